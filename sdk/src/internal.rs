@@ -34,6 +34,9 @@ pub mod wire {
     pub mod digest {
         pub use crate::wire::digest::*;
     }
+    pub mod event {
+        pub use crate::wire::event::*;
+    }
     pub mod failure {
         pub use crate::wire::failure::*;
     }

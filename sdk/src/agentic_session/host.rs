@@ -23,7 +23,7 @@ use super::{
 use crate::{
     agent::{Graph, GraphIssue},
     drive::{
-        EffectId, Host, McpEffect, McpEffectError, MemorySession, ModelEffectError, RunEvent, SessionAction,
+        EffectId, Host, McpEffect, McpEffectError, MemorySession, ModelEffectError, LoopEvent, SessionAction,
         SessionEffect, SessionEffectError, Stays, ToolAnswer, ToolEffect, ToolEffectError, WaitOutcome,
     },
     engine::RunError,
@@ -216,9 +216,9 @@ impl Host for SessionHost {
         }
     }
 
-    fn observe(&self, event: &RunEvent<'_>) {
+    fn observe(&self, event: &LoopEvent<'_>) {
         self.inner.observe(event);
-        if let RunEvent::TurnStarted { agent, turn } = event {
+        if let LoopEvent::TurnStarted { agent, turn } = event {
             tracing::info!(agent, turn, run = self.ordinal, "a turn of the session begins");
         }
     }

@@ -9,6 +9,7 @@
 
 mod agent_handle;
 mod chat_handle;
+mod history;
 pub mod transcript;
 
 pub use agent_handle::{AgentHandle, AgentHandleError};

@@ -13,7 +13,8 @@ use std::{fmt, sync::Arc};
 use super::{
     env::Env,
     guard,
-    host::{Host, ModelEffectError, RunEvent},
+    host::{Host, LoopEvent, ModelEffectError},
+    notes,
 };
 use crate::{
     engine::{Engine, RunError, check_pairs, input_items, json_len_of, start_of_newest, without_orphan_calls},
@@ -148,6 +149,7 @@ pub(super) async fn compact<H: Host>(env: &Env<'_, H>, engine: &mut Engine) -> R
         }
     };
     if json_len_of(&after) < json_len_of(&before) {
+        notes::compacted(env, engine.state(), before.len(), after.len());
         engine.compact(after);
     }
     Ok(())
@@ -174,7 +176,7 @@ async fn summary<H: Host>(
     call.turn = turn;
     let scope = env.host.child(&env.scope);
     let failed = |reason: &str| {
-        env.host.observe(&RunEvent::NotSummarized { agent: &agent, turn, reason });
+        env.host.observe(&LoopEvent::NotSummarized { agent: &agent, turn, reason });
         Ok(None)
     };
     let response = match env.host.call_model(env.effect(format_args!("{turn}-summary")), call, &scope).await {

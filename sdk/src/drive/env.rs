@@ -1,7 +1,11 @@
 //! The environment of one agent loop: its host, its agents, its configuration, and its place among
 //! nested runs.
 
-use std::{cell::RefCell, collections::BTreeMap, rc::Rc};
+use std::{
+    cell::RefCell,
+    collections::{BTreeMap, BTreeSet},
+    rc::Rc,
+};
 
 use super::{
     config::RunConfig,
@@ -36,6 +40,8 @@ pub(super) struct Env<'r, H: Host> {
     pub(super) mcp: Rc<McpLists>,
     /// Sessions of this run with stateful MCP servers.
     pub(super) mcp_sessions: McpSessions,
+    /// Ids of the calls of the current turn whose outputs an effect of the host shows.
+    pub(super) shown: RefCell<BTreeSet<String>>,
     /// MCP tools of each agent of this run, by agent name.
     pub(super) mcp_tools: RefCell<BTreeMap<String, Rc<[ToolDef]>>>,
 }
@@ -47,8 +53,8 @@ impl<'r, H: Host> Env<'r, H> {
         let scope = host.child(inside);
         let guard_scope = host.child(&scope);
         let (once, mcp, mcp_tools) = (RefCell::default(), Rc::default(), RefCell::default());
-        let mcp_sessions = McpSessions::default();
-        Self { host, graph, config, scope, guard_scope, path, once, mcp, mcp_sessions, mcp_tools }
+        let (mcp_sessions, shown) = (McpSessions::default(), RefCell::default());
+        Self { host, graph, config, scope, guard_scope, path, once, mcp, mcp_sessions, shown, mcp_tools }
     }
 
     /// Creates the environment of a run nested in this one.

@@ -3,7 +3,7 @@
 use super::{
     env::Env,
     guard,
-    host::{Host, RunEvent},
+    host::{Host, LoopEvent},
     keywords,
 };
 use crate::{
@@ -27,7 +27,7 @@ pub(super) fn take<H: Host>(
     agent: &str,
     planned: &PlannedHandoff,
 ) -> Result<Resolution, RunError> {
-    env.host.observe(&RunEvent::HandedOff { from: agent, to: &planned.target });
+    env.host.observe(&LoopEvent::HandedOff { from: agent, to: &planned.target });
     let handoff = definition(env.agent(agent)?, planned);
     let Some((handoff, callback)) = handoff.and_then(|handoff| Some((handoff, handoff.callback()?))) else {
         return Ok(Resolution::HandedOff);

@@ -27,6 +27,7 @@ mod mcp_session;
 mod model;
 pub(crate) mod model_limits;
 mod nested;
+mod notes;
 mod request;
 mod result;
 mod run;
@@ -46,7 +47,7 @@ pub use config::{
 };
 pub(crate) use host::Stays;
 pub use host::{
-    EffectId, Host, McpEffect, McpEffectError, ModelEffectError, RunEvent, SessionAction, SessionEffect,
+    EffectId, Host, McpEffect, McpEffectError, ModelEffectError, LoopEvent, SessionAction, SessionEffect,
     SessionEffectError, ToolAnswer, ToolEffect, ToolEffectError, WaitOutcome,
 };
 pub use mcp_session::McpSessionLost;

@@ -8,7 +8,7 @@ use super::{
     config::ModelInput,
     env::Env,
     guard,
-    host::{EffectId, Host, ModelEffectError, RunEvent},
+    host::{EffectId, Host, ModelEffectError, LoopEvent},
     input_guardrails::ParallelInputGuardrails,
 };
 use crate::{
@@ -34,6 +34,7 @@ pub(super) async fn call<'g, H: Host>(
     call: ModelCall,
 ) -> Result<(), RunError> {
     let (agent, turn, model) = (call.agent.clone(), call.turn, call.model.clone());
+    env.shown.borrow_mut().clear();
     let id = env.effect(format_args!("{turn}-model"));
     let mut answered = attempt(env, engine, guards, call, id.clone()).await?;
     if let Err(ModelEffectError::ConversationLost { reason, source }) = answered {
@@ -57,7 +58,7 @@ pub(super) async fn call<'g, H: Host>(
             return Err(RunError::Model { agent, turn, model, reason, source });
         }
     };
-    env.host.observe(&RunEvent::ModelAnswered { agent: &agent, turn, response: &response });
+    env.host.observe(&LoopEvent::ModelAnswered { agent: &agent, turn, response: &response });
     let heard = env.has_hooks(&agent)?.then(|| response.clone());
     if engine.has_too_many_calls(&response) {
         // Records the patch in the state, where `resolve` reads it.

@@ -7,7 +7,7 @@
 use futures::{FutureExt, future::LocalBoxFuture};
 use serde_json::{Map, Value};
 
-use super::{Ended, drive, env::Env, guard, host::Host, tools::Body};
+use super::{Ended, drive, env::Env, guard, host::Host, notes, tools::Body};
 use crate::{
     agent::{AgentDef, AgentTool, AgentToolResult, Graph},
     engine::{Beginning, Engine, RunError},
@@ -54,6 +54,9 @@ pub(super) async fn call_agent<H: Host>(
         }
     };
     let ended = drive(&inside, &mut engine).await;
+    if let Err(error) = &ended {
+        notes::nested_failed(&inside, engine.state(), error);
+    }
     let usage = engine.state().usage.clone();
     let context_patch = merge_patch_between(&before, &engine.state().context);
     let body = match ended {

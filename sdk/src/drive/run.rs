@@ -9,8 +9,8 @@ use super::{
     config::{NameCollisions, RunConfig, RunInput},
     drive,
     env::Env,
-    host::{Host, RunEvent, Stays, WaitOutcome},
-    mcp_session,
+    host::{Host, LoopEvent, Stays, WaitOutcome},
+    mcp_session, notes,
     result::{PausedRun, RunFailure, RunOutcome, RunResult, read},
     session,
 };
@@ -145,18 +145,35 @@ pub(crate) fn finished<O>(outcome: RunOutcome<O>) -> Result<RunResult<O>, RunFai
     }
 }
 
+/// Runs the loop, and notes the end of the run.
 async fn execute<H: Host>(host: &H, graph: &Graph, config: &RunConfig, run: Run) -> Result<Outcome, RunFailure> {
     config.check()?;
     let scope = host.scope();
     let env = Env::new(host, graph, config, &scope, String::new());
+    let ended = execute_in(&env, &scope, run).await;
+    match &ended {
+        Ok(Outcome::Finished(output, state)) => notes::finished(&env, state, output),
+        Ok(Outcome::Paused(_)) => {}
+        Err(RunFailure { error, state }) => notes::failed(&env, state.as_deref(), error),
+    }
+    ended
+}
+
+async fn execute_in<H: Host>(env: &Env<'_, H>, scope: &H::Scope, run: Run) -> Result<Outcome, RunFailure> {
+    let &Env { host, graph, config, .. } = env;
     let goes_on = matches!(run, Run::Continue(_));
     let mut engine = match run {
-        Run::Start(input) => begin(&env, input).await?,
+        Run::Start(input) => begin(env, input).await?,
         Run::Resume(state) | Run::Continue(state) => {
             if let Err(error) = check_resumed(&state, graph, config) {
                 return Err(RunFailure { error, state: Some(state) });
             }
-            if goes_on { Engine::go_on(*state, config.rules()) } else { Engine::resume(*state, config.rules()) }
+            if goes_on {
+                Engine::go_on(*state, config.rules())
+            } else {
+                notes::resumed(env, &state);
+                Engine::resume(*state, config.rules())
+            }
         }
     };
     if config.name_collisions == NameCollisions::Error
@@ -165,14 +182,14 @@ async fn execute<H: Host>(host: &H, graph: &Graph, config: &RunConfig, run: Run)
         return Err(RunFailure { error: error.into(), state: Some(Box::new(engine.into_state())) });
     }
     loop {
-        let ended = drive(&env, &mut engine).await;
+        let ended = drive(env, &mut engine).await;
         let mut state = match ended {
             Ok(Ended::Finished(output)) => {
                 return Ok(Outcome::Finished(output, Box::new(engine.into_state())));
             }
             Ok(Ended::Moves) => {
-                let error = match compaction::compact(&env, &mut engine).await {
-                    Ok(()) => host.continue_elsewhere(engine.state(), &scope).await,
+                let error = match compaction::compact(env, &mut engine).await {
+                    Ok(()) => host.continue_elsewhere(engine.state(), scope).await,
                     Err(error) => error,
                 };
                 if Stays::is_source_of(&error) {
@@ -189,19 +206,23 @@ async fn execute<H: Host>(host: &H, graph: &Graph, config: &RunConfig, run: Run)
         let is_shortened_first =
             || config.compaction.is_some() && !has_paused_nested_run(&state) && host.patched(COMPACTED_BEFORE_LEAVING);
         if host.is_continuation_due(&state) && !is_shortened_first() {
-            let error = host.continue_elsewhere(&state, &scope).await;
+            let error = host.continue_elsewhere(&state, scope).await;
             if !Stays::is_source_of(&error) {
                 return Err(RunFailure { error, state: Some(Box::new(state)) });
             }
         }
-        host.observe(&RunEvent::Paused { interruptions: &state.interruptions() });
-        match host.wait_for_decisions(&mut state, &scope).await {
-            WaitOutcome::Decided => engine = Engine::resume(state, config.rules()),
+        notes::paused(env, &state);
+        host.observe(&LoopEvent::Paused { interruptions: &state.interruptions() });
+        match host.wait_for_decisions(&mut state, scope).await {
+            WaitOutcome::Decided => {
+                host.observe(&LoopEvent::Resumed { state: &state });
+                engine = Engine::resume(state, config.rules());
+            }
             WaitOutcome::Undecided => {
                 return Ok(Outcome::Paused(Box::new(PausedRun::new(state, config.reasoning_item_ids))));
             }
             WaitOutcome::Cancelled => {
-                mcp_session::close(&env, std::mem::take(&mut state.mcp_sessions)).await;
+                mcp_session::close(env, std::mem::take(&mut state.mcp_sessions)).await;
                 let error = RunError::Cancelled { agent: state.agent.clone(), turn: state.turn };
                 return Err(RunFailure { error, state: Some(Box::new(state)) });
             }

@@ -9,7 +9,7 @@ use super::{
     config::{NameCollisions, RunConfig},
     env::Env,
     guard,
-    host::{Host, RunEvent},
+    host::{Host, LoopEvent},
     mcp::{self, When},
 };
 use crate::{
@@ -34,7 +34,7 @@ pub(super) async fn prepare<H: Host>(
     turn: u32,
     starts: bool,
 ) -> Result<Resolution, RunError> {
-    env.host.observe(&RunEvent::TurnStarted { agent, turn });
+    env.host.observe(&LoopEvent::TurnStarted { agent, turn });
     let definition = env.agent(agent)?;
     let guards_output = !definition.output_guardrails.is_empty() || !env.config.output_guardrails.is_empty();
     if guards_output && engine.state().server.is_some() {

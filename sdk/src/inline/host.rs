@@ -31,7 +31,7 @@ use crate::{
     },
     agent::{Graph, GraphIssue},
     drive::{
-        EffectId, Host, McpEffect, McpEffectError, ModelEffectError, RunEvent, SessionAction, SessionEffect,
+        EffectId, Host, McpEffect, McpEffectError, ModelEffectError, LoopEvent, SessionAction, SessionEffect,
         SessionEffectError, ToolAnswer, ToolEffect, ToolEffectError,
         model_limits::{FACTOR, LONGEST_PAUSE, Retries},
     },
@@ -148,7 +148,7 @@ impl Host for InlineHost {
         }
     }
 
-    fn observe(&self, event: &RunEvent<'_>) {
+    fn observe(&self, event: &LoopEvent<'_>) {
         event.warn();
     }
 

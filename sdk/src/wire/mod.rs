@@ -22,6 +22,7 @@ pub(crate) mod definitions;
 pub(crate) mod digest;
 #[doc(hidden)]
 pub mod error_debug;
+pub(crate) mod event;
 pub(crate) mod failure;
 pub(crate) mod item;
 pub(crate) mod mcp_call;
@@ -54,6 +55,7 @@ pub(crate) use conversation::{Folded, Ledger, Noted};
 pub use definitions::{Definitions, HandoffSpec, OutputSpec, Prompt, ToolSpec};
 pub(crate) use digest::{DigestChain, ItemDigest};
 pub(crate) use error_debug::error_debug;
+pub use event::{EventKind, GuardrailStage, RecordedFailure, RunEvent};
 pub use failure::{ModelFailureDetails, ModelFailureKind};
 pub use item::{FunctionCall, Item, ItemView};
 pub use mcp_call::{McpAnswer, McpQuestion, McpTool};

@@ -10,7 +10,7 @@ use temporalio_workflow::WorkflowContextKey;
 use super::context::DurableContext;
 use crate::{
     agent::AgentDef,
-    drive::{RunEvent, RunFailure},
+    drive::{LoopEvent, RunFailure},
     wire::run_state::InterruptionKind,
 };
 
@@ -81,15 +81,15 @@ pub(super) fn note(ctx: &dyn DurableContext, note: impl FnOnce() -> ReplayNote) 
 }
 
 /// Adds a note of an event of the run, if the event is of a kind that checks use.
-pub(super) fn note_event(ctx: &dyn DurableContext, event: &RunEvent<'_>) {
+pub(super) fn note_event(ctx: &dyn DurableContext, event: &LoopEvent<'_>) {
     match event {
-        RunEvent::CallRefused { call, reason } => note(ctx, || ReplayNote::Refused {
+        LoopEvent::CallRefused { call, reason } => note(ctx, || ReplayNote::Refused {
             agent: call.agent.clone(),
             turn: call.turn,
             tool: call.tool.clone(),
             reason: (*reason).to_owned(),
         }),
-        RunEvent::Paused { interruptions } => note(ctx, || ReplayNote::Paused {
+        LoopEvent::Paused { interruptions } => note(ctx, || ReplayNote::Paused {
             calls: interruptions.iter().map(|call| (call.agent.clone(), call.tool.clone(), call.kind)).collect(),
         }),
         _ => {}

@@ -4,7 +4,10 @@
 use std::collections::BTreeMap;
 
 use super::shape::{Approval, Run};
-use crate::wire::{AgentDecision, DecisionAnswer, DecisionReply, asked_questions::AskedQuestions};
+use crate::{
+    events::call_id_of,
+    wire::{AgentDecision, DecisionAnswer, DecisionReply, asked_questions::AskedQuestions},
+};
 
 /// The approval requests of a history, each with the decision that took effect.
 #[derive(Debug, Default)]
@@ -60,7 +63,7 @@ impl Approvals {
     pub(super) fn assign_to_calls(self, runs: &mut [Run]) -> Vec<Approval> {
         let mut left = Vec::new();
         for approval in self.found {
-            let call_id = call_id(&approval.id);
+            let call_id = call_id_of(&approval.id);
             let tools = runs.iter_mut().flat_map(|run| &mut run.turns).flat_map(|turn| &mut turn.tools);
             match tools.into_iter().find(|tool| tool.call_id == call_id && tool.approval.is_none()) {
                 Some(tool) => tool.approval = Some(approval),
@@ -69,16 +72,4 @@ impl Approvals {
         }
         left
     }
-}
-
-/// Returns the id of the call that an approval request is about: the last part of the request's id,
-/// without the number of the question.
-fn call_id(id: &str) -> String {
-    let last = id.rsplit('/').next().unwrap_or(id);
-    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    let own = match last.rsplit_once('#') {
-        Some((own, number)) if is_number(number) => own,
-        _ => last,
-    };
-    own.replace("~1", "/").replace("~0", "~")
 }

@@ -6,14 +6,15 @@ use serde_json::Value;
 
 use super::{
     Transcript, TranscriptError,
-    activity_id::{Place, Role},
     conversation::Conversation,
-    events::{Events, Exchange, Record, Start},
+    events::{Events, Exchange, Record},
     shape::{Activity, Call, GuardrailCall, Run, SessionCall, ToolKind, ToolUse, Turn},
     words,
 };
 use crate::{
+    client::history::Start,
     conversations::{NotWhole, Recorded},
+    events::{Place, Role},
     wire::{
         Definitions, Item, ItemView, ModelCall, ModelResponse, ToolReply, ToolRequest, Usage,
         session_call::{SessionOperation, SessionReply, SessionRequest},

@@ -94,7 +94,7 @@ async fn pending(
     let described = WorkflowService::describe_workflow_execution(client, tonic::Request::new(request)).await?;
     for activity in described.into_inner().pending_activities {
         let attempt = u32::try_from(activity.attempt).unwrap_or_default();
-        events.under_way(&activity.activity_id, attempt, activity.last_failure).await?;
+        events.under_way(&activity.activity_id, attempt, activity.last_failure).await;
     }
     Ok(())
 }

@@ -9,21 +9,18 @@
 //! |---|---|
 //! | `shape.rs` | the parts of a transcript, which are its JSON |
 //! | `fetch.rs` | the events of a workflow, page by page |
-//! | `events.rs`, `messages.rs`, `failure.rs` | events to activities, with requests, results |
-//! | `activity_id.rs`, `assemble.rs`, `conversation.rs` | activities to runs, turns, items |
+//! | `events.rs` | the records of its events (`client/history/`), by activity |
+//! | `assemble.rs`, `conversation.rs` | activities to runs, turns, items |
 //! | `approvals.rs` | the approval requests and their decisions |
 //! | `request.rs` | one call as the provider received it |
 //! | `markdown/` | the transcript as Markdown |
 
-mod activity_id;
 mod approvals;
 mod assemble;
 mod conversation;
 mod events;
-mod failure;
 mod fetch;
 mod markdown;
-mod messages;
 pub(crate) mod request;
 mod shape;
 
@@ -33,7 +30,7 @@ use temporalio_client::Client;
 use temporalio_common::{data_converters::DataConverter, protos::temporal::api::history::v1::History};
 
 pub use self::shape::{
-    Activity, Approval, Call, End, Failure, GuardrailCall, Run, SessionCall, Status, ToolKind, ToolUse, Turn,
+    Activity, Approval, Call, End, GuardrailCall, Run, SessionCall, Status, ToolKind, ToolUse, Turn,
 };
 use crate::{
     conversations::{ReadError, Recorded},
@@ -179,7 +176,7 @@ error_debug!(enum TranscriptError {
 });
 
 impl TranscriptError {
-    fn unreadable(what: String, why: &dyn std::fmt::Display) -> Self {
+    pub(super) fn unreadable(what: String, why: &dyn std::fmt::Display) -> Self {
         Self::Unreadable { what, why: why.to_string() }
     }
 }

@@ -5,7 +5,7 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::wire::{Item, Usage, Verdict};
+use crate::wire::{Item, RecordedFailure, Usage, Verdict};
 
 /// A run of agents: that of one call of a [`Runner`](crate::Runner), or one nested in another run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -203,10 +203,10 @@ pub struct Activity {
     pub attempts: u32,
     /// Failure of the activity, if it has no result.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub failure: Option<Failure>,
+    pub failure: Option<RecordedFailure>,
     /// Failure of the attempt before the last one.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub earlier_failure: Option<Failure>,
+    pub earlier_failure: Option<RecordedFailure>,
 }
 
 /// The status of an activity.
@@ -226,21 +226,6 @@ pub enum Status {
     Pending,
 }
 
-/// A failure and its cause.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[non_exhaustive]
-pub struct Failure {
-    /// Type of an application failure (`ModelInvocationError.RateLimit`), otherwise Temporal's name
-    /// for the kind of failure (`Timeout`).
-    #[serde(rename = "type")]
-    pub type_name: String,
-    /// Message of the failure.
-    pub message: String,
-    /// The failure that caused this one.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub cause: Option<Box<Failure>>,
-}
-
 /// The status of a workflow run, with its result or failure.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "status", rename_all = "snake_case")]
@@ -256,7 +241,7 @@ pub enum End {
     /// The run has failed.
     Failed {
         /// The failure of the run.
-        failure: Failure,
+        failure: RecordedFailure,
     },
     /// The run was cancelled.
     Cancelled,

@@ -1,14 +1,14 @@
-//! Events of a run, for observers.
+//! Events of the loop, for its host.
 
 use crate::{
     tool::CallInfo,
-    wire::{ModelResponse, run_state::Interruption},
+    wire::{ModelResponse, RunState, run_state::Interruption},
 };
 
-/// An event of a run.
+/// An event of the loop, which its host observes.
 #[derive(Debug)]
 #[non_exhaustive]
-pub enum RunEvent<'a> {
+pub enum LoopEvent<'a> {
     /// A turn begins.
     TurnStarted {
         /// Name of the agent whose turn begins.
@@ -64,6 +64,11 @@ pub enum RunEvent<'a> {
         /// The calls that wait for decisions.
         interruptions: &'a [Interruption],
     },
+    /// The run continues after a wait for decisions.
+    Resumed {
+        /// State of the run, with the decisions.
+        state: &'a RunState,
+    },
     /// The run applies decisions of people on calls, outputs that they supplied, or answers to
     /// questions of MCP servers. In a workflow, history records them as updates. Not reported if
     /// `bytes` would be 0, as for a decision without a message.
@@ -85,7 +90,7 @@ pub enum RunEvent<'a> {
     },
 }
 
-impl RunEvent<'_> {
+impl LoopEvent<'_> {
     /// Logs a warning for a reason that neither the history nor the model receives: of a refused
     /// call, a failed approval rule, or a missing summary.
     pub(crate) fn warn(&self) {

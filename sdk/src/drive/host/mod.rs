@@ -9,12 +9,14 @@ use futures::{FutureExt, future::LocalBoxFuture};
 pub use self::{
     effect::{EffectId, McpEffect, SessionAction, SessionEffect, ToolAnswer, ToolEffect},
     effect_error::{McpEffectError, ModelEffectError, SessionEffectError, ToolEffectError},
-    event::RunEvent,
+    event::LoopEvent,
 };
 use crate::{
     agent::{Graph, GraphIssue},
     engine::RunError,
-    wire::{Item, McpTool, ModelCall, ModelResponse, RunState, mcp_call::McpSession},
+    wire::{
+        Interruption, Item, McpTool, ModelCall, ModelResponse, RunState, event::RunNote, mcp_call::McpSession,
+    },
 };
 
 /// The error of a host at which a run cannot leave the current execution, so that the run continues
@@ -156,8 +158,15 @@ pub trait Host {
         let _ = (path, state);
     }
 
+    /// Records what none of the run's effects tells. `path` is that of
+    /// [`checkpoint`](Self::checkpoint); `interruptions` are those of a note that the run pauses.
+    /// Must not change the run.
+    fn note(&self, path: &str, note: RunNote, interruptions: &[Interruption]) {
+        let _ = (path, note, interruptions);
+    }
+
     /// Receives the events of the run. Must not change the run.
-    fn observe(&self, event: &RunEvent<'_>) {
+    fn observe(&self, event: &LoopEvent<'_>) {
         let _ = event;
     }
 }

@@ -10,7 +10,7 @@ use crate::{
     drive::{
         env::Env,
         guard,
-        host::{Host, RunEvent},
+        host::{Host, LoopEvent},
         tool_failure,
     },
     engine::{CallResult, Engine, RunError},
@@ -114,7 +114,7 @@ fn needs_approval<H: Host>(
             let Some(arguments) = arguments() else { return Ok(true) };
             Ok(guard::guarded(|| rule.asks(run, &arguments)).unwrap_or_else(|panic| {
                 let reason = &*panic.to_string();
-                env.host.observe(&RunEvent::ApprovalRuleFailed { call: &call.info, reason });
+                env.host.observe(&LoopEvent::ApprovalRuleFailed { call: &call.info, reason });
                 true
             }))
         }

@@ -32,7 +32,7 @@ use self::{
 };
 use super::{
     env::Env,
-    host::{Host, RunEvent},
+    host::{Host, LoopEvent},
     input_guardrails::ParallelInputGuardrails,
     mcp,
 };
@@ -111,10 +111,10 @@ pub(super) async fn run<'g, H: Host>(
 ) -> Result<Resolution, RunError> {
     let agent = env.agent(agent)?;
     let names: Vec<&str> = due.iter().map(|call| &*call.call.tool).collect();
-    env.host.observe(&RunEvent::ToolsCalled { agent: &agent.name, turn, tools: &names });
+    env.host.observe(&LoopEvent::ToolsCalled { agent: &agent.name, turn, tools: &names });
     let bytes = decided(&due);
     if bytes > 0 {
-        env.host.observe(&RunEvent::Decided { agent: &agent.name, turn, bytes });
+        env.host.observe(&LoopEvent::Decided { agent: &agent.name, turn, bytes });
     }
     let listed = mcp::known_tools(env, agent);
     let response = engine.state().last_response_id.clone().unwrap_or_default();

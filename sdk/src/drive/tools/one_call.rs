@@ -11,7 +11,7 @@ use crate::{
         EffectId,
         env::Env,
         guard,
-        host::{Host, McpEffectError, RunEvent, ToolAnswer, ToolEffect, ToolEffectError},
+        host::{Host, McpEffectError, LoopEvent, ToolAnswer, ToolEffect, ToolEffectError},
         keywords,
         mcp_session::{self, Asking},
         nested::{AgentCall, AgentInput, call_agent},
@@ -132,6 +132,9 @@ impl<H: Host> CallExecution<'_, '_, H> {
                     );
                     let failure = ToolFailure::new(ToolFailureKind::Failed, &*reason);
                     return self.refused(failure.into(), &reason);
+                }
+                if tool.binding().leaves_a_reply() && tool.output_guardrails().is_empty() {
+                    self.env.shown.borrow_mut().insert(info.call_id.clone());
                 }
                 let body = if is_ours { Body::output(output) } else { self.fitted(self.redacted(output))? };
                 Ok(Body { context_patch, ..body })
@@ -254,7 +257,7 @@ impl<H: Host> CallExecution<'_, '_, H> {
     fn refused(&self, failed: FailedCall, reason: &str) -> Result<Body, RunError> {
         let info = &self.call.info;
         let reason = &*tool_failure::truncated_reason(reason);
-        self.env.host.observe(&RunEvent::CallRefused { call: info, reason });
+        self.env.host.observe(&LoopEvent::CallRefused { call: info, reason });
         self.settled(failed)
     }
 

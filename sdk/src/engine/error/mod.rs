@@ -1,6 +1,7 @@
 //! The errors of a run.
 
 mod message;
+mod name;
 mod reference;
 
 use std::time::Duration;

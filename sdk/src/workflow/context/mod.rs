@@ -162,6 +162,6 @@ pub(super) trait DurableContext {
     fn fail_task(&self, message: String);
     /// Returns the journal of a check that replays this history, if there is one.
     fn replay_journal(&self) -> Option<Rc<ReplayJournal>>;
-    /// Sets a key of the memo, by a command of the current workflow task.
-    fn upsert_memo(&self, key: &str, value: Value);
+    /// Sets keys of the memo, by one command of the current workflow task.
+    fn upsert_memo(&self, fields: Vec<(&'static str, Value)>);
 }

@@ -268,12 +268,13 @@ impl<W: 'static> DurableContext for WorkflowContext<W> {
         self.context_value::<ReplayJournalKey>()
     }
 
-    fn upsert_memo(&self, key: &str, value: Value) {
-        let upserted = WorkflowContext::upsert_memo(self, [(key, Some(MemoValue::new(value)))]);
+    fn upsert_memo(&self, fields: Vec<(&'static str, Value)>) {
+        let fields = fields.into_iter().map(|(key, value)| (key, Some(MemoValue::new(value))));
+        let upserted = WorkflowContext::upsert_memo(self, fields);
         if let Err(error) = upserted
             && !self.is_replaying_history_events()
         {
-            tracing::warn!(key, %error, "the payload converter does not take JSON, so the memo is not set");
+            tracing::warn!(%error, "the payload converter does not take JSON, so the memo is not set");
         }
     }
 }

@@ -1,11 +1,18 @@
 //! The parts of a run that the host itself accounts for: the content that history is to hold, and
 //! the record of a pause.
 
+use serde_json::Value;
+
 use super::WorkflowHost;
 use crate::wire::{
     Item,
     asked_questions::{AskedQuestions, QUESTIONS_MEMO},
+    event::{RUN_NOTE_MEMO, RunNote},
 };
+
+/// The patch of executions that record notes about their runs. It costs a marker and an update of
+/// the search attribute `TemporalChangeVersion`, once for each execution.
+const RUN_NOTED: &str = "temporal-agents/run-noted";
 
 /// The patch of executions that record a pause.
 const QUESTIONS_RECORDED: &str = "temporal-agents/questions-recorded";
@@ -47,9 +54,28 @@ impl WorkflowHost {
         if !self.ctx.patched(QUESTIONS_RECORDED) {
             return;
         }
-        if let Ok(asked) = serde_json::to_value(asked) {
-            self.ctx.upsert_memo(QUESTIONS_MEMO, asked);
+        let Ok(asked) = serde_json::to_value(asked) else { return };
+        let mut fields = vec![(QUESTIONS_MEMO, asked)];
+        if let Some(note) = self.pause.borrow().clone().filter(|_| self.ctx.patched(RUN_NOTED)) {
+            fields.extend(self.field("", note));
         }
+        self.ctx.upsert_memo(fields);
+    }
+
+    /// Records a note about the run, or about a run inside it.
+    pub(super) fn record_note(&self, path: &str, note: RunNote) {
+        if self.ctx.patched(RUN_NOTED)
+            && let Some(field) = self.field(path, note)
+        {
+            self.ctx.upsert_memo(vec![field]);
+        }
+    }
+
+    /// Returns the field of the memo. The id of the run is drawn after the patch is known: a run of
+    /// an earlier release that has no effects has drawn none.
+    fn field(&self, path: &str, note: RunNote) -> Option<(&'static str, Value)> {
+        let run = format!("{}-{path}", self.run()).trim_end_matches('-').to_owned();
+        Some((RUN_NOTE_MEMO, serde_json::to_value(RunNote { run, ..note }).ok()?))
     }
 
     /// Returns the total size, in bytes, of those items that have not occurred in a call of this

@@ -41,15 +41,16 @@ use super::{
 };
 use crate::{
     drive::{
-        EffectId, Host, McpEffect, McpEffectError, ModelEffectError, RunEvent, RunFailure, RunOutcome, SessionAction,
+        EffectId, Host, McpEffect, McpEffectError, ModelEffectError, LoopEvent, RunFailure, RunOutcome, SessionAction,
         SessionEffect, SessionEffectError, ToolAnswer, ToolEffect, ToolEffectError, WaitOutcome,
     },
     engine::RunError,
     tool::ToolDef,
     wire::{
-        AgentInterruption, Item, Ledger, McpTool, ModelCall, ModelResponse, RunState,
+        AgentInterruption, Interruption, Item, Ledger, McpTool, ModelCall, ModelResponse, RunState,
         asked_questions::AskedQuestions,
         digest::Digest,
+        event::{NoteKind, RunNote},
         mcp_call::{McpOperation, McpSession},
     },
 };
@@ -76,6 +77,8 @@ pub(super) struct WorkflowHost {
     nexus: Nexus,
     /// Limits the results of local activities that one workflow task carries.
     locals: LocalGate,
+    /// The note about a pause, which is recorded with its questions.
+    pause: RefCell<Option<RunNote>>,
     /// Activity types of tools with several versions, in addition to the tools that are marked.
     versioned_tools: Arc<BTreeSet<String>>,
 }
@@ -103,6 +106,7 @@ impl WorkflowHost {
             #[cfg(feature = "nexus")]
             nexus: Nexus::default(),
             locals: LocalGate::default(),
+            pause: RefCell::default(),
             versioned_tools: Arc::default(),
         }
     }
@@ -378,9 +382,17 @@ impl Host for WorkflowHost {
         self.ctx.patched(slug)
     }
 
+    /// Records the note; that about a pause only when the run waits.
+    fn note(&self, path: &str, note: RunNote, _interruptions: &[Interruption]) {
+        match note.note {
+            NoteKind::Paused => drop(self.pause.replace(Some(note))),
+            _ => self.record_note(path, note),
+        }
+    }
+
     /// Shows the activity of the run in the Temporal UI, as the workflow's current details. Logs,
     /// once and not on replay, the events that are neither in history nor reported to a model.
-    fn observe(&self, event: &RunEvent<'_>) {
+    fn observe(&self, event: &LoopEvent<'_>) {
         note_event(&*self.ctx, event);
         if !self.ctx.is_replaying() {
             event.warn();

@@ -11,9 +11,9 @@ use serde_json::Value;
 use self::text::{code, fenced, plain, quoted, value};
 use super::{
     Transcript,
-    shape::{Activity, Approval, Call, End, Failure, GuardrailCall, Run, SessionCall, Status, ToolKind, ToolUse, Turn},
+    shape::{Activity, Approval, Call, End, GuardrailCall, Run, SessionCall, Status, ToolKind, ToolUse, Turn},
 };
-use crate::wire::{Usage, Verdict};
+use crate::wire::{RecordedFailure, Usage, Verdict};
 
 /// Returns the entire transcript as Markdown.
 pub(super) fn transcript(transcript: &Transcript) -> String {
@@ -219,8 +219,8 @@ fn trouble(activity: &Activity) -> String {
 }
 
 /// Returns a failure and its causes, in a line.
-fn reason(failure: &Failure) -> String {
-    let one = |failure: &Failure| format!("{}: {}", failure.type_name, failure.message);
+fn reason(failure: &RecordedFailure) -> String {
+    let one = |failure: &RecordedFailure| format!("{}: {}", failure.type_name, failure.message);
     let chain = std::iter::successors(Some(failure), |failure| failure.cause.as_deref());
     chain.map(one).collect::<Vec<_>>().join(" <- ").replace('\n', " ")
 }

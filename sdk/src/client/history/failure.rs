@@ -6,26 +6,24 @@ use temporalio_common::{
     protos::temporal::api::failure::v1::{Failure as Wire, failure::FailureInfo},
 };
 
-use super::{TranscriptError, messages::plain, shape::Failure};
+use super::messages::plain;
+use crate::wire::RecordedFailure;
 
-/// Reads a failure. An encoded message is decoded.
-///
-/// # Errors
-/// [`TranscriptError::Unreadable`] when the codec refuses the payloads.
-pub(super) async fn read(converter: &DataConverter, mut failure: Wire, of: &str) -> Result<Failure, TranscriptError> {
-    let context = SerializationContextData::None;
-    decode_payloads(&mut failure, converter.codec(), &context)
-        .await
-        .map_err(|error| TranscriptError::unreadable(format!("the failure of {of}"), &error))?;
-    Ok(short(converter, failure))
+/// Reads a failure. An encoded message is decoded, if the codec can do so.
+pub(in crate::client) async fn read(converter: &DataConverter, failure: Wire) -> RecordedFailure {
+    let mut decoded = failure.clone();
+    match decode_payloads(&mut decoded, converter.codec(), &SerializationContextData::None).await {
+        Ok(()) => short(converter, decoded),
+        Err(_) => short(converter, failure),
+    }
 }
 
-fn short(converter: &DataConverter, failure: Wire) -> Failure {
+fn short(converter: &DataConverter, failure: Wire) -> RecordedFailure {
     let type_name = kind(&failure).to_owned();
     let Wire { message, encoded_attributes, cause, .. } = failure;
     let encoded = encoded_attributes.and_then(|payload| plain(converter, payload));
     let message = encoded.as_ref().and_then(|member| member["message"].as_str()).map_or(message, str::to_owned);
-    Failure { type_name, message, cause: cause.map(|cause| Box::new(short(converter, *cause))) }
+    RecordedFailure { type_name, message, cause: cause.map(|cause| Box::new(short(converter, *cause))) }
 }
 
 fn kind(failure: &Wire) -> &str {

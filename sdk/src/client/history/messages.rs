@@ -10,8 +10,7 @@ use temporalio_common::{
     protos::temporal::api::common::v1::Payload,
 };
 
-use super::TranscriptError;
-use crate::wire::decode;
+use crate::{client::transcript::TranscriptError, wire::decode};
 
 /// Decodes a message of this crate.
 ///
@@ -35,7 +34,7 @@ pub(super) async fn message<T: DeserializeOwned>(
 /// Decodes the input or the result of a workflow: JSON where it is JSON, otherwise an object with
 /// its encoding and its size. It never fails, since the value belongs to the author, and a
 /// transcript is useful without it.
-pub(super) async fn value(converter: &DataConverter, payloads: Vec<Payload>) -> Value {
+pub(in crate::client) async fn value(converter: &DataConverter, payloads: Vec<Payload>) -> Value {
     let encodings = encodings(&payloads);
     let bytes: usize = payloads.iter().map(|payload| payload.data.len()).sum();
     let context = SerializationContextData::Workflow(WorkflowSerializationContext::new());

@@ -3,14 +3,14 @@
 
 /// The place of an activity in its run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Place<'i> {
+pub(crate) struct Place<'i> {
     /// Id of the run, with the path of the nested runs.
-    pub(super) run: &'i str,
-    pub(super) role: Role,
+    pub(crate) run: &'i str,
+    pub(crate) role: Role,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Role {
+pub(crate) enum Role {
     Model {
         turn: u32,
     },
@@ -25,7 +25,7 @@ pub(super) enum Role {
 impl<'i> Place<'i> {
     /// Returns the place of the activity with this id, or `None` when the id does not have the form
     /// of a run's activity ids.
-    pub(super) fn of(id: &'i str) -> Option<Self> {
+    pub(crate) fn of(id: &'i str) -> Option<Self> {
         // The suffix of activities that were scheduled again until a worker could run them.
         let id = match id.rsplit_once("-retry-") {
             Some((first, times)) if times.parse::<u32>().is_ok() => first,
@@ -63,7 +63,7 @@ impl<'i> Place<'i> {
 
     /// Returns the id of the run that contains the run with this id, derived from the form of the
     /// id.
-    pub(super) fn parent(run: &str) -> Option<&str> {
+    pub(crate) fn parent(run: &str) -> Option<&str> {
         let of_tool = tool(run).map(|place| place.run);
         let of_guardrail = || {
             ["-input-guardrail-", "-output-guardrail-"].into_iter().find_map(|name| {

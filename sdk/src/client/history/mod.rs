@@ -1,0 +1,273 @@
+//! The events of a workflow's history, as records of this crate: activities with their requests and
+//! replies, questions, decisions, notes, and the end of the workflow.
+//!
+//! The one reader of histories in this crate's clients: transcripts and event streams are made from
+//! its records. The author's own activities are left out. Local activities are read from their
+//! markers, which hold the result and not the request.
+
+mod failure;
+mod messages;
+mod record;
+mod request;
+
+use std::collections::BTreeMap;
+
+use temporalio_common::{
+    data_converters::DataConverter,
+    payload_visitor::decode_payloads,
+    protos::{
+        coresdk::common::extract_local_activity_marker_details,
+        temporal::api::{
+            common::v1::Payload,
+            enums::v1::WorkflowTaskFailedCause,
+            failure::v1::Failure as WireFailure,
+            history::v1::{
+                ActivityTaskScheduledEventAttributes, HistoryEvent, MarkerRecordedEventAttributes,
+                WorkflowExecutionStartedEventAttributes, WorkflowPropertiesModifiedEventAttributes,
+                history_event::Attributes,
+            },
+            sdk::v1::UserMetadata,
+            update::{self, v1::outcome},
+        },
+    },
+};
+
+pub(super) use self::{
+    failure::read as failure,
+    messages::value,
+    record::{Kind, Record, Reply, Request, Start},
+};
+use self::messages::{message, plain};
+use super::transcript::{End, Status};
+use crate::wire::{
+    AGENT_DECIDE, AGENT_SUPPLY_OUTPUT, AgentDecision, MODEL_ACTIVITY, ModelReply, RecordedFailure, SuppliedOutput,
+    asked_questions::QUESTIONS_MEMO,
+    event::RUN_NOTE_MEMO,
+};
+
+const LOCAL_ACTIVITY: &str = "core_local_activity";
+
+/// Reads events one by one, in their order.
+#[derive(Debug)]
+pub(super) struct HistoryReader<'c> {
+    converter: &'c DataConverter,
+    /// The activities that have not ended, by the id of the event that scheduled them.
+    pending: BTreeMap<i64, (String, Kind)>,
+}
+
+impl<'c> HistoryReader<'c> {
+    pub(super) fn new(converter: &'c DataConverter) -> Self {
+        Self { converter, pending: BTreeMap::new() }
+    }
+
+    /// Reads the next event; `None` for an event that records nothing of this crate. A message that
+    /// cannot be read is an error in its record.
+    pub(super) async fn read(&mut self, event: HistoryEvent) -> Option<Record> {
+        let HistoryEvent { event_id, attributes, user_metadata, .. } = event;
+        match attributes? {
+            Attributes::WorkflowExecutionStartedEventAttributes(started) => {
+                Some(Record::Started(Box::new(self.started(started).await)))
+            }
+            Attributes::ActivityTaskScheduledEventAttributes(scheduled) => {
+                self.scheduled(event_id, scheduled, user_metadata).await
+            }
+            Attributes::ActivityTaskStartedEventAttributes(started) => {
+                self.pending.get(&started.scheduled_event_id)?;
+                let earlier_failure = self.failure(started.last_failure).await;
+                let attempt = u32::try_from(started.attempt).unwrap_or_default();
+                Some(Record::Attempt { activity: started.scheduled_event_id, attempt, earlier_failure })
+            }
+            Attributes::ActivityTaskCompletedEventAttributes(completed) => {
+                let payloads = completed.result.unwrap_or_default().payloads;
+                let (id, kind) = self.pending.remove(&completed.scheduled_event_id)?;
+                let reply = request::reply(self.converter, kind, &id, payloads).await;
+                Some(Record::Completed { activity: completed.scheduled_event_id, reply })
+            }
+            Attributes::ActivityTaskFailedEventAttributes(failed) => {
+                self.failed(failed.scheduled_event_id, Status::Failed, failed.failure).await
+            }
+            Attributes::ActivityTaskTimedOutEventAttributes(timed_out) => {
+                self.failed(timed_out.scheduled_event_id, Status::TimedOut, timed_out.failure).await
+            }
+            Attributes::ActivityTaskCanceledEventAttributes(cancelled) => {
+                self.failed(cancelled.scheduled_event_id, Status::Cancelled, None).await
+            }
+            Attributes::MarkerRecordedEventAttributes(marker) if marker.marker_name == LOCAL_ACTIVITY => {
+                self.local(marker, user_metadata).await
+            }
+            Attributes::WorkflowPropertiesModifiedEventAttributes(modified) => self.noted(modified).await,
+            Attributes::WorkflowExecutionUpdateAcceptedEventAttributes(accepted) => {
+                let sent = accepted.accepted_request.and_then(|request| request.input);
+                self.decision(sent).await.map(|decision| Record::DecisionSent { event: event_id, decision })
+            }
+            Attributes::WorkflowExecutionUpdateCompletedEventAttributes(completed) => {
+                let event = completed.accepted_event_id;
+                match completed.outcome.and_then(|outcome| outcome.value) {
+                    Some(outcome::Value::Success(payloads)) => {
+                        let reply = value(self.converter, payloads.payloads).await;
+                        serde_json::from_value(reply).ok().map(|reply| Record::DecisionAnswered { event, reply })
+                    }
+                    _ => None,
+                }
+            }
+            Attributes::StartChildWorkflowExecutionInitiatedEventAttributes(initiated) => Some(Record::ChildInitiated {
+                event: event_id,
+                namespace: initiated.namespace,
+                workflow_id: initiated.workflow_id,
+            }),
+            Attributes::ChildWorkflowExecutionStartedEventAttributes(started) => {
+                let run_id = started.workflow_execution.unwrap_or_default().run_id;
+                Some(Record::ChildStarted { initiated: started.initiated_event_id, run_id })
+            }
+            Attributes::ChildWorkflowExecutionCompletedEventAttributes(ended) => child_ended(ended.initiated_event_id),
+            Attributes::ChildWorkflowExecutionFailedEventAttributes(ended) => child_ended(ended.initiated_event_id),
+            Attributes::ChildWorkflowExecutionCanceledEventAttributes(ended) => child_ended(ended.initiated_event_id),
+            Attributes::ChildWorkflowExecutionTimedOutEventAttributes(ended) => child_ended(ended.initiated_event_id),
+            Attributes::ChildWorkflowExecutionTerminatedEventAttributes(ended) => {
+                child_ended(ended.initiated_event_id)
+            }
+            Attributes::WorkflowTaskFailedEventAttributes(failed)
+                if failed.cause() == WorkflowTaskFailedCause::ResetWorkflow =>
+            {
+                let reason = failed.failure.map(|failure| failure.message).unwrap_or_default();
+                Some(Record::Reset { run_id: failed.new_run_id, reason })
+            }
+            other => self.ended(other).await,
+        }
+    }
+
+    async fn started(&self, started: WorkflowExecutionStartedEventAttributes) -> Start {
+        let payloads = started.input.unwrap_or_default().payloads;
+        Start {
+            workflow_id: started.workflow_id,
+            run_id: started.original_execution_run_id,
+            first_run_id: started.first_execution_run_id,
+            continued_from: Some(started.continued_execution_run_id).filter(|run_id| !run_id.is_empty()),
+            workflow_type: started.workflow_type.unwrap_or_default().name,
+            input: value(self.converter, payloads).await,
+        }
+    }
+
+    async fn scheduled(
+        &mut self,
+        event: i64,
+        scheduled: ActivityTaskScheduledEventAttributes,
+        metadata: Option<UserMetadata>,
+    ) -> Option<Record> {
+        let (id, activity_type) = (scheduled.activity_id, scheduled.activity_type.unwrap_or_default().name);
+        let kind = Kind::of(&activity_type)?;
+        let payloads = scheduled.input.unwrap_or_default().payloads;
+        let request = request::request(self.converter, kind, &activity_type, &id, payloads).await;
+        let summary = self.summary(metadata).await;
+        self.pending.insert(event, (id.clone(), kind));
+        Some(Record::Scheduled { activity: event, id, kind, request, summary })
+    }
+
+    async fn failed(
+        &mut self,
+        activity: i64,
+        status: Status,
+        failure: Option<WireFailure>,
+    ) -> Option<Record> {
+        self.pending.remove(&activity)?;
+        let failure = self.failure(failure).await;
+        Some(Record::Failed { activity, status, failure })
+    }
+
+    async fn failure(&self, failure: Option<WireFailure>) -> Option<RecordedFailure> {
+        Some(failure::read(self.converter, failure?).await)
+    }
+
+    /// Reads the marker of a local activity that has ended; only model calls are records.
+    async fn local(
+        &self,
+        marker: MarkerRecordedEventAttributes,
+        metadata: Option<UserMetadata>,
+    ) -> Option<Record> {
+        let mut details = marker.details;
+        let (Some(data), result) = extract_local_activity_marker_details(&mut details) else { return None };
+        if data.activity_type != MODEL_ACTIVITY {
+            return None;
+        }
+        let what = || format!("the result of local activity {}", data.activity_id);
+        let response = match result {
+            Some(payload) if marker.failure.is_none() => {
+                Some(message::<ModelReply>(self.converter, vec![payload], what).await.map(|reply| reply.response))
+            }
+            _ => None,
+        };
+        let failure = self.failure(marker.failure).await;
+        let (summary, attempt) = (self.summary(metadata).await, data.attempt);
+        Some(Record::LocalModelCall { id: data.activity_id, summary, attempt, response, failure })
+    }
+
+    /// Reads what a run has recorded about itself. A value that cannot be read is left out: it
+    /// explains the history, and decides nothing.
+    async fn noted(&self, modified: WorkflowPropertiesModifiedEventAttributes) -> Option<Record> {
+        let mut fields = modified.upserted_memo.unwrap_or_default().fields;
+        let (note, questions) = (fields.remove(RUN_NOTE_MEMO), fields.remove(QUESTIONS_MEMO));
+        let note = self.field(note).await.and_then(|note| serde_json::from_value(note).ok());
+        let questions = self.field(questions).await.and_then(|asked| serde_json::from_value(asked).ok());
+        (note.is_some() || questions.is_some()).then_some(Record::Noted { note, questions })
+    }
+
+    async fn field(&self, field: Option<Payload>) -> Option<serde_json::Value> {
+        Some(value(self.converter, vec![field?]).await)
+    }
+
+    /// Returns the decision in an update; `None` for other updates, and for one that cannot be
+    /// read, which decides nothing.
+    async fn decision(&self, sent: Option<update::v1::Input>) -> Option<AgentDecision> {
+        let update::v1::Input { name, args, .. } = sent?;
+        let payloads = args.unwrap_or_default().payloads;
+        match &*name {
+            AGENT_DECIDE => serde_json::from_value(value(self.converter, payloads).await).ok(),
+            AGENT_SUPPLY_OUTPUT => {
+                let supplied: SuppliedOutput = serde_json::from_value(value(self.converter, payloads).await).ok()?;
+                Some(supplied.into())
+            }
+            _ => None,
+        }
+    }
+
+    async fn ended(&self, attributes: Attributes) -> Option<Record> {
+        let next = |run_id: String| Some(run_id).filter(|run_id| !run_id.is_empty());
+        let (end, next) = match attributes {
+            Attributes::WorkflowExecutionCompletedEventAttributes(completed) => {
+                let payloads = completed.result.unwrap_or_default().payloads;
+                (End::Completed { result: value(self.converter, payloads).await }, next(completed.new_execution_run_id))
+            }
+            Attributes::WorkflowExecutionFailedEventAttributes(failed) => {
+                let failure = failure::read(self.converter, failed.failure.unwrap_or_default()).await;
+                (End::Failed { failure }, next(failed.new_execution_run_id))
+            }
+            Attributes::WorkflowExecutionCanceledEventAttributes(_) => (End::Cancelled, None),
+            Attributes::WorkflowExecutionTerminatedEventAttributes(terminated) => {
+                (End::Terminated { reason: terminated.reason }, None)
+            }
+            Attributes::WorkflowExecutionTimedOutEventAttributes(timed_out) => {
+                (End::TimedOut, next(timed_out.new_execution_run_id))
+            }
+            Attributes::WorkflowExecutionContinuedAsNewEventAttributes(continued) => {
+                let run_id = continued.new_execution_run_id;
+                (End::ContinuedAsNew { run_id: run_id.clone() }, Some(run_id))
+            }
+            _ => return None,
+        };
+        Some(Record::Ended { end, next })
+    }
+
+    /// Returns the summary that the UI shows. A summary that cannot be read is left out, because it
+    /// is not essential.
+    async fn summary(&self, metadata: Option<UserMetadata>) -> Option<String> {
+        let mut payload = metadata?.summary?;
+        let context = temporalio_common::data_converters::SerializationContextData::None;
+        decode_payloads(&mut payload, self.converter.codec(), &context).await.ok()?;
+        plain(self.converter, payload)?.as_str().map(str::to_owned)
+    }
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "the arms of a match that returns options")]
+fn child_ended(initiated: i64) -> Option<Record> {
+    Some(Record::ChildEnded { initiated })
+}

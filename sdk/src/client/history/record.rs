@@ -1,0 +1,136 @@
+//! What one event of a history records.
+
+use serde_json::Value;
+
+use crate::{
+    client::transcript::{End, Status, TranscriptError},
+    wire::{
+        AgentDecision, DecisionReply, Item, MODEL_ACTIVITY, ModelRequest, ModelResponse, RecordedFailure, ToolReply,
+        ToolRequest,
+        asked_questions::AskedQuestions,
+        carried::LOAD_STATE_ACTIVITY,
+        conversation::RECORD_ACTIVITY,
+        event::RunNote,
+        mcp_call::{MCP_ACTIVITY, MCP_CALL_TOOL},
+        session_call::{SESSION_ACTIVITY, SessionReply, SessionRequest},
+    },
+};
+
+const TOOL_PREFIX: &str = "agents.tool.";
+const GUARDRAIL_PREFIX: &str = "agents.guardrail.";
+
+/// The record of an event. Activities are named by the id of the event that scheduled them.
+#[derive(Debug)]
+pub(in crate::client) enum Record {
+    /// The workflow execution has started.
+    Started(Box<Start>),
+    /// An activity was scheduled.
+    Scheduled {
+        activity: i64,
+        /// Id of the activity.
+        id: String,
+        kind: Kind,
+        request: Result<Request, TranscriptError>,
+        summary: Option<String>,
+    },
+    /// The last attempt of an activity has begun.
+    Attempt { activity: i64, attempt: u32, earlier_failure: Option<RecordedFailure> },
+    /// An activity has completed.
+    Completed { activity: i64, reply: Result<Reply, TranscriptError> },
+    /// An activity has ended without a result.
+    Failed { activity: i64, status: Status, failure: Option<RecordedFailure> },
+    /// A local activity that calls a model has ended.
+    LocalModelCall {
+        id: String,
+        summary: Option<String>,
+        attempt: u32,
+        response: Option<Result<ModelResponse, TranscriptError>>,
+        failure: Option<RecordedFailure>,
+    },
+    /// A run has recorded a note, its questions, or both.
+    Noted { note: Option<RunNote>, questions: Option<AskedQuestions> },
+    /// The workflow has accepted an update with a decision.
+    DecisionSent { event: i64, decision: AgentDecision },
+    /// The update that `event` accepted has its reply.
+    DecisionAnswered { event: i64, reply: DecisionReply },
+    /// A child workflow is to be started.
+    ChildInitiated { event: i64, namespace: String, workflow_id: String },
+    /// A child workflow has started.
+    ChildStarted { initiated: i64, run_id: String },
+    /// A child workflow has ended.
+    ChildEnded { initiated: i64 },
+    /// The history up to here is a copy: the workflow was reset, and continues as this execution.
+    Reset { run_id: String, reason: String },
+    /// The execution has ended, and continues in the next one, if any.
+    Ended { end: End, next: Option<String> },
+}
+
+/// The start of a workflow execution.
+#[derive(Debug)]
+pub(in crate::client) struct Start {
+    pub(in crate::client) workflow_id: String,
+    pub(in crate::client) run_id: String,
+    pub(in crate::client) first_run_id: String,
+    pub(in crate::client) continued_from: Option<String>,
+    pub(in crate::client) workflow_type: String,
+    pub(in crate::client) input: Value,
+}
+
+/// The kind of an activity of this crate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::client) enum Kind {
+    Model,
+    Tool,
+    Guardrail,
+    Session,
+    /// Records items to which model calls refer.
+    Items,
+    /// Loads a part of the state from the previous execution.
+    Chunk,
+}
+
+/// The request of an activity.
+#[derive(Debug)]
+pub(in crate::client) enum Request {
+    Model(Box<ModelRequest>),
+    Tool(ToolRequest),
+    Guardrail(ToolRequest),
+    Session { store: String, request: SessionRequest },
+    Items(Vec<Item>),
+    Chunk,
+}
+
+/// The reply of an activity.
+#[derive(Debug)]
+pub(in crate::client) enum Reply {
+    Model(ModelResponse),
+    Tool(ToolReply),
+    Session(SessionReply),
+    Chunk(String),
+    Nothing,
+}
+
+impl Kind {
+    /// Returns the kind of an activity; `None` for an activity that is not of this crate.
+    pub(super) fn of(activity_type: &str) -> Option<Self> {
+        Some(match activity_type {
+            MODEL_ACTIVITY => Self::Model,
+            RECORD_ACTIVITY => Self::Items,
+            LOAD_STATE_ACTIVITY => Self::Chunk,
+            other if other.starts_with(TOOL_PREFIX) || is_mcp_call(other) => Self::Tool,
+            other if other.starts_with(GUARDRAIL_PREFIX) => Self::Guardrail,
+            other => store_of(other).map(|_| Self::Session)?,
+        })
+    }
+}
+
+/// Returns the name of the store of a session activity.
+pub(super) fn store_of(activity_type: &str) -> Option<&str> {
+    activity_type.strip_prefix(SESSION_ACTIVITY)?.strip_prefix('.')
+}
+
+/// `true` if activities of this type call a tool of an MCP server.
+fn is_mcp_call(activity_type: &str) -> bool {
+    let ours = activity_type.strip_prefix(MCP_ACTIVITY).and_then(|rest| rest.strip_prefix('.'));
+    ours.and_then(|rest| rest.strip_suffix(MCP_CALL_TOOL)).is_some_and(|server| server.ends_with('.'))
+}

@@ -1,0 +1,24 @@
+//! The facts of runs: what was observed of their effects becomes the events that readers get.
+//!
+//! [`Facts`] is one state machine for all hosts. A reader of histories feeds it with what history
+//! records, the hosts without a workflow feed it with the same effects as they make them. So the
+//! facts of a run are the same everywhere, in the same order and with the same ids.
+//!
+//! Pure: it has no I/O and no clock.
+//!
+//! # Design
+//! **Facts are derived from effects, not from steps of the loop.** History holds effects; the
+//! loop's steps between them leave no trace. The output of an inline tool, for example, is told
+//! when the next model call shows it. A few facts leave no trace in any effect: these the run
+//! records itself, as a [`RunNote`](crate::wire::event::RunNote).
+
+mod activity_id;
+mod facts;
+mod run;
+mod telling;
+
+pub(crate) use self::{
+    activity_id::{Place, Role},
+    facts::{Attempts, Facts, ScheduledModelCall, call_id_of},
+    telling::{EventSink, Telling},
+};

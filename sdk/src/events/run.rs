@@ -1,0 +1,96 @@
+//! The facts of one run so far: what the next fact depends on.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use crate::wire::{HandoffSpec, Item, ItemView};
+
+/// One run, as far as it was observed.
+#[derive(Debug, Default)]
+pub(super) struct ObservedRun {
+    /// Id of the outermost run, and the calls in which this run runs.
+    pub(super) root: String,
+    pub(super) path: Vec<String>,
+    pub(super) agent: String,
+    pub(super) turn: u32,
+    pub(super) has_begun: bool,
+    pub(super) is_paused: bool,
+    pub(super) has_ended: bool,
+    /// The calls of the latest response that may still get an output.
+    pub(super) open: Vec<OpenCall>,
+    /// The handoffs of the latest definitions of each agent: agent by function name.
+    pub(super) handoffs: BTreeMap<String, BTreeMap<String, String>>,
+    /// The agent to which the latest response hands off.
+    pub(super) hands_off_to: Option<String>,
+    /// Text of the latest message.
+    pub(super) text: Option<String>,
+    /// Ids of questions that wait.
+    pub(super) asked: Vec<String>,
+    /// Numbers of pauses, resumptions, questions and decisions.
+    pub(super) numbers: BTreeMap<&'static str, u32>,
+}
+
+/// A call that may still get an output.
+#[derive(Debug)]
+pub(super) struct OpenCall {
+    pub(super) call_id: String,
+    pub(super) name: String,
+    /// Index of the call among the tool calls of its response.
+    pub(super) index: usize,
+    /// The output that was told last, and the number of outputs.
+    pub(super) told: Option<Value>,
+    pub(super) outputs: u32,
+}
+
+impl ObservedRun {
+    /// Returns the id in the run of its next fact of this name: `2-question-1`.
+    pub(super) fn numbered(&mut self, name: &'static str) -> String {
+        let number = self.numbers.entry(name).or_default();
+        *number += 1;
+        format!("{}-{name}-{number}", self.turn)
+    }
+
+    /// Keeps the handoffs of an agent's definitions.
+    pub(super) fn offers(&mut self, agent: &str, handoffs: &[HandoffSpec]) {
+        let by_name = handoffs.iter().map(|spec| (spec.tool_name.clone(), spec.agent_name.clone())).collect();
+        self.handoffs.insert(agent.to_owned(), by_name);
+    }
+
+    /// Keeps the calls of a response.
+    pub(super) fn answered(&mut self, output: &[Item]) {
+        self.open.clear();
+        self.hands_off_to = None;
+        let handoffs = self.handoffs.get(&self.agent);
+        let mut index = 0;
+        for item in output {
+            match item.view() {
+                ItemView::FunctionCall(call) => {
+                    let target = handoffs.and_then(|handoffs| handoffs.get(call.name));
+                    if let (Some(target), None) = (target, call.namespace) {
+                        self.hands_off_to.get_or_insert_with(|| target.clone());
+                    }
+                    self.open.push(OpenCall::new(call.call_id, call.name, index));
+                    index += 1;
+                }
+                ItemView::Message { .. } => self.text = item.text(),
+                _ => {}
+            }
+        }
+    }
+
+    /// Returns the open call with this id, and opens one that an earlier run has made.
+    pub(super) fn call(&mut self, call_id: &str, name: &str) -> &mut OpenCall {
+        let at = self.open.iter().position(|call| call.call_id == call_id).unwrap_or_else(|| {
+            self.open.push(OpenCall::new(call_id, name, self.open.len()));
+            self.open.len() - 1
+        });
+        &mut self.open[at]
+    }
+}
+
+impl OpenCall {
+    fn new(call_id: &str, name: &str, index: usize) -> Self {
+        Self { call_id: call_id.to_owned(), name: name.to_owned(), index, told: None, outputs: 0 }
+    }
+}

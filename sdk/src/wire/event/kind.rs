@@ -1,0 +1,431 @@
+//! The kinds of events, and their content.
+
+use serde::{Deserialize, Serialize, de::Error as _};
+use serde_json::{Map, Value};
+
+use super::members_of;
+use crate::wire::{
+    absent::is_default, agent_handlers::Verdict, item::Item, run_state::InterruptionKind, usage::Usage,
+};
+
+/// The kind of a [`RunEvent`](super::RunEvent), with its content. In JSON, `kind` is the name in
+/// snake case, and the members are beside it.
+///
+/// Kinds whose names end in `Delta` are deltas; all others are facts.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum EventKind {
+    /// A run has begun.
+    RunStarted {
+        /// The items of its first model call, as the model received them.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        input: Vec<Item>,
+    },
+    /// A run continues: after a pause, from a state, or in the execution after continue-as-new.
+    RunResumed {},
+    /// The run continues in the next execution of its workflow.
+    RunContinued {
+        /// Id of that execution (Temporal's run id).
+        execution: String,
+    },
+    /// The workflow was reset: the run continues from an earlier event, in a new execution.
+    RunReset {
+        /// Id of that execution (Temporal's run id).
+        execution: String,
+        /// Reason in the request to reset the workflow.
+        #[serde(default, skip_serializing_if = "is_default")]
+        reason: String,
+    },
+    /// The run waits for decisions.
+    RunPaused {},
+    /// The run has ended with a final output.
+    RunFinished {
+        /// The final output; null if the record does not contain it.
+        output: Value,
+        /// Token usage of the whole run, nested runs included; absent if the run did not record it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        usage: Option<Usage>,
+    },
+    /// The run has failed.
+    RunFailed {
+        /// The failure.
+        failure: RecordedFailure,
+        /// Token usage of the whole run; absent if the run did not record it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        usage: Option<Usage>,
+    },
+    /// The run was cancelled.
+    RunCancelled {
+        /// Token usage of the whole run; absent if the run did not record it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        usage: Option<Usage>,
+    },
+    /// The workflow of the run was terminated.
+    RunTerminated {
+        /// Reason in the request to terminate it.
+        #[serde(default, skip_serializing_if = "is_default")]
+        reason: String,
+    },
+    /// The workflow of the run has exceeded a timeout.
+    RunTimedOut {},
+    /// A turn has begun.
+    TurnStarted {},
+    /// A model call was scheduled.
+    ModelCallScheduled {
+        /// Name of the model, from the agent or the run.
+        #[serde(default, skip_serializing_if = "is_default")]
+        model: String,
+    },
+    /// The model has answered. An event for each item of the response follows.
+    ModelCallAnswered {
+        /// Number of the attempt that succeeded, counted from 1.
+        attempts: u32,
+        /// Failure of the attempt before.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        earlier_failure: Option<RecordedFailure>,
+        /// Id of the response at the provider.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        response_id: Option<String>,
+        /// Reason why the response is incomplete.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        incomplete: Option<String>,
+        /// Token usage of the call.
+        #[serde(default)]
+        usage: Usage,
+    },
+    /// The model call has failed, after all its attempts.
+    ModelCallFailed {
+        /// Number of the last attempt, counted from 1.
+        attempts: u32,
+        /// The failure.
+        failure: RecordedFailure,
+        /// Failure of the attempt before.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        earlier_failure: Option<RecordedFailure>,
+    },
+    /// A message of the model.
+    Message {
+        /// The whole text of the message.
+        text: String,
+        /// The message.
+        item: Item,
+    },
+    /// A reasoning item of the model.
+    Reasoning {
+        /// The item.
+        item: Item,
+    },
+    /// The model calls a tool, or hands off.
+    ToolCall {
+        /// Id that links the output to the call.
+        call_id: String,
+        /// Name that the model called.
+        name: String,
+        /// The arguments as the model wrote them.
+        arguments: String,
+        /// The call.
+        item: Item,
+    },
+    /// An item of the model of another kind: a call of a hosted tool, for example.
+    OtherItem {
+        /// The item.
+        item: Item,
+    },
+    /// A call has an output.
+    ToolOutput {
+        /// Id of the call.
+        call_id: String,
+        /// Name of the tool; empty if the call is not in this history.
+        #[serde(default, skip_serializing_if = "is_default")]
+        name: String,
+        /// The output that the model receives: a string, or a list of content parts.
+        output: Value,
+        /// Number of the attempt that returned it; 0 for a call without attempts.
+        #[serde(default, skip_serializing_if = "is_default")]
+        attempts: u32,
+        /// Failure of the attempt before.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        earlier_failure: Option<RecordedFailure>,
+    },
+    /// A call has failed, after all its attempts. If the run continues, a `ToolOutput` follows with
+    /// the message that the model receives.
+    ToolFailed {
+        /// Id of the call.
+        call_id: String,
+        /// Name of the tool.
+        #[serde(default, skip_serializing_if = "is_default")]
+        name: String,
+        /// Number of the last attempt, counted from 1.
+        attempts: u32,
+        /// The failure.
+        failure: RecordedFailure,
+        /// Failure of the attempt before.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        earlier_failure: Option<RecordedFailure>,
+    },
+    /// The conversation has moved to another agent.
+    Handoff {
+        /// Name of the agent that handed off.
+        from: String,
+        /// Name of the agent that continues the conversation.
+        to: String,
+    },
+    /// A guardrail has tripped.
+    GuardrailTripped {
+        /// Name of the guardrail.
+        guardrail: String,
+        /// The data that it checked.
+        stage: GuardrailStage,
+        /// Name of the tool, for a guardrail of a tool.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        tool: Option<String>,
+        /// Information that the guardrail returned; null if there is none, or if it is too large
+        /// for the record.
+        #[serde(default, skip_serializing_if = "Value::is_null")]
+        output_info: Value,
+    },
+    /// A call waits for a decision, or for its output.
+    QuestionAsked {
+        /// Id to decide by.
+        question_id: String,
+        /// Name of the agent that made the call.
+        #[serde(default, skip_serializing_if = "is_default")]
+        asked_by: String,
+        /// Name of the tool.
+        tool: String,
+        /// The first 512 bytes of the arguments as the model wrote them.
+        arguments: String,
+        /// `true` if the arguments are longer than that.
+        #[serde(default, skip_serializing_if = "is_default")]
+        is_cut: bool,
+        /// Label of the hosted MCP server that requests approval.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        server: Option<String>,
+        /// Kind of input that the call waits for; absent = a decision.
+        #[serde(default, skip_serializing_if = "is_default")]
+        waits_for: InterruptionKind,
+    },
+    /// A decision on a question, or its output, has arrived.
+    QuestionDecided {
+        /// Id of the question.
+        question_id: String,
+        /// The decision.
+        decision: Verdict,
+        /// `true` if the decision also applies to later calls of the tool.
+        #[serde(default, skip_serializing_if = "is_default")]
+        always: bool,
+        /// Name of the person who decided, as the caller stated it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by: Option<String>,
+    },
+    /// The conversation was shortened.
+    Compaction {
+        /// Number of items before.
+        items_before: u32,
+        /// Number of items after.
+        items_after: u32,
+    },
+    /// An attempt of a call has begun, or has failed.
+    AttemptDelta {
+        /// Id of the call's effect, for example `2-model` or `2-tool-0`.
+        effect: String,
+        /// Number of the attempt, counted from 1.
+        attempt: u32,
+        /// Failure of the attempt; absent while it runs.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        failure: Option<RecordedFailure>,
+        /// Time of the next attempt (RFC 3339, UTC).
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        next_at: Option<String>,
+    },
+    /// A part of the text of a message.
+    TextDelta {
+        /// Id of the event of the message that the part becomes.
+        message_id: String,
+        /// Number of the attempt that sent it; a higher number replaces all parts before.
+        attempt: u32,
+        /// The text.
+        delta: String,
+    },
+    /// A part of a reasoning item.
+    ReasoningDelta {
+        /// Id of the event of the item that the part becomes.
+        message_id: String,
+        /// Number of the attempt that sent it.
+        attempt: u32,
+        /// The text.
+        delta: String,
+    },
+    /// A part of the arguments of a call.
+    ToolArgumentsDelta {
+        /// Id of the event of the call that the part becomes.
+        message_id: String,
+        /// Number of the attempt that sent it.
+        attempt: u32,
+        /// The text.
+        delta: String,
+    },
+    /// Output of a tool while it runs.
+    ToolOutputDelta {
+        /// Id of the call.
+        call_id: String,
+        /// Name of the tool.
+        name: String,
+        /// Number of the attempt that sent it.
+        attempt: u32,
+        /// `stdout`, `stderr`, `log`, `progress`, or a name of the author.
+        stream: String,
+        /// The text.
+        delta: String,
+        /// Fraction of the work that is done, from 0 to 1; only of the stream `progress`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        fraction: Option<f64>,
+    },
+    /// A value that a tool has emitted.
+    EmittedDelta {
+        /// Id of the call that emitted it.
+        call_id: String,
+        /// Number of the attempt that emitted it.
+        attempt: u32,
+        /// Name of the value.
+        name: String,
+        /// The value.
+        value: Value,
+    },
+    /// A kind that this build does not know.
+    #[serde(skip)]
+    Other {
+        /// Name of the kind.
+        kind: String,
+        /// The other members.
+        members: Map<String, Value>,
+    },
+}
+
+/// The data that a guardrail checks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum GuardrailStage {
+    /// The input of a run.
+    Input,
+    /// The final output of an agent.
+    Output,
+    /// The arguments of a tool call.
+    ToolInput,
+    /// The output of a tool call.
+    ToolOutput,
+    /// A stage that this build does not know.
+    #[serde(other)]
+    Other,
+}
+
+/// A failure, as far as history holds it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct RecordedFailure {
+    /// Type of an application failure (`ModelInvocationError.RateLimit`), name of a
+    /// [`RunError`](crate::RunError), otherwise Temporal's name for the kind of failure
+    /// (`Timeout`).
+    #[serde(rename = "type")]
+    pub type_name: String,
+    /// Message of the failure.
+    pub message: String,
+    /// The failure that caused this one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cause: Option<Box<RecordedFailure>>,
+}
+
+impl RecordedFailure {
+    /// Returns a failure without a cause.
+    pub(crate) fn new(type_name: impl Into<String>, message: impl Into<String>) -> Self {
+        Self { type_name: type_name.into(), message: message.into(), cause: None }
+    }
+}
+
+impl EventKind {
+    /// Returns the name of the kind, as in JSON.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::RunStarted { .. } => "run_started",
+            Self::RunResumed {} => "run_resumed",
+            Self::RunContinued { .. } => "run_continued",
+            Self::RunReset { .. } => "run_reset",
+            Self::RunPaused {} => "run_paused",
+            Self::RunFinished { .. } => "run_finished",
+            Self::RunFailed { .. } => "run_failed",
+            Self::RunCancelled { .. } => "run_cancelled",
+            Self::RunTerminated { .. } => "run_terminated",
+            Self::RunTimedOut {} => "run_timed_out",
+            Self::TurnStarted {} => "turn_started",
+            Self::ModelCallScheduled { .. } => "model_call_scheduled",
+            Self::ModelCallAnswered { .. } => "model_call_answered",
+            Self::ModelCallFailed { .. } => "model_call_failed",
+            Self::Message { .. } => "message",
+            Self::Reasoning { .. } => "reasoning",
+            Self::ToolCall { .. } => "tool_call",
+            Self::OtherItem { .. } => "other_item",
+            Self::ToolOutput { .. } => "tool_output",
+            Self::ToolFailed { .. } => "tool_failed",
+            Self::Handoff { .. } => "handoff",
+            Self::GuardrailTripped { .. } => "guardrail_tripped",
+            Self::QuestionAsked { .. } => "question_asked",
+            Self::QuestionDecided { .. } => "question_decided",
+            Self::Compaction { .. } => "compaction",
+            Self::AttemptDelta { .. } => "attempt_delta",
+            Self::TextDelta { .. } => "text_delta",
+            Self::ReasoningDelta { .. } => "reasoning_delta",
+            Self::ToolArgumentsDelta { .. } => "tool_arguments_delta",
+            Self::ToolOutputDelta { .. } => "tool_output_delta",
+            Self::EmittedDelta { .. } => "emitted_delta",
+            Self::Other { kind, .. } => kind,
+        }
+    }
+
+    /// Returns `true` if the run has ended with this event.
+    pub fn ends_the_run(&self) -> bool {
+        matches!(
+            self,
+            Self::RunFinished { .. }
+                | Self::RunFailed { .. }
+                | Self::RunCancelled { .. }
+                | Self::RunTerminated { .. }
+                | Self::RunTimedOut {}
+        )
+    }
+
+    pub(super) fn into_members(self) -> Result<Map<String, Value>, serde_json::Error> {
+        match self {
+            Self::Other { kind, mut members } => {
+                members.insert("kind".to_owned(), kind.into());
+                Ok(members)
+            }
+            known => members_of(&known),
+        }
+    }
+
+    /// Reads the kind from its members. Also returns those that the kind does not have.
+    pub(super) fn of_members(
+        mut members: Map<String, Value>,
+    ) -> Result<(Self, Map<String, Value>), serde_json::Error> {
+        let kind = match members.get("kind") {
+            Some(Value::String(kind)) => kind.clone(),
+            _ => return Err(serde_json::Error::custom("an event has a string \"kind\"")),
+        };
+        // A known kind of a later release may have values that this build cannot read; the event
+        // is then kept as it came.
+        let Ok(known) = Self::deserialize(Value::Object(members.clone())) else {
+            members.shift_remove("kind");
+            return Ok((Self::Other { kind, members }, Map::new()));
+        };
+        let written = members_of(&known)?;
+        members.retain(|name, value| !written.contains_key(name) && !is_absent(value));
+        Ok((known, members))
+    }
+}
+
+/// Returns `true` for a value that is written by leaving the member out.
+fn is_absent(value: &Value) -> bool {
+    matches!(value, Value::Null)
+}

@@ -1,0 +1,248 @@
+//! A record that a workflow writes about one of its runs, where history would not tell it by
+//! itself: that a run pauses, is resumed from a state, or ends, and that a guardrail has tripped.
+//!
+//! A note is one upsert of the memo, in the workflow task in which it happens. Its size is bounded:
+//! what does not fit is left out or truncated, on every host alike.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::kind::{GuardrailStage, RecordedFailure};
+use crate::wire::{
+    agent_handlers::Verdict,
+    item::{Item, ItemView},
+    run_state::{CallProgress, Decision, Phase, RunState},
+    size::encoded_len,
+    usage::Usage,
+    version::{WIRE_VERSION, WireVersion},
+};
+
+/// Key of the memo.
+pub const RUN_NOTE_MEMO: &str = "agents.run_note";
+
+/// Maximum bytes of JSON of an output, and of all outputs of calls.
+const MAX_OUTPUT_BYTES: usize = 4 * 1024;
+/// Maximum bytes of a message, and of a guardrail's information.
+const MAX_MESSAGE_BYTES: usize = 1024;
+
+/// A record about a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RunNote {
+    /// The version of this value.
+    pub version: WireVersion,
+    /// Prefix of the ids of the run's activities.
+    pub run: String,
+    /// Name of the agent whose turn it is.
+    pub agent: String,
+    /// Number of the turn, counted from 1; 0 before the first one.
+    pub turn: u32,
+    /// Outputs of calls that history does not hold, as far as they fit.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub outputs: Vec<Item>,
+    /// The subject of the record.
+    pub note: NoteKind,
+}
+
+/// The subject of a record.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum NoteKind {
+    /// The run waits for decisions. The memo `agents.questions` has them.
+    Paused,
+    /// The run begins from a state with these decisions.
+    Resumed {
+        /// The decisions.
+        decisions: Vec<NotedDecision>,
+    },
+    /// A guardrail of a nested run has tripped.
+    GuardrailTripped {
+        /// The guardrail.
+        guardrail: TrippedGuardrail,
+    },
+    /// The conversation was shortened.
+    Compacted {
+        /// Number of items before.
+        before: u32,
+        /// Number of items after.
+        after: u32,
+    },
+    /// The run has ended with a final output.
+    Finished {
+        /// The output, or its place.
+        output: NotedOutput,
+        /// Token usage of the whole run.
+        usage: Usage,
+    },
+    /// The run has failed.
+    Failed {
+        /// The error.
+        failure: RecordedFailure,
+        /// The guardrail that ended the run, if one has tripped.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        guardrail: Option<TrippedGuardrail>,
+        /// Token usage of the whole run; absent if the run had no state.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        usage: Option<Usage>,
+    },
+    /// The run was cancelled.
+    Cancelled {
+        /// Token usage of the whole run.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        usage: Option<Usage>,
+    },
+    /// A subject that this build does not know.
+    #[serde(other)]
+    Other,
+}
+
+/// The final output of a run, or its place.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum NotedOutput {
+    /// The output is the text of the last message.
+    Text,
+    /// The output is the JSON in the last message.
+    Json,
+    /// The output itself.
+    Value {
+        /// The output.
+        value: Value,
+    },
+    /// The output is too large for the record.
+    TooLarge {
+        /// Its size, in bytes of JSON.
+        bytes: usize,
+    },
+    /// A place that this build does not know.
+    #[serde(other)]
+    Other,
+}
+
+/// A decision in the state from which a run begins.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct NotedDecision {
+    /// Id of the question.
+    pub id: String,
+    /// The decision; a message or an output is truncated.
+    pub decision: Verdict,
+    /// Name of the person who decided.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
+}
+
+/// A guardrail that has tripped.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TrippedGuardrail {
+    /// Name of the guardrail.
+    pub name: String,
+    /// The data that it checked.
+    pub stage: GuardrailStage,
+    /// Name of the tool, for a guardrail of a tool.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool: Option<String>,
+    /// Information that the guardrail returned, if it fits.
+    #[serde(default, skip_serializing_if = "Value::is_null")]
+    pub output_info: Value,
+}
+
+impl RunNote {
+    /// Returns a note about a run; the host adds the run's id.
+    pub fn new(agent: impl Into<String>, turn: u32, note: NoteKind) -> Self {
+        Self { version: WIRE_VERSION, run: String::new(), agent: agent.into(), turn, outputs: Vec::new(), note }
+    }
+
+    /// Adds those of the outputs that fit.
+    #[must_use]
+    pub fn with_outputs(mut self, outputs: Vec<Item>) -> Self {
+        let mut left = MAX_OUTPUT_BYTES;
+        self.outputs = outputs;
+        self.outputs.retain(|item| {
+            let fits = item.json_len() <= left;
+            left -= if fits { item.json_len() } else { 0 };
+            fits
+        });
+        self
+    }
+
+    /// Returns the note that the run begins from a state, with the decisions in it.
+    pub fn resumed(state: &RunState) -> Self {
+        let decided = |id: String| {
+            let decision = state.decision_on(&id)?;
+            Some(NotedDecision { id, decision: short(decision), by: decision.by.clone() })
+        };
+        let decisions = state.paused_calls().into_iter().filter_map(|call| decided(call.id)).collect();
+        Self::new(&*state.agent, state.turn, NoteKind::Resumed { decisions })
+    }
+}
+
+impl NotedOutput {
+    /// Returns the place of the final output of a run in this state.
+    pub fn of(output: &Value, state: &RunState) -> Self {
+        let last = state.items.iter().rev().find_map(|item| item.raw.text());
+        if let (Value::String(text), Some(last)) = (output, &last)
+            && text == last
+        {
+            return Self::Text;
+        }
+        if last.is_some_and(|last| serde_json::from_str(&last).is_ok_and(|json: Value| json == *output)) {
+            return Self::Json;
+        }
+        match encoded_len(output) {
+            Ok(bytes) if bytes > MAX_OUTPUT_BYTES => Self::TooLarge { bytes },
+            _ => Self::Value { value: output.clone() },
+        }
+    }
+}
+
+impl TrippedGuardrail {
+    /// Returns the guardrail with its information, if that fits.
+    pub fn new(name: &str, stage: GuardrailStage, tool: Option<&str>, output_info: &Value) -> Self {
+        let fits = encoded_len(output_info).is_ok_and(|bytes| bytes <= MAX_MESSAGE_BYTES);
+        let output_info = if fits { output_info.clone() } else { Value::Null };
+        Self { name: name.to_owned(), stage, tool: tool.map(str::to_owned), output_info }
+    }
+}
+
+impl RecordedFailure {
+    /// Returns a failure whose message is at most 1,024 bytes.
+    pub(crate) fn short(type_name: &str, mut message: String) -> Self {
+        message.truncate(message.floor_char_boundary(MAX_MESSAGE_BYTES));
+        Self::new(type_name, message)
+    }
+}
+
+/// Returns the outputs of the calls of the current response, without those that `is_told` names.
+pub fn untold_outputs(state: &RunState, is_told: impl Fn(&str) -> bool) -> Vec<Item> {
+    if let Phase::Interrupted { round } = &state.phase {
+        let done = round.calls.iter().filter_map(|call| match &call.progress {
+            CallProgress::Done { output } => {
+                Some(Item::function_call_output(&call.call.call_id, output.clone().into_value()))
+            }
+            _ => None,
+        });
+        return done.filter(|item| !item.call_id().is_some_and(&is_told)).collect();
+    }
+    // The items since the latest response: outputs of its calls.
+    let mut outputs: Vec<Item> = state
+        .items
+        .iter()
+        .rev()
+        .map(|item| &item.raw)
+        .take_while(|item| matches!(item.view(), ItemView::FunctionCallOutput { .. }))
+        .filter(|item| !item.call_id().is_some_and(&is_told))
+        .cloned()
+        .collect();
+    outputs.reverse();
+    outputs
+}
+
+fn short(decision: &Decision) -> Verdict {
+    let cut = |text: &String| text[..text.floor_char_boundary(MAX_MESSAGE_BYTES)].to_owned();
+    match decision {
+        Decision { approve: true, .. } => Verdict::Approve,
+        Decision { supplied: true, message, .. } => {
+            Verdict::SupplyOutput { output: message.as_ref().map(cut).unwrap_or_default() }
+        }
+        Decision { message, .. } => Verdict::Reject { message: message.as_ref().map(cut) },
+    }
+}
