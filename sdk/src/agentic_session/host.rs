@@ -33,7 +33,8 @@ use crate::{
     },
     tool::{ToolBinding, ToolFailure, ToolFailureKind, state::StateRequirement},
     wire::{
-        Item, McpTool, ModelCall, ModelResponse, RunState, Usage,
+        Interruption, Item, McpTool, ModelCall, ModelResponse, RunState, Usage,
+        event::RunNote,
         mcp_call::McpSession,
         run_state::{Admission, Phase},
         session_checkpoint::EffectAnswer,
@@ -98,22 +99,14 @@ impl SessionHost {
 
     async fn tool(&self, call: ToolEffect<'_>, scope: &CancellationToken) -> Result<ToolAnswer, ToolEffectError> {
         let id = call.id.clone();
-        match self.effect_answer(&id) {
-            None => {}
-            Some(EffectAnswer::Tool { output, context_patch, question }) => {
-                return Ok(ToolAnswer { output, context_patch, usage: Usage::default(), question });
+        if let Some(answer) = self.effect_answer(&id) {
+            let outcome = restored(&id, answer);
+            if call.tool.binding().leaves_a_reply() {
+                let told = self.inner.told(&id, &call.info.agent, call.info.turn);
+                told.tool_scheduled();
+                told.tool_ended(&call.info, &outcome);
             }
-            Some(EffectAnswer::ToolFailed { how, message }) => {
-                return Err(ToolFailure::of_record(how, message).into());
-            }
-            Some(EffectAnswer::Begun) => {
-                let message = "the worker was lost, or the call cancelled, after it had begun";
-                return Err(ToolFailure::new(ToolFailureKind::OutcomeUnknown, message).into());
-            }
-            Some(EffectAnswer::Model { .. }) => {
-                let source = format!("the checkpoint holds a model response under the id {id} of a tool call").into();
-                return Err(ToolEffectError::Host(source));
-            }
+            return outcome;
         }
         let once = !is_idempotent(&call);
         // Recorded before the call, so that another attempt does not repeat it.
@@ -146,6 +139,24 @@ impl SessionHost {
             None => {}
         }
         settled
+    }
+}
+
+/// Returns the outcome of a tool call that an earlier attempt has recorded.
+fn restored(id: &EffectId, answer: EffectAnswer) -> Result<ToolAnswer, ToolEffectError> {
+    match answer {
+        EffectAnswer::Tool { output, context_patch, question } => {
+            Ok(ToolAnswer { output, context_patch, usage: Usage::default(), question })
+        }
+        EffectAnswer::ToolFailed { how, message } => Err(ToolFailure::of_record(how, message).into()),
+        EffectAnswer::Begun => {
+            let message = "the worker was lost, or the call cancelled, after it had begun";
+            Err(ToolFailure::new(ToolFailureKind::OutcomeUnknown, message).into())
+        }
+        EffectAnswer::Model { .. } => {
+            let source = format!("the checkpoint holds a model response under the id {id} of a tool call").into();
+            Err(ToolEffectError::Host(source))
+        }
     }
 }
 
@@ -216,6 +227,10 @@ impl Host for SessionHost {
         }
     }
 
+    fn note(&self, path: &str, note: RunNote, interruptions: &[Interruption]) {
+        self.inner.note(path, note, interruptions);
+    }
+
     fn observe(&self, event: &LoopEvent<'_>) {
         self.inner.observe(event);
         if let LoopEvent::TurnStarted { agent, turn } = event {
@@ -231,6 +246,9 @@ impl Host for SessionHost {
     ) -> LocalBoxFuture<'a, Result<ModelResponse, ModelEffectError>> {
         async move {
             if let Some(EffectAnswer::Model { response }) = self.effect_answer(&id) {
+                let told = self.inner.told(&id, &call.agent, call.turn);
+                told.model_scheduled(&call);
+                told.model_answered(&response);
                 return Ok(response);
             }
             if !self.wait_until_written(scope).await {

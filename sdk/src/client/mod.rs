@@ -10,7 +10,9 @@
 mod agent_handle;
 mod chat_handle;
 mod history;
+mod run_events;
 pub mod transcript;
 
 pub use agent_handle::{AgentHandle, AgentHandleError};
 pub use chat_handle::ChatHandle;
+pub use run_events::{RunEventStream, RunEvents, RunEventsError};

@@ -58,6 +58,14 @@ impl Recorded {
         self.add(activity_id, Exchange::Model { request, answered });
     }
 
+    /// Sets the output of a model call that was added before it had one.
+    pub(crate) fn answered(&mut self, activity_id: &str, output: &[Item]) {
+        let activity = self.places.get(activity_id).and_then(|place| self.activities.get_mut(*place));
+        if let Some((_, Exchange::Model { answered, .. })) = activity {
+            *answered = output.to_vec();
+        }
+    }
+
     /// Adds the result of a tool activity.
     pub(crate) fn tool(&mut self, activity_id: &str, item: Item) {
         self.add(activity_id, Exchange::Tool(item));

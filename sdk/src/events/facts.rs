@@ -46,8 +46,8 @@ pub(crate) struct ScheduledModelCall<'c> {
     pub(crate) model: &'c str,
     /// The handoffs in its definitions, unless these are those of an earlier call.
     pub(crate) handoffs: Option<&'c [HandoffSpec]>,
-    /// The items that the call brings itself, in order; those that it refers to are left out.
-    pub(crate) items: Vec<&'c Item>,
+    /// The whole input, as far as it is known.
+    pub(crate) items: &'c [Item],
 }
 
 /// An effect of a run.
@@ -102,7 +102,7 @@ impl Facts {
         let has_begun = observed.has_begun;
         if has_begun {
             self.goes_on(&run);
-            self.outputs(&run, &call.items);
+            self.outputs(&run, call.items);
             let is_handoff = before != agent || handed_off_to.as_deref() == Some(&*agent);
             if is_new_turn && is_handoff && !before.is_empty() {
                 let local = format!("{}/handoff", self.run(&run).turn);
@@ -247,6 +247,7 @@ impl Facts {
         observed.turn = turn;
         match note {
             NoteKind::Resumed { decisions } => {
+                self.supersede(&run, &decisions);
                 for NotedDecision { id, decision, by } in decisions {
                     self.decided_by(&run, id, decision, false, by);
                 }
@@ -326,7 +327,12 @@ impl Facts {
     /// Observes the end of the workflow: its open runs end with it. Without open runs, an end from
     /// outside is told of the workflow itself.
     pub(crate) fn closed(&mut self, end: &EventKind, is_from_outside: bool) {
-        let open = self.open_runs();
+        let is_completed = matches!(end, EventKind::RunFinished { .. });
+        let mut open = self.open_runs();
+        if is_completed {
+            // A run that waits when its workflow completes has no output.
+            open.retain(|run| !self.runs[run].is_paused);
+        }
         for run in &open {
             let kind = match (end, &self.runs[run].text) {
                 // The run has left no note: its last message is its output.
@@ -338,7 +344,7 @@ impl Facts {
             self.ended(run, kind);
         }
         let has_told_end = self.runs.values().any(|run| run.has_ended && !run.is_paused);
-        if open.is_empty() && (is_from_outside || !has_told_end) {
+        if open.is_empty() && !is_completed && (is_from_outside || !has_told_end) {
             self.tell_of_workflow("ended", end.clone());
         }
     }
@@ -362,6 +368,14 @@ impl Facts {
         };
         let id = id.strip_prefix(place.run)?.trim_start_matches('-').to_owned();
         Some(Effect { run: place.run.to_owned(), of_call, id })
+    }
+
+    /// Ends the runs whose paused state another run continues.
+    fn supersede(&mut self, by: &str, decisions: &[NotedDecision]) {
+        let is_asked = |run: &ObservedRun| decisions.iter().any(|decision| run.asked.contains(&decision.id));
+        for (id, run) in &mut self.runs {
+            run.has_ended |= id != by && run.is_paused && is_asked(run);
+        }
     }
 
     fn run(&mut self, run: &str) -> &mut ObservedRun {
@@ -392,7 +406,10 @@ impl Facts {
         if call.turn > 1 {
             return self.resumed(run);
         }
-        let input = call.items.iter().map(|item| (*item).clone()).collect();
+        // The items since the last one of a model or a tool.
+        let is_new = |item: &&Item| item.get("role").is_some_and(|role| role != "assistant");
+        let mut input: Vec<Item> = call.items.iter().rev().take_while(is_new).cloned().collect();
+        input.reverse();
         self.tell(run, "started", EventKind::RunStarted { input });
         self.mark_opaque(call.agent.is_none(), 1);
     }
@@ -472,7 +489,7 @@ impl Facts {
     }
 
     /// Tells the outputs of open calls among these items, in call order.
-    fn outputs(&mut self, run: &str, items: &[&Item]) {
+    fn outputs(&mut self, run: &str, items: &[Item]) {
         let observed = &self.runs[run];
         let mut found: Vec<(usize, &Item)> = Vec::new();
         for item in items.iter().rev() {
@@ -557,6 +574,11 @@ fn lineage(run: &str) -> (String, Vec<String>) {
     }
     path.reverse();
     (inner.to_owned(), path)
+}
+
+/// Returns the calls in which the run with this prefix runs, outermost first.
+pub(crate) fn path_of(run: &str) -> Vec<String> {
+    lineage(run).1
 }
 
 /// Returns the id of the call that an item is the output of.

@@ -1,6 +1,6 @@
 //! The facts of one run so far: what the next fact depends on.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
@@ -19,6 +19,8 @@ pub(super) struct ObservedRun {
     pub(super) has_ended: bool,
     /// The calls of the latest response that may still get an output.
     pub(super) open: Vec<OpenCall>,
+    /// Ids of all calls of the run: a call that the model repeats is not made again.
+    pub(super) calls: BTreeSet<String>,
     /// The handoffs of the latest definitions of each agent: agent by function name.
     pub(super) handoffs: BTreeMap<String, BTreeMap<String, String>>,
     /// The agent to which the latest response hands off.
@@ -70,7 +72,9 @@ impl ObservedRun {
                     if let (Some(target), None) = (target, call.namespace) {
                         self.hands_off_to.get_or_insert_with(|| target.clone());
                     }
-                    self.open.push(OpenCall::new(call.call_id, call.name, index));
+                    if self.calls.insert(call.call_id.to_owned()) {
+                        self.open.push(OpenCall::new(call.call_id, call.name, index));
+                    }
                     index += 1;
                 }
                 ItemView::Message { .. } => self.text = item.text(),

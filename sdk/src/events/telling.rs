@@ -40,7 +40,7 @@ impl Telling {
     pub(crate) fn observe(&self, observed: impl FnOnce(&mut Facts)) {
         // Held while the events are passed on, so that no fact overtakes another.
         let mut facts = self.facts.lock().unwrap_or_else(PoisonError::into_inner);
-        facts.at(now());
+        facts.at(rfc3339(SystemTime::now()));
         observed(&mut facts);
         for event in facts.take() {
             (self.sink)(&event);
@@ -51,15 +51,15 @@ impl Telling {
     pub(crate) fn delta(&self, path: &str, agent: &str, turn: u32, kind: EventKind) {
         let run = self.run_at(path);
         let mut facts = self.facts.lock().unwrap_or_else(PoisonError::into_inner);
-        facts.at(now());
+        facts.at(rfc3339(SystemTime::now()));
         let event = facts.delta(&run, agent, turn, kind);
         (self.sink)(&event);
     }
 }
 
-/// Returns the current time (RFC 3339, UTC).
-fn now() -> String {
-    Timestamp::from(SystemTime::now()).to_string()
+/// Formats a time (RFC 3339, UTC).
+pub(crate) fn rfc3339(time: SystemTime) -> String {
+    Timestamp::from(time).to_string()
 }
 
 impl std::fmt::Debug for Telling {

@@ -23,6 +23,7 @@ use super::{
     model,
     run_threads::BodyThread,
     states,
+    told::ToldCall,
 };
 use crate::{
     activity::{
@@ -35,13 +36,20 @@ use crate::{
         SessionEffectError, ToolAnswer, ToolEffect, ToolEffectError,
         model_limits::{FACTOR, LONGEST_PAUSE, Retries},
     },
+    events::Telling,
     resources::Resources,
     secret::{Destination, worker_env::Given},
     tool::{
         ActivityBody, BoxError, CallInfo, Heartbeat, RunContext, StateMap, ToolActivityOptions, ToolBinding,
         ToolContext, ToolError, ToolFailure, ToolFailureKind,
     },
-    wire::{Item, McpTool, ModelCall, ModelFailureKind, ModelResponse, RunState, mcp_call::McpSession},
+    wire::{
+        AgentInterruption, Interruption, Item, McpTool, ModelCall, ModelFailureKind, ModelResponse, RecordedFailure,
+        RunState,
+        asked_questions::AskedQuestions,
+        event::{NoteKind, RunNote},
+        mcp_call::McpSession,
+    },
 };
 
 /// The retry configuration of a run without Temporal. Its pauses are shorter than with Temporal,
@@ -115,6 +123,8 @@ pub(crate) struct InlineHost {
     pub(crate) session_writes: AtomicU32,
     pub(crate) patience: Patience,
     pub(crate) cancelled: CancellationToken,
+    /// The subscriber of its events, if there is one.
+    pub(crate) telling: Option<Arc<Telling>>,
     /// The thread that polls the bodies of its tools.
     pub(crate) bodies: BodyThread,
 }
@@ -150,16 +160,38 @@ impl Host for InlineHost {
 
     fn observe(&self, event: &LoopEvent<'_>) {
         event.warn();
+        if let LoopEvent::Resumed { state } = event {
+            self.note("", RunNote::resumed(state), &[]);
+        }
+    }
+
+    fn note(&self, path: &str, note: RunNote, interruptions: &[Interruption]) {
+        let Some(telling) = &self.telling else { return };
+        let questions = (note.note == NoteKind::Paused).then(|| {
+            let waits_for = interruptions.iter().cloned().map(AgentInterruption::from);
+            AskedQuestions::new(&*note.agent, note.turn, waits_for)
+        });
+        let note = RunNote { run: telling.run_at(path), ..note };
+        telling.observe(|facts| facts.noted(note, questions));
     }
 
     fn call_model<'a>(
         &'a self,
-        _id: EffectId,
+        id: EffectId,
         call: ModelCall,
         scope: &'a Self::Scope,
     ) -> LocalBoxFuture<'a, Result<ModelResponse, ModelEffectError>> {
         async move {
-            match scope.run_until_cancelled(model::call(&self.resources.providers, self.patience, call)).await {
+            let told = self.told(&id, &call.agent, call.turn);
+            told.model_scheduled(&call);
+            let calling = model::call(&self.resources.providers, self.patience, call, &told);
+            let answered = scope.run_until_cancelled(calling).await;
+            match &answered {
+                Some(Ok(response)) => told.model_answered(response),
+                Some(Err(error)) => told.model_failed(error),
+                None => {}
+            }
+            match answered {
                 Some(Ok(response)) => Ok(response),
                 Some(Err(error)) if error.kind == ModelFailureKind::ConversationNotFound => {
                     Err(ModelEffectError::ConversationLost { reason: error.to_string(), source: Box::new(error) })
@@ -241,12 +273,27 @@ impl Host for InlineHost {
 }
 
 impl InlineHost {
+    /// Returns a call of this run, for the subscriber of its events.
+    pub(crate) fn told<'t>(&'t self, id: &'t EffectId, agent: &str, turn: u32) -> ToldCall<'t> {
+        ToldCall::new(self.telling.as_deref(), id, agent, turn)
+    }
+
     /// Calls a tool. When `scope` is cancelled, the body has the grace period to notice and to
     /// clean up, as in an activity; the outcome of a body that ends in that time is also returned.
     pub(crate) async fn call_tool_with_grace_period(&self, call: ToolEffect<'_>, scope: &CancellationToken) -> Settled {
-        let calling = std::pin::pin!(self.tool(call, scope));
+        let (id, info, is_recorded) = (call.id.clone(), call.info.clone(), call.tool.binding().leaves_a_reply());
+        let told = self.told(&id, &info.agent, info.turn);
+        if is_recorded {
+            told.tool_scheduled();
+        }
+        let calling = std::pin::pin!(self.tool(call, scope, &told));
         match select(calling, std::pin::pin!(scope.cancelled())).await {
-            Either::Left((outcome, _)) => Settled { outcome, is_late: false },
+            Either::Left((outcome, _)) => {
+                if is_recorded {
+                    told.tool_ended(&info, &outcome);
+                }
+                Settled { outcome, is_late: false }
+            }
             Either::Right(((), calling)) => {
                 let outcome = timeout(GRACE, calling).await.unwrap_or(Err(ToolEffectError::Cancelled));
                 Settled { outcome, is_late: true }
@@ -268,9 +315,14 @@ impl InlineHost {
         }
     }
 
-    async fn tool(&self, call: ToolEffect<'_>, scope: &CancellationToken) -> Result<ToolAnswer, ToolEffectError> {
+    async fn tool(
+        &self,
+        call: ToolEffect<'_>,
+        scope: &CancellationToken,
+        told: &ToldCall<'_>,
+    ) -> Result<ToolAnswer, ToolEffectError> {
         match call.tool.binding() {
-            ToolBinding::Activity { body, options } => self.activity(body, options, call, scope).await,
+            ToolBinding::Activity { body, options } => self.activity(body, options, call, scope, told).await,
             ToolBinding::Mcp(binding) => {
                 let ((body, question), session) = (self.resources.mcp_body(&call)?, call.mcp_session.clone());
                 // Checked before the call and after a failure: once the session's connection is
@@ -284,7 +336,7 @@ impl InlineHost {
                 if let Some(lost) = lost(false) {
                     return Err(lost);
                 }
-                let answer = self.activity(&body, binding.options(), call, scope).await;
+                let answer = self.activity(&body, binding.options(), call, scope, told).await;
                 let answer = answer.map_err(|error| lost(true).unwrap_or(error))?;
                 Ok(ToolAnswer { question: question.take(), ..answer })
             }
@@ -310,6 +362,7 @@ impl InlineHost {
         options: &ToolActivityOptions,
         call: ToolEffect<'_>,
         scope: &CancellationToken,
+        told: &ToldCall<'_>,
     ) -> Result<ToolAnswer, ToolEffectError> {
         let (mut attempt, mut given, mut settings) = (1, Given::default(), call.tool.settings().clone());
         let env = self.resources.providers.env.to([Destination::tool(call.tool.name())]);
@@ -317,6 +370,7 @@ impl InlineHost {
             return Err(env_variable_error(call.tool, &withheld).into());
         }
         loop {
+            told.begins(attempt);
             let info = call.info.clone().at_attempt(attempt);
             let states =
                 self.attempt_states.as_ref().map_or_else(|| self.resources.states.clone(), |states| states(&info));
@@ -358,12 +412,19 @@ impl InlineHost {
             if attempt >= options.attempts() || !error.is_transient() {
                 return Err(error.into());
             }
-            if scope.run_until_cancelled(sleep(self.patience.pause(attempt))).await.is_none() {
+            let pause = self.patience.pause(attempt);
+            told.fails(attempt, || of_tool_error(&error), pause);
+            if scope.run_until_cancelled(sleep(pause)).await.is_none() {
                 return Err(ToolEffectError::Cancelled);
             }
             attempt += 1;
         }
     }
+}
+
+/// Returns the failure of an attempt, as an activity would record it.
+fn of_tool_error(error: &ToolError) -> RecordedFailure {
+    RecordedFailure::new(error.failure().activity_failure_type(), error.failure().message.clone())
 }
 
 /// Returns the failure of an attempt that did not end in time.

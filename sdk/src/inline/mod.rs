@@ -17,5 +17,6 @@ mod model;
 pub(crate) mod run_threads;
 pub(crate) mod runner;
 pub(crate) mod states;
+mod told;
 
 pub use runner::InlineRunner;

@@ -3,7 +3,10 @@
 
 use tokio::time::{Instant, sleep};
 
-use super::host::Patience;
+use super::{
+    host::Patience,
+    told::{ToldCall, of_model},
+};
 use crate::{
     activity::failed_attempt::FailedAttempt,
     drive::model_limits::{ALL_ATTEMPTS, ATTEMPT, TIMEOUT_SETTING, attempt_limit},
@@ -23,6 +26,7 @@ pub(crate) async fn call(
     providers: &Providers,
     patience: Patience,
     call: ModelCall,
+    told: &ToldCall<'_>,
 ) -> Result<ModelResponse, ModelError> {
     let settings = &call.definitions.settings;
     let retries = patience.of_models().replaced_by(settings);
@@ -40,6 +44,7 @@ pub(crate) async fn call(
         } else {
             AttemptLimit { time, setting }
         };
+        told.begins(attempt);
         let mut error = match providers.call_with_limit(limit, call.clone()).await {
             Ok(response) => return Ok(response),
             Err(error) => error,
@@ -62,6 +67,7 @@ pub(crate) async fn call(
             return Err(error);
         }
         failed(Some(pause)).warn(&error);
+        told.fails(attempt, || of_model(&error), pause);
         sleep(pause).await;
         attempt += 1;
     }

@@ -23,9 +23,10 @@ use crate::{
         run_agents,
     },
     engine::RunError,
+    events::{EventSink, Telling},
     resources::Resources,
     tool::OnToolError,
-    wire::RunState,
+    wire::{RunEvent, RunState},
 };
 
 /// Runs the same agents and tools on plain tokio, with the same results and errors; nothing
@@ -61,6 +62,7 @@ use crate::{
 pub struct InlineRunner {
     resources: Resources,
     checkpoint: Option<Checkpoint>,
+    events: Option<EventSink>,
     config: RunConfig,
     patience: Patience,
 }
@@ -130,6 +132,27 @@ impl InlineRunner {
         self
     }
 
+    /// Sets a function that receives the events of the runs: the same facts that
+    /// `client::RunEvents` reads from the history of a workflow, and deltas. It is called on the
+    /// thread of the run, or of a tool's body, so it must not block; a channel takes the events
+    /// elsewhere.
+    ///
+    /// ```
+    /// # use temporal_agents::{Agent, inline::InlineRunner, wire::EventKind};
+    /// # fn example(runner: InlineRunner) -> InlineRunner {
+    /// runner.on_event(|event| {
+    ///     if let EventKind::Message { text, .. } = &event.kind {
+    ///         println!("{}: {text}", event.agent);
+    ///     }
+    /// })
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn on_event(mut self, subscriber: impl Fn(&RunEvent) + Send + Sync + 'static) -> Self {
+        self.events = Some(Arc::new(subscriber));
+        self
+    }
+
     /// Sets the pause before the first retry of a model call or a tool; it doubles with each retry.
     /// Default 1 s.
     #[must_use]
@@ -175,7 +198,8 @@ impl InlineRunner {
 
     /// Returns the host of a run with this id, which no other run may have, and its configuration.
     pub(crate) fn host(self, run: String, cancelled: CancellationToken) -> (InlineHost, RunConfig) {
-        let Self { resources, checkpoint, config, patience } = self;
+        let Self { resources, checkpoint, events, config, patience } = self;
+        let telling = events.map(|subscriber| Arc::new(Telling::new(&*run, subscriber)));
         let (attempt_states, session_writes) = (None, AtomicU32::new(0));
         let host = InlineHost {
             resources,
@@ -185,6 +209,7 @@ impl InlineRunner {
             session_writes,
             patience,
             cancelled,
+            telling,
             bodies: BodyThread::default(),
         };
         (host, config)

@@ -26,7 +26,10 @@ pub(super) async fn run(scenario: &Scenario, recorder: &Recorder) -> Result<Valu
 /// Creates a runner with the models and tools of the recorder's scenario.
 pub(super) fn runner(config: RunConfig, recorder: &Recorder) -> InlineRunner {
     let resources = Resources::new().model_provider(ScriptedModels(recorder.clone())).state(recorder.clone());
-    InlineRunner::with_config(resources, config).first_pause(Duration::from_millis(1))
+    let told = recorder.clone();
+    InlineRunner::with_config(resources, config)
+        .first_pause(Duration::from_millis(1))
+        .on_event(move |event| told.told(event))
 }
 
 /// Serializes the state of a run as JSON and parses it again; reports a complaint if the result

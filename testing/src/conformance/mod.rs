@@ -33,6 +33,7 @@ use std::str::FromStr;
 
 use serde::Serialize;
 use serde_json::Value;
+use temporal_agents::wire::RunEvent;
 
 pub use suite::{SuiteError, play_all, run};
 
@@ -72,6 +73,9 @@ pub struct Observed {
     /// Number of attempts of the activity; `None` on a host that does not play in an activity.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub attempts: Option<u32>,
+    /// The facts of the runs, in the order in which a reader of the host gets them.
+    #[serde(skip)]
+    pub facts: Vec<RunEvent>,
 }
 
 /// Numbers of activities in the histories of a workflow.

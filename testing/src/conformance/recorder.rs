@@ -13,7 +13,7 @@ use std::{
 use serde_json::{Map, Value, json};
 use temporal_agents::{
     tool::CallInfo,
-    wire::{FunctionCall, ItemView},
+    wire::{FunctionCall, ItemView, RunEvent},
 };
 use tokio::time::{Instant, sleep};
 
@@ -81,6 +81,7 @@ struct Record {
     known: BTreeMap<String, Invocation>,
     failed: Vec<FailedCall>,
     complaint: Option<String>,
+    facts: Vec<RunEvent>,
 }
 
 /// A model call that has failed.
@@ -114,6 +115,7 @@ impl Recorder {
             known: BTreeMap::new(),
             failed: Vec::new(),
             complaint: None,
+            facts: Vec::new(),
         };
         Self { record: Arc::new(Mutex::new(record)), pace, attempt: None }
     }
@@ -256,6 +258,18 @@ impl Recorder {
     /// Records a violation of the suite's rules; only the first one is kept.
     pub(crate) fn complain(&self, complaint: String) {
         self.lock().complaint.get_or_insert(complaint);
+    }
+
+    /// Records a fact of a run.
+    pub(crate) fn told(&self, event: &RunEvent) {
+        if !event.is_delta() {
+            self.lock().facts.push(event.clone());
+        }
+    }
+
+    /// Takes the facts of the runs.
+    pub(crate) fn take_facts(&self) -> Vec<RunEvent> {
+        std::mem::take(&mut self.lock().facts)
     }
 
     /// Returns a copy of the record.

@@ -119,7 +119,7 @@ async fn observe(name: &str, json: &Value, venue: &Venue) -> Observed {
     let played = played.unwrap_or_else(|panic| Err(ScenarioError::Panicked(message_of(&*panic))));
     played.unwrap_or_else(|error| {
         let expect = json!({"driver_error": error.to_string()});
-        Observed { name: name.to_owned(), expect, activities: None, attempts: None }
+        Observed { name: name.to_owned(), expect, activities: None, attempts: None, facts: Vec::new() }
     })
 }
 
@@ -151,7 +151,7 @@ async fn play_one(name: &str, json: &Value, venue: &Venue) -> Result<Observed, S
         expect["driver_error"] = complaint.into();
     }
     without_own_members(&mut expect);
-    Ok(Observed { name: name.to_owned(), expect, activities, attempts })
+    Ok(Observed { name: name.to_owned(), expect, activities, attempts, facts: recorder.take_facts() })
 }
 
 fn message_of(panic: &(dyn Any + Send)) -> String {

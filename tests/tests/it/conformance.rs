@@ -1,10 +1,13 @@
 //! The conformance suite on every host: what the OpenAI Agents SDK was observed to do, with the same script.
 
-use std::{fmt::Write, fs, path::Path, process::Command};
+use std::{collections::BTreeMap, fmt::Write, fs, path::Path, process::Command};
 
 use anyhow::{Context, ensure};
 use rstest::rstest;
+use temporal_agents::wire::RunEvent;
 use temporal_agents_testing::conformance::{self, Host, Observed};
+
+use crate::run_events::Differences;
 
 /// Plays all scenarios and compares what was observed with what is expected.
 async fn play(host: Host) -> anyhow::Result<Vec<Observed>> {
@@ -28,6 +31,10 @@ async fn play(host: Host) -> anyhow::Result<Vec<Observed>> {
     Ok(observed)
 }
 
+fn facts_of(observed: Vec<Observed>) -> BTreeMap<String, Vec<RunEvent>> {
+    observed.into_iter().map(|scenario| (scenario.name, scenario.facts)).collect()
+}
+
 #[tokio::test]
 async fn the_inline_host_does_what_the_reference_does() -> anyhow::Result<()> {
     play(Host::Inline).await?;
@@ -41,21 +48,27 @@ async fn the_inline_host_does_what_the_reference_does() -> anyhow::Result<()> {
 async fn the_workflow_host_does_what_the_reference_does_with_one_activity_per_effect(
     #[case] host: Host,
 ) -> anyhow::Result<()> {
-    for Observed { name, expect, activities, .. } in play(host).await? {
+    let (inline, mut differences) = (facts_of(play(Host::Inline).await?), Differences::default());
+    for Observed { name, expect, activities, facts, .. } in play(host).await? {
+        differences.compare(&name, &inline[&name], &facts);
         let activities = activities.with_context(|| format!("{name} has no histories"))?;
         let count = |member: &str| expect[member].as_array().map(Vec::len);
         assert_eq!(Some(activities.model), count("calls"), "model activities of {name}");
         assert_eq!(Some(activities.tools), count("tool_invocations"), "tool activities of {name}");
     }
+    differences.finish();
     Ok(())
 }
 
 /// No scenario needs a workflow.
 #[tokio::test]
 async fn the_session_host_does_what_the_reference_does_in_one_attempt() -> anyhow::Result<()> {
-    for Observed { name, attempts, .. } in play(Host::Session).await? {
+    let (inline, mut differences) = (facts_of(play(Host::Inline).await?), Differences::default());
+    for Observed { name, attempts, facts, .. } in play(Host::Session).await? {
+        differences.compare(&name, &inline[&name], &facts);
         assert_eq!(attempts, Some(1), "attempts at {name}");
     }
+    differences.finish();
     Ok(())
 }
 

@@ -42,6 +42,7 @@ mod paused_runs;
 mod python_worker;
 mod random_graphs;
 mod rolling_deploys;
+mod run_events;
 mod run_threads;
 mod stored_sessions;
 mod support;

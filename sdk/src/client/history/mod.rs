@@ -49,15 +49,15 @@ const LOCAL_ACTIVITY: &str = "core_local_activity";
 
 /// Reads events one by one, in their order.
 #[derive(Debug)]
-pub(super) struct HistoryReader<'c> {
-    converter: &'c DataConverter,
+pub(super) struct HistoryReader {
+    converter: DataConverter,
     /// The activities that have not ended, by the id of the event that scheduled them.
     pending: BTreeMap<i64, (String, Kind)>,
 }
 
-impl<'c> HistoryReader<'c> {
-    pub(super) fn new(converter: &'c DataConverter) -> Self {
-        Self { converter, pending: BTreeMap::new() }
+impl HistoryReader {
+    pub(super) fn new(converter: &DataConverter) -> Self {
+        Self { converter: converter.clone(), pending: BTreeMap::new() }
     }
 
     /// Reads the next event; `None` for an event that records nothing of this crate. A message that
@@ -80,7 +80,7 @@ impl<'c> HistoryReader<'c> {
             Attributes::ActivityTaskCompletedEventAttributes(completed) => {
                 let payloads = completed.result.unwrap_or_default().payloads;
                 let (id, kind) = self.pending.remove(&completed.scheduled_event_id)?;
-                let reply = request::reply(self.converter, kind, &id, payloads).await;
+                let reply = request::reply(&self.converter, kind, &id, payloads).await;
                 Some(Record::Completed { activity: completed.scheduled_event_id, reply })
             }
             Attributes::ActivityTaskFailedEventAttributes(failed) => {
@@ -104,7 +104,7 @@ impl<'c> HistoryReader<'c> {
                 let event = completed.accepted_event_id;
                 match completed.outcome.and_then(|outcome| outcome.value) {
                     Some(outcome::Value::Success(payloads)) => {
-                        let reply = value(self.converter, payloads.payloads).await;
+                        let reply = value(&self.converter, payloads.payloads).await;
                         serde_json::from_value(reply).ok().map(|reply| Record::DecisionAnswered { event, reply })
                     }
                     _ => None,
@@ -144,7 +144,7 @@ impl<'c> HistoryReader<'c> {
             first_run_id: started.first_execution_run_id,
             continued_from: Some(started.continued_execution_run_id).filter(|run_id| !run_id.is_empty()),
             workflow_type: started.workflow_type.unwrap_or_default().name,
-            input: value(self.converter, payloads).await,
+            input: value(&self.converter, payloads).await,
         }
     }
 
@@ -157,7 +157,7 @@ impl<'c> HistoryReader<'c> {
         let (id, activity_type) = (scheduled.activity_id, scheduled.activity_type.unwrap_or_default().name);
         let kind = Kind::of(&activity_type)?;
         let payloads = scheduled.input.unwrap_or_default().payloads;
-        let request = request::request(self.converter, kind, &activity_type, &id, payloads).await;
+        let request = request::request(&self.converter, kind, &activity_type, &id, payloads).await;
         let summary = self.summary(metadata).await;
         self.pending.insert(event, (id.clone(), kind));
         Some(Record::Scheduled { activity: event, id, kind, request, summary })
@@ -175,7 +175,7 @@ impl<'c> HistoryReader<'c> {
     }
 
     async fn failure(&self, failure: Option<WireFailure>) -> Option<RecordedFailure> {
-        Some(failure::read(self.converter, failure?).await)
+        Some(failure::read(&self.converter, failure?).await)
     }
 
     /// Reads the marker of a local activity that has ended; only model calls are records.
@@ -192,7 +192,7 @@ impl<'c> HistoryReader<'c> {
         let what = || format!("the result of local activity {}", data.activity_id);
         let response = match result {
             Some(payload) if marker.failure.is_none() => {
-                Some(message::<ModelReply>(self.converter, vec![payload], what).await.map(|reply| reply.response))
+                Some(message::<ModelReply>(&self.converter, vec![payload], what).await.map(|reply| reply.response))
             }
             _ => None,
         };
@@ -212,7 +212,7 @@ impl<'c> HistoryReader<'c> {
     }
 
     async fn field(&self, field: Option<Payload>) -> Option<serde_json::Value> {
-        Some(value(self.converter, vec![field?]).await)
+        Some(value(&self.converter, vec![field?]).await)
     }
 
     /// Returns the decision in an update; `None` for other updates, and for one that cannot be
@@ -221,9 +221,9 @@ impl<'c> HistoryReader<'c> {
         let update::v1::Input { name, args, .. } = sent?;
         let payloads = args.unwrap_or_default().payloads;
         match &*name {
-            AGENT_DECIDE => serde_json::from_value(value(self.converter, payloads).await).ok(),
+            AGENT_DECIDE => serde_json::from_value(value(&self.converter, payloads).await).ok(),
             AGENT_SUPPLY_OUTPUT => {
-                let supplied: SuppliedOutput = serde_json::from_value(value(self.converter, payloads).await).ok()?;
+                let supplied: SuppliedOutput = serde_json::from_value(value(&self.converter, payloads).await).ok()?;
                 Some(supplied.into())
             }
             _ => None,
@@ -235,10 +235,10 @@ impl<'c> HistoryReader<'c> {
         let (end, next) = match attributes {
             Attributes::WorkflowExecutionCompletedEventAttributes(completed) => {
                 let payloads = completed.result.unwrap_or_default().payloads;
-                (End::Completed { result: value(self.converter, payloads).await }, next(completed.new_execution_run_id))
+                (End::Completed { result: value(&self.converter, payloads).await }, next(completed.new_execution_run_id))
             }
             Attributes::WorkflowExecutionFailedEventAttributes(failed) => {
-                let failure = failure::read(self.converter, failed.failure.unwrap_or_default()).await;
+                let failure = failure::read(&self.converter, failed.failure.unwrap_or_default()).await;
                 (End::Failed { failure }, next(failed.new_execution_run_id))
             }
             Attributes::WorkflowExecutionCanceledEventAttributes(_) => (End::Cancelled, None),
@@ -263,7 +263,7 @@ impl<'c> HistoryReader<'c> {
         let mut payload = metadata?.summary?;
         let context = temporalio_common::data_converters::SerializationContextData::None;
         decode_payloads(&mut payload, self.converter.codec(), &context).await.ok()?;
-        plain(self.converter, payload)?.as_str().map(str::to_owned)
+        plain(&self.converter, payload)?.as_str().map(str::to_owned)
     }
 }
 

@@ -25,7 +25,7 @@ use crate::{
 #[derive(Debug)]
 pub(super) struct Events<'c> {
     converter: &'c DataConverter,
-    reader: HistoryReader<'c>,
+    reader: HistoryReader,
     /// The activities, in the order in which they were scheduled.
     pub(super) records: Vec<Record>,
     pub(super) start: Option<Start>,

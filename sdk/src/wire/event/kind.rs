@@ -18,7 +18,8 @@ use crate::wire::{
 pub enum EventKind {
     /// A run has begun.
     RunStarted {
-        /// The items of its first model call, as the model received them.
+        /// The input of its first model call since the last item of a model or a tool: the new
+        /// messages.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         input: Vec<Item>,
     },

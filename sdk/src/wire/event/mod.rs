@@ -23,7 +23,9 @@ pub use self::{
     kind::{EventKind, GuardrailStage, RecordedFailure},
     note::{NoteKind, NotedDecision, NotedOutput, RUN_NOTE_MEMO, RunNote, TrippedGuardrail, untold_outputs},
 };
-use super::version::{WIRE_VERSION, WireVersion};
+#[cfg(feature = "worker")]
+use super::version::WIRE_VERSION;
+use super::version::WireVersion;
 
 /// An event of a run of agents.
 ///
@@ -91,6 +93,7 @@ const COMMON: [&str; 10] =
 
 impl RunEvent {
     /// Returns an event of this build with no place yet.
+    #[cfg(feature = "worker")]
     pub(crate) fn new(kind: EventKind) -> Self {
         Self {
             version: WIRE_VERSION,

@@ -16,7 +16,10 @@ use std::{
 use serde_json::Value;
 use temporal_agents::{
     AgentsPlugin, Resources,
-    client::transcript::{Transcript, TranscriptError},
+    client::{
+        RunEvents, RunEventsError,
+        transcript::{Transcript, TranscriptError},
+    },
     wire::MODEL_ACTIVITY,
     worker::ConversationCache,
 };
@@ -83,6 +86,9 @@ pub(super) enum DurableError {
     /// No transcript could be read from a history.
     #[error("the transcript could not be read: {0}")]
     Transcript(#[from] TranscriptError),
+    /// The events could not be read.
+    #[error("the events could not be read: {0}")]
+    Events(#[from] RunEventsError),
     /// The request of a model call cannot be reconstructed from its history.
     #[error("a model call is incomplete in the transcript: {reason}")]
     Request {
@@ -121,6 +127,9 @@ impl DurableHost {
         let id = format!("conformance-{}", self.started.fetch_add(1, Ordering::Relaxed));
         let mut worker = self.worker(&id, scenario, recorder).await?;
         let played = self.play(&id, json).await;
+        if played.is_ok() {
+            self.facts(&id, recorder).await?;
+        }
         // On a blocking thread, because `stop` blocks until the worker has ended.
         let stopped = spawn_blocking(move || worker.stop()).await;
         let (observed, histories) = played?;
@@ -172,6 +181,15 @@ impl DurableHost {
         drop(handle.terminate(WorkflowTerminateOptions::default()).await);
         let reason = histories.last().and_then(chain::failed_task).unwrap_or_else(|| "none".to_owned());
         Err(DurableError::Hangs { reason })
+    }
+
+    /// Reads the facts of the runs from the histories, to their end.
+    async fn facts(&self, id: &str, recorder: &Recorder) -> Result<(), DurableError> {
+        let mut events = RunEvents::new(&self.client).watch(id);
+        while let Some(event) = events.next().await {
+            recorder.told(&event?);
+        }
+        Ok(())
     }
 
     /// Stops the server.

@@ -79,7 +79,7 @@ async fn a_run_that_failed_says_at_which_call_and_why() -> anyhow::Result<()> {
     let (env, transcript) = Box::pin(clerk_with(&model)).await?;
     let call = transcript.calls()[0];
     assert_eq!(call.activity.status, Status::Failed);
-    let chain = |failure: &temporal_agents::client::transcript::Failure| {
+    let chain = |failure: &temporal_agents::wire::RecordedFailure| {
         let links = std::iter::successors(Some(failure.clone()), |failure| failure.cause.as_deref().cloned());
         links.map(|failure| failure.type_name).collect::<Vec<_>>()
     };

@@ -1,0 +1,209 @@
+//! The executions of one workflow, one after the other: it continues as new, is retried, or is
+//! reset.
+
+use std::collections::VecDeque;
+
+use temporalio_client::{Client, NamespacedClient};
+use temporalio_common::protos::temporal::api::history::v1::HistoryEvent;
+
+use super::{
+    RunEventsError,
+    cursor::Position,
+    execution::{Execution, InitiatedChild, Turn},
+    pages::{Pages, describe},
+};
+use crate::wire::RunEvent;
+
+/// The executions of one workflow.
+pub(super) struct Chain {
+    client: Client,
+    workflow_id: String,
+    /// Id of the workflow in events; `None` for the workflow that is read.
+    shown_id: Option<String>,
+    /// The calls in which the workflow runs.
+    path: Vec<String>,
+    execution: Execution,
+    /// Temporal's run id of the current execution.
+    run_id: String,
+    /// The reader of the next pages; `None` while one is requested.
+    pub(super) pages: Option<Pages>,
+    events: VecDeque<HistoryEvent>,
+    /// The place of the latest fact.
+    pub(super) position: Position,
+    /// Facts up to this place were told before.
+    told: Option<Position>,
+    /// `true` while the events are copies of those of the execution that was reset.
+    is_copy: bool,
+    /// A child that must be told to its end before the next event.
+    waits_for: Option<i64>,
+    /// The event at which it waits.
+    waits_at: i64,
+    pub(super) has_ended: bool,
+}
+
+/// What the next event of a chain is.
+pub(super) enum Step {
+    /// Facts, each with its place.
+    Facts(Vec<(Position, RunEvent)>),
+    /// A child workflow has started. `is_told` if that was told before.
+    Child { initiated: i64, child: InitiatedChild, run_id: String, is_told: bool },
+    /// The next event waits for the end of this child.
+    Waits(i64),
+    /// More events are needed.
+    Needs,
+    /// The chain has ended.
+    Ended,
+}
+
+impl Chain {
+    /// Creates the chain that begins with this execution, or continues after `told` in it.
+    pub(super) fn new(
+        client: &Client,
+        (workflow_id, execution): (&str, &str),
+        shown: Option<(String, Vec<String>)>,
+        told: Option<Position>,
+    ) -> Self {
+        let (shown_id, path) = shown.map_or((None, Vec::new()), |(id, path)| (Some(id), path));
+        let start = Position { execution: execution.to_owned(), event: 0, index: 0 };
+        Self {
+            client: client.clone(),
+            workflow_id: workflow_id.to_owned(),
+            shown_id,
+            path,
+            execution: Execution::new(client.data_converter()),
+            run_id: execution.to_owned(),
+            pages: Some(Pages::new(client, workflow_id, execution)),
+            events: VecDeque::new(),
+            position: told.clone().unwrap_or(start),
+            told,
+            is_copy: false,
+            waits_for: None,
+            waits_at: 0,
+            has_ended: false,
+        }
+    }
+
+    /// Adds events that were fetched; `None` after the last.
+    pub(super) fn fetched(&mut self, events: Option<Vec<HistoryEvent>>) {
+        match events {
+            Some(events) => self.events.extend(events),
+            // A history without an end was cut by the server.
+            None => self.has_ended = true,
+        }
+    }
+
+    /// Returns what the next event is.
+    ///
+    /// # Errors
+    /// [`RunEventsError`] when the server refuses to tell how the workflow continues.
+    pub(super) async fn step(&mut self) -> Result<Step, RunEventsError> {
+        if let Some(child) = self.waits_for {
+            return Ok(Step::Waits(child));
+        }
+        if self.has_ended {
+            return Ok(Step::Ended);
+        }
+        let Some(event) = self.events.pop_front() else { return Ok(Step::Needs) };
+        let id = event.event_id;
+        let turn = self.execution.read(event).await;
+        match turn {
+            Turn::GoesOn => {}
+            Turn::ChildStarted { initiated, child, run_id } => {
+                let is_told = self.is_copy || self.is_told(id);
+                self.passed(id);
+                return Ok(Step::Child { initiated, child, run_id, is_told });
+            }
+            Turn::ChildEnded { initiated } => {
+                if !self.is_copy {
+                    self.waits_for = Some(initiated);
+                    self.waits_at = id;
+                }
+                return Ok(Step::Facts(Vec::new()));
+            }
+            Turn::WasReset { run_id, reason } => {
+                if self.is_copy && self.run_id == run_id {
+                    self.is_copy = false;
+                    self.execution.reset(&run_id, &reason);
+                }
+            }
+            Turn::Ended { next } => {
+                let facts = self.place(id);
+                self.go_to_next(next).await?;
+                return Ok(Step::Facts(facts));
+            }
+        }
+        Ok(Step::Facts(self.place(id)))
+    }
+
+    /// Returns the calls in which the workflow runs.
+    pub(super) fn path(&self) -> &[String] {
+        &self.path
+    }
+
+    /// Continues after the end of a child, whose events were told.
+    pub(super) fn child_was_told(&mut self) {
+        self.waits_for = None;
+        self.passed(self.waits_at);
+    }
+
+    /// Moves the position behind an event without facts, so that a reader from a cursor knows which
+    /// children were told.
+    fn passed(&mut self, event: i64) {
+        if !self.is_copy && !self.is_told(event) {
+            self.position = Position { execution: self.run_id.clone(), event, index: 0 };
+        }
+    }
+
+    fn is_told(&self, event: i64) -> bool {
+        self.told.as_ref().is_some_and(|told| event <= told.event)
+    }
+
+    /// Takes the facts of an event, without those that were told before.
+    fn place(&mut self, event: i64) -> Vec<(Position, RunEvent)> {
+        let facts = self.execution.facts();
+        if self.is_copy {
+            return Vec::new();
+        }
+        let execution = self.run_id.clone();
+        let mut placed = Vec::new();
+        for (index, mut fact) in facts.into_iter().enumerate() {
+            let is_told = self.told.as_ref().is_some_and(|told| (event, index) <= (told.event, told.index));
+            if is_told {
+                continue;
+            }
+            if let Some(id) = &self.shown_id {
+                fact.workflow = Some(id.clone());
+                fact.path.splice(0..0, self.path.iter().cloned());
+            }
+            self.position = Position { execution: execution.clone(), event, index };
+            placed.push((self.position.clone(), fact));
+        }
+        placed
+    }
+
+    /// Continues with the next execution, if there is one.
+    async fn go_to_next(&mut self, next: Option<String>) -> Result<(), RunEventsError> {
+        let execution = self.run_id.clone();
+        let (next, is_copy) = match next {
+            Some(next) => (Some(next), false),
+            None => match describe(&self.client, &self.workflow_id, Some(&execution)).await {
+                Ok(described) => (Some(described.reset_run_id).filter(|id| !id.is_empty()), true),
+                // The server deletes a workflow as a whole.
+                Err(RunEventsError::NotFound { .. }) => (None, false),
+                Err(error) => return Err(error),
+            },
+        };
+        match next {
+            Some(next) => {
+                self.execution = Execution::new(self.client.data_converter());
+                self.pages = Some(Pages::new(&self.client, &self.workflow_id, &next));
+                self.events.clear();
+                self.run_id.clone_from(&next);
+                (self.told, self.is_copy) = (None, is_copy);
+                self.position = Position { execution: next, event: 0, index: 0 };
+            }
+            None => self.has_ended = true,
+        }
+        Ok(())
+    }
+}

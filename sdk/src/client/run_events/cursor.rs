@@ -1,0 +1,89 @@
+//! A position in the events of a workflow and its children, as a short string.
+//!
+//! `1.<execution>.<event>.<index>`, and for each child that runs
+//! `~<initiated events>.<execution>.<event>.<index>`: an execution is Temporal's run id; initiated
+//! events are the ids of the events that led to the child, joined by `-`. The index counts the
+//! facts of one history event from 0.
+
+use std::collections::BTreeMap;
+
+/// The version of the form.
+const VERSION: &str = "1";
+/// Maximum length in bytes, and maximum number of children: a cursor may come from a stranger.
+const MAX_LEN: usize = 64 * 1024;
+
+/// The ids of the events that initiated a child, outermost first; empty for the workflow itself.
+pub(super) type ChainKey = Vec<i64>;
+
+/// The place of the latest fact that was told of one workflow.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Position {
+    /// Temporal's run id.
+    pub(super) execution: String,
+    /// Id of the history event; 0 before the first.
+    pub(super) event: i64,
+    /// Index of the fact among those of the event.
+    pub(super) index: usize,
+}
+
+/// The places of the workflow and of its children that run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Cursor(pub(super) BTreeMap<ChainKey, Position>);
+
+impl Cursor {
+    /// Reads a cursor.
+    ///
+    /// # Errors
+    /// The reason why the string is not a cursor.
+    pub(super) fn parse(text: &str) -> Result<Self, &'static str> {
+        if text.len() > MAX_LEN {
+            return Err("it is longer than 64 KiB");
+        }
+        let (version, rest) = text.split_once('.').ok_or("it has no version")?;
+        if version != VERSION {
+            return Err("it has a version that this release does not read");
+        }
+        let mut positions = BTreeMap::new();
+        for (place, part) in rest.split('~').enumerate() {
+            let (key, part) = if place == 0 {
+                (ChainKey::new(), part)
+            } else {
+                let (key, part) = part.split_once('.').ok_or("a child has no position")?;
+                let key = key.split('-').map(str::parse).collect::<Result<ChainKey, _>>();
+                (key.map_err(|_| "the events of a child are not numbers")?, part)
+            };
+            let mut parts = part.split('.');
+            let (Some(execution), Some(event), Some(index), None) =
+                (parts.next(), parts.next(), parts.next(), parts.next())
+            else {
+                return Err("a position has not three parts");
+            };
+            let is_id = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
+            if execution.is_empty() || !execution.bytes().all(is_id) {
+                return Err("an execution is not a run id");
+            }
+            let event = event.parse().map_err(|_| "an event is not a number")?;
+            let index = index.parse().map_err(|_| "an index is not a number")?;
+            positions.insert(key, Position { execution: execution.to_owned(), event, index });
+        }
+        Ok(Self(positions))
+    }
+}
+
+impl std::fmt::Display for Cursor {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{VERSION}.")?;
+        // The key of the workflow itself is empty and comes first.
+        for (key, Position { execution, event, index }) in &self.0 {
+            if !key.is_empty() {
+                let key: Vec<String> = key.iter().map(i64::to_string).collect();
+                write!(f, "~{}.", key.join("-"))?;
+            }
+            write!(f, "{execution}.{event}.{index}")?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,277 @@
+//! The facts of one execution: its records, as the effects of runs.
+
+use std::collections::BTreeMap;
+
+use temporalio_common::{data_converters::DataConverter, protos::temporal::api::history::v1::HistoryEvent};
+
+use crate::{
+    client::{
+        history::{HistoryReader, Kind, Record, Reply, Request},
+        transcript::{End, Status},
+    },
+    conversations::Recorded,
+    events::{Attempts, Facts, Place, Role, ScheduledModelCall},
+    wire::{
+        AgentDecision, DecisionAnswer, EventKind, Item, ModelRequest, RecordedFailure, RunEvent, ToolReply,
+    },
+};
+
+/// The history of one execution so far.
+pub(super) struct Execution {
+    reader: HistoryReader,
+    facts: Facts,
+    /// The calls that have not ended, by the event that scheduled them.
+    calls: BTreeMap<i64, PendingCall>,
+    /// The requests and results so far, to which later requests refer.
+    recorded: Recorded,
+    /// The latest model call of each run, with its input.
+    latest: BTreeMap<String, (String, Vec<Item>)>,
+    /// Decisions without a reply, by the event that accepted them.
+    sent: BTreeMap<i64, AgentDecision>,
+    /// Child workflows that were initiated, by the event that did.
+    children: BTreeMap<i64, InitiatedChild>,
+    workflow_id: String,
+}
+
+struct PendingCall {
+    id: String,
+    kind: Kind,
+    /// Id of the call and name of the tool.
+    call: (String, String),
+    attempts: Attempts,
+}
+
+/// A child workflow that is to be started.
+#[derive(Clone, Debug)]
+pub(super) struct InitiatedChild {
+    pub(super) namespace: String,
+    pub(super) workflow_id: String,
+    /// The calls in which the child runs, outermost first.
+    pub(super) path: Vec<String>,
+}
+
+/// What an event means for the reader.
+pub(super) enum Turn {
+    /// The next event follows.
+    GoesOn,
+    /// A child workflow has started.
+    ChildStarted { initiated: i64, child: InitiatedChild, run_id: String },
+    /// A child workflow has ended: its own events come before this one.
+    ChildEnded { initiated: i64 },
+    /// The execution began as a copy up to here.
+    WasReset { run_id: String, reason: String },
+    /// The execution has ended, and continues in the next one, if any.
+    Ended { next: Option<String> },
+}
+
+impl Execution {
+    pub(super) fn new(converter: &DataConverter) -> Self {
+        Self {
+            reader: HistoryReader::new(converter),
+            facts: Facts::default(),
+            calls: BTreeMap::new(),
+            recorded: Recorded::default(),
+            latest: BTreeMap::new(),
+            sent: BTreeMap::new(),
+            children: BTreeMap::new(),
+            workflow_id: String::new(),
+        }
+    }
+
+    /// Takes the facts of the latest event.
+    pub(super) fn facts(&mut self) -> Vec<RunEvent> {
+        self.facts.take()
+    }
+
+    /// Discards the facts of the copy, and tells that the workflow was reset.
+    pub(super) fn reset(&mut self, run_id: &str, reason: &str) {
+        self.facts.take();
+        let suffix: String = run_id.chars().filter(|letter| *letter != '-').take(8).collect();
+        self.facts.after_reset(format!("~{suffix}"));
+        self.facts.reset(run_id, reason);
+    }
+
+    /// Reads the next event.
+    pub(super) async fn read(&mut self, event: HistoryEvent) -> Turn {
+        self.facts.at(event.event_time.as_ref().map(ToString::to_string).unwrap_or_default());
+        let Some(record) = self.reader.read(event).await else { return Turn::GoesOn };
+        match record {
+            Record::Started(start) => self.workflow_id = start.workflow_id,
+            Record::Scheduled { activity, id, kind, request, summary: _ } => {
+                self.scheduled(activity, id, kind, request.ok());
+            }
+            Record::Attempt { activity, attempt, earlier_failure } => {
+                if let Some(call) = self.calls.get_mut(&activity) {
+                    call.attempts = Attempts { number: attempt, earlier_failure };
+                }
+            }
+            Record::Completed { activity, reply } => {
+                if let Some(call) = self.calls.remove(&activity) {
+                    self.completed(call, reply.ok());
+                }
+            }
+            Record::Failed { activity, status, failure } => {
+                if let Some(call) = self.calls.remove(&activity) {
+                    self.failed(call, status, failure);
+                }
+            }
+            Record::LocalModelCall { id, summary, attempt, response, failure } => {
+                let agent = summary.as_deref().and_then(|summary| summary.split(" · ").next());
+                let turn = turn_of(&id);
+                let call = ScheduledModelCall { agent, turn, model: "", handoffs: None, items: &[] };
+                self.facts.model_scheduled(&id, &call);
+                let attempts = Attempts { number: attempt, earlier_failure: None };
+                match failure {
+                    Some(failure) => self.facts.model_failed(&id, attempts, failure),
+                    None => {
+                        let response = response.and_then(Result::ok);
+                        self.facts.model_answered(&id, attempts, response.as_ref());
+                    }
+                }
+            }
+            Record::Noted { note: Some(note), questions } => self.facts.noted(note, questions),
+            Record::Noted { note: None, questions } => {
+                if let Some(questions) = questions {
+                    self.facts.asked(questions);
+                }
+            }
+            Record::DecisionSent { event, decision } => drop(self.sent.insert(event, decision)),
+            Record::DecisionAnswered { event, reply } => {
+                if let Some(decision) = self.sent.remove(&event)
+                    && matches!(reply.answer, DecisionAnswer::Accepted | DecisionAnswer::Kept { .. })
+                {
+                    self.facts.decided(decision);
+                }
+            }
+            Record::ChildInitiated { event, namespace, workflow_id } => {
+                let path = self.path_of(&workflow_id);
+                self.children.insert(event, InitiatedChild { namespace, workflow_id, path });
+            }
+            Record::ChildStarted { initiated, run_id } => {
+                if let Some(child) = self.children.remove(&initiated) {
+                    return Turn::ChildStarted { initiated, child, run_id };
+                }
+            }
+            Record::ChildEnded { initiated } => return Turn::ChildEnded { initiated },
+            Record::Reset { run_id, reason } => return Turn::WasReset { run_id, reason },
+            Record::Ended { end, next } => {
+                self.ended(end, next.as_deref());
+                return Turn::Ended { next };
+            }
+        }
+        Turn::GoesOn
+    }
+
+    fn scheduled(&mut self, activity: i64, id: String, kind: Kind, request: Option<Request>) {
+        let mut call = (String::new(), String::new());
+        match (kind, request) {
+            (Kind::Model, request) => {
+                match request {
+                    Some(Request::Model(request)) => self.model_scheduled(&id, request),
+                    _ => {
+                        let (turn, model, handoffs) = (turn_of(&id), "", None);
+                        let call = ScheduledModelCall { agent: None, turn, model, handoffs, items: &[] };
+                        self.facts.model_scheduled(&id, &call);
+                    }
+                }
+            }
+            (_, Some(Request::Tool(request))) => {
+                self.facts.tool_scheduled(&id, &request.agent, request.turn);
+                call = (request.call_id, request.tool);
+            }
+            (_, Some(Request::Items(items))) => self.recorded.items(&id, items),
+            _ => {}
+        }
+        if matches!(kind, Kind::Model | Kind::Tool | Kind::Chunk) {
+            self.calls.insert(activity, PendingCall { id, kind, call, attempts: Attempts::default() });
+        }
+    }
+
+    fn model_scheduled(&mut self, id: &str, request: Box<ModelRequest>) {
+        let (agent, turn, model) = (request.agent.clone(), request.turn, request.model.clone());
+        self.recorded.model(id, request, Vec::new());
+        let run = Place::of(id).map_or_else(String::new, |place| place.run.to_owned());
+        let known = self.latest.get(&run).map(|(id, items)| (&**id, &**items));
+        let (input, handoffs) = match self.recorded.call(id, known) {
+            Some(Ok(call)) => (call.input, call.definitions.handoffs),
+            Some(Err(partial)) => (partial.input, partial.definitions.handoffs.clone()),
+            None => (Vec::new(), Vec::new()),
+        };
+        let (agent, handoffs) = (Some(&*agent), Some(&*handoffs));
+        let call = ScheduledModelCall { agent, turn, model: &model, handoffs, items: &input };
+        self.facts.model_scheduled(id, &call);
+        self.latest.insert(run, (id.to_owned(), input));
+    }
+
+    fn completed(&mut self, call: PendingCall, reply: Option<Reply>) {
+        let PendingCall { id, kind, call: (call_id, name), attempts } = call;
+        match (kind, reply) {
+            (Kind::Model, Some(Reply::Model(response))) => {
+                self.facts.model_answered(&id, attempts, Some(&response));
+                self.recorded.answered(&id, &response.output);
+            }
+            (Kind::Chunk, Some(Reply::Chunk(chunk))) => self.recorded.chunk(&id, chunk),
+            (Kind::Chunk, _) => {}
+            (Kind::Model, _) => self.facts.model_answered(&id, attempts, None),
+            // A call during which an MCP server has asked people is made again, and has no output.
+            (_, Some(Reply::Tool(ToolReply { question: Some(_), .. }))) => {}
+            (_, Some(Reply::Tool(reply))) => {
+                let output = reply.output.into_value();
+                self.facts.tool_answered(&id, (&call_id, &name), attempts, Some(&output));
+                self.recorded.tool(&id, Item::function_call_output(&call_id, output));
+            }
+            _ => self.facts.tool_answered(&id, (&call_id, &name), attempts, None),
+        }
+    }
+
+    fn failed(&mut self, call: PendingCall, status: Status, failure: Option<RecordedFailure>) {
+        let PendingCall { id, kind, call: (call_id, name), attempts } = call;
+        // Whether a cancelled activity still reports to the history depends on timing.
+        let (Some(failure), true) = (failure, status != Status::Cancelled) else { return };
+        match kind {
+            Kind::Chunk => {}
+            Kind::Model => self.facts.model_failed(&id, attempts, failure),
+            _ => self.facts.tool_failed(&id, (&call_id, &name), attempts, failure),
+        }
+    }
+
+    fn ended(&mut self, end: End, next: Option<&str>) {
+        match end {
+            End::ContinuedAsNew { run_id } => self.facts.continued(&run_id),
+            End::Completed { .. } => {
+                self.facts.closed(&EventKind::RunFinished { output: serde_json::Value::Null, usage: None }, false);
+            }
+            End::Failed { failure } => {
+                // A workflow that is retried tells the end of its runs, and nothing of itself.
+                let kind = EventKind::RunFailed { failure, usage: None };
+                self.facts.closed(&kind, next.is_none());
+            }
+            End::Cancelled => self.facts.closed(&EventKind::RunCancelled { usage: None }, true),
+            End::Terminated { reason } => self.facts.closed(&EventKind::RunTerminated { reason }, true),
+            End::TimedOut => self.facts.closed(&EventKind::RunTimedOut {}, true),
+            End::Running => {}
+        }
+    }
+
+    /// Returns the calls in which a child workflow runs: its id contains that of the call, unless
+    /// the author has chosen another one.
+    fn path_of(&self, child: &str) -> Vec<String> {
+        let effect = child.strip_prefix(&*self.workflow_id).and_then(|rest| rest.strip_prefix('/'));
+        match effect.and_then(|effect| Place::of(effect).map(|place| (effect, place))) {
+            Some((effect, Place { run, role: Role::Tool { turn, index } })) => {
+                let _ = effect;
+                let mut path = crate::events::path_of(run);
+                path.push(format!("{turn}-tool-{index}"));
+                path
+            }
+            _ => vec![child.to_owned()],
+        }
+    }
+}
+
+fn turn_of(id: &str) -> u32 {
+    match Place::of(id).map(|place| place.role) {
+        Some(Role::Model { turn } | Role::Tool { turn, .. }) => turn,
+        _ => 0,
+    }
+}

@@ -1,0 +1,221 @@
+//! One reader of a workflow's events for many subscribers in a process.
+
+use std::{
+    collections::{HashMap, VecDeque},
+    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+};
+
+use futures::{Stream, stream::unfold};
+use temporalio_client::Client;
+use tokio::{sync::watch, task::AbortHandle};
+
+use super::{RunEvents, RunEventsError, cursor::Cursor, merged::Merged};
+use crate::wire::RunEvent;
+
+/// Number of events that a follower holds.
+const MOST_HELD: usize = 1_024;
+
+/// A reader that runs as long as it has a subscriber.
+pub(super) struct Follower {
+    log: Mutex<Log>,
+    /// Changes with each event, and at the end.
+    news: watch::Sender<u64>,
+    reader: Mutex<Option<AbortHandle>>,
+}
+
+/// The latest events of a workflow.
+#[derive(Default)]
+struct Log {
+    events: VecDeque<Arc<RunEvent>>,
+    /// Numbers of the events, counted from 0, by cursor.
+    numbers: HashMap<String, u64>,
+    /// Number of the first event that is held.
+    first: u64,
+    /// `true` if event 0 is the first of the workflow.
+    is_from_beginning: bool,
+    end: Option<End>,
+}
+
+/// The end of a follower.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum End {
+    /// The workflow has ended.
+    Complete,
+    /// The reader has failed; each subscriber reads on to get its own error.
+    Failed,
+}
+
+/// The place of a subscriber in the events.
+enum Place {
+    /// Nothing was read.
+    Start(Option<Cursor>),
+    /// The subscriber reads the history itself, until it reaches what the follower holds.
+    Alone(Box<Merged>),
+    /// The next event is the follower's event of this number; the cursor is that of the event
+    /// before.
+    With { number: u64, before: Option<Cursor> },
+    Ended,
+}
+
+/// Returns the events of a workflow after `from`.
+pub(super) fn subscribe(
+    events: RunEvents,
+    workflow_id: String,
+    from: Option<Cursor>,
+) -> impl Stream<Item = Result<RunEvent, RunEventsError>> + Send {
+    let client = events.client.clone();
+    let state = (events, client, workflow_id, None::<Arc<Follower>>, Place::Start(from));
+    unfold(state, |(events, client, workflow_id, mut follower, mut place)| async move {
+        loop {
+            place = match place {
+                Place::Ended => return None,
+                Place::Start(from) => {
+                    let mut is_new = false;
+                    let shared = events.follower(&workflow_id, || {
+                        is_new = true;
+                        Follower::start(&client, &workflow_id, from.clone())
+                    });
+                    let number = if is_new { Some(0) } else { shared.number_after(from.as_ref()) };
+                    follower = Some(shared);
+                    match number {
+                        Some(number) => Place::With { number, before: from },
+                        None => Place::Alone(Box::new(Merged::new(&client, &workflow_id, from))),
+                    }
+                }
+                Place::Alone(mut reader) => match reader.next().await {
+                    Ok(None) => return None,
+                    Err(error) => {
+                        return Some((Err(error), (events, client, workflow_id, follower, Place::Ended)));
+                    }
+                    Ok(Some(event)) => {
+                        let cursor = event.cursor.as_deref().and_then(|cursor| Cursor::parse(cursor).ok());
+                        let number = follower.as_ref().and_then(|follower| follower.number_after(cursor.as_ref()));
+                        let place = match (number, cursor) {
+                            (Some(number), Some(cursor)) => Place::With { number, before: Some(cursor) },
+                            _ => Place::Alone(reader),
+                        };
+                        return Some((Ok(event), (events, client, workflow_id, follower, place)));
+                    }
+                },
+                Place::With { number, before } => {
+                    let shared = follower.clone()?;
+                    match shared.event(number).await {
+                        Next::Event(event) => {
+                            let before = event.cursor.as_deref().and_then(|cursor| Cursor::parse(cursor).ok());
+                            let place = Place::With { number: number + 1, before };
+                            let event = Arc::unwrap_or_clone(event);
+                            return Some((Ok(event), (events, client, workflow_id, follower, place)));
+                        }
+                        Next::Ended => return None,
+                        Next::NotHeld => Place::Alone(Box::new(Merged::new(&client, &workflow_id, before))),
+                    }
+                }
+            };
+        }
+    })
+}
+
+/// The next event of a subscriber.
+enum Next {
+    Event(Arc<RunEvent>),
+    Ended,
+    /// The follower no longer holds the event, or has failed.
+    NotHeld,
+}
+
+impl Follower {
+    /// Starts a reader.
+    fn start(client: &Client, workflow_id: &str, from: Option<Cursor>) -> Arc<Self> {
+        let log = Log { is_from_beginning: from.is_none(), ..Log::default() };
+        let follower =
+            Arc::new(Self { log: Mutex::new(log), news: watch::Sender::new(0), reader: Mutex::default() });
+        let reader = Merged::new(client, workflow_id, from);
+        let task = tokio::spawn(read(reader, Arc::downgrade(&follower)));
+        *follower.reader.lock().unwrap_or_else(PoisonError::into_inner) = Some(task.abort_handle());
+        follower
+    }
+
+    /// Returns the number of the event after this cursor, if the follower holds the event before
+    /// or begins there.
+    fn number_after(&self, cursor: Option<&Cursor>) -> Option<u64> {
+        let log = self.log();
+        match cursor {
+            None => (log.is_from_beginning && log.first == 0).then_some(0),
+            Some(cursor) => log.numbers.get(&cursor.to_string()).map(|number| number + 1),
+        }
+    }
+
+    /// Waits for the event of this number.
+    async fn event(&self, number: u64) -> Next {
+        let mut news = self.news.subscribe();
+        loop {
+            news.mark_unchanged();
+            {
+                let log = self.log();
+                let Some(place) = number.checked_sub(log.first) else { return Next::NotHeld };
+                let held = usize::try_from(place).ok().and_then(|place| log.events.get(place));
+                match (held, log.end) {
+                    (Some(event), _) => return Next::Event(Arc::clone(event)),
+                    (None, Some(End::Complete)) => return Next::Ended,
+                    (None, Some(End::Failed)) => return Next::NotHeld,
+                    (None, None) => {}
+                }
+            }
+            if news.changed().await.is_err() {
+                return Next::NotHeld;
+            }
+        }
+    }
+
+    fn log(&self) -> MutexGuard<'_, Log> {
+        self.log.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Follower {
+    fn drop(&mut self) {
+        if let Some(reader) = self.reader.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            reader.abort();
+        }
+    }
+}
+
+/// Reads to the end, as long as the follower has a subscriber.
+async fn read(mut reader: Merged, follower: Weak<Follower>) {
+    loop {
+        let read = reader.next().await;
+        let Some(follower) = follower.upgrade() else { return };
+        let mut log = follower.log();
+        let is_last = match read {
+            Ok(Some(event)) => {
+                log.push(event);
+                false
+            }
+            Ok(None) => log.end.insert(End::Complete) == &End::Complete,
+            Err(_) => log.end.insert(End::Failed) == &End::Failed,
+        };
+        drop(log);
+        follower.news.send_modify(|version| *version += 1);
+        if is_last {
+            return;
+        }
+    }
+}
+
+impl Log {
+    fn push(&mut self, event: RunEvent) {
+        if self.events.len() == MOST_HELD
+            && let Some(oldest) = self.events.pop_front()
+        {
+            self.first += 1;
+            if let Some(cursor) = &oldest.cursor {
+                self.numbers.remove(cursor);
+            }
+        }
+        let number = self.first + self.events.len() as u64;
+        if let Some(cursor) = &event.cursor {
+            self.numbers.insert(cursor.clone(), number);
+        }
+        self.events.push_back(Arc::new(event));
+    }
+}

@@ -1,0 +1,199 @@
+//! The events of a workflow and of its children, in one order.
+//!
+//! Within a workflow the order is that of its history. The events of a child come between the
+//! parent's event that the child has started and the one that it has ended.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use futures::{FutureExt, StreamExt, future::BoxFuture, stream::FuturesUnordered};
+use temporalio_client::{Client, NamespacedClient};
+use temporalio_common::protos::temporal::api::history::v1::HistoryEvent;
+
+use super::{
+    RunEventsError,
+    chain::{Chain, Step},
+    cursor::{ChainKey, Cursor},
+    execution::InitiatedChild,
+    pages::{Pages, describe},
+};
+use crate::wire::RunEvent;
+
+/// Maximum number of histories that are polled at the same time; the others wait for their turn.
+const MAX_POLLS: usize = 100;
+
+/// A page of a history, with the reader of the next ones.
+type Fetched = (ChainKey, Pages, Result<Option<Vec<HistoryEvent>>, RunEventsError>);
+
+/// The events of a workflow and of its children.
+pub(super) struct Merged {
+    client: Client,
+    workflow_id: String,
+    /// The place after which the first event comes, of chains that have not begun.
+    from: Cursor,
+    chains: BTreeMap<ChainKey, Chain>,
+    polls: FuturesUnordered<BoxFuture<'static, Fetched>>,
+    /// The chains that need a page and are not polled yet, in their order.
+    waiting: VecDeque<ChainKey>,
+    needs: BTreeSet<ChainKey>,
+    events: VecDeque<RunEvent>,
+    has_ended: bool,
+}
+
+impl Merged {
+    /// Creates a reader of a workflow that begins after `from`, or at the beginning.
+    pub(super) fn new(client: &Client, workflow_id: &str, from: Option<Cursor>) -> Self {
+        Self {
+            client: client.clone(),
+            workflow_id: workflow_id.to_owned(),
+            from: from.unwrap_or_default(),
+            chains: BTreeMap::new(),
+            polls: FuturesUnordered::new(),
+            waiting: VecDeque::new(),
+            needs: BTreeSet::new(),
+            events: VecDeque::new(),
+            has_ended: false,
+        }
+    }
+
+    /// Returns the next event; `None` after the last.
+    ///
+    /// # Errors
+    /// [`RunEventsError`] when the server refuses a request.
+    pub(super) async fn next(&mut self) -> Result<Option<RunEvent>, RunEventsError> {
+        if self.chains.is_empty() && !self.has_ended {
+            let chain = self.first().await?;
+            self.chains.insert(ChainKey::new(), chain);
+        }
+        loop {
+            if let Some(event) = self.events.pop_front() {
+                return Ok(Some(event));
+            }
+            if self.has_ended {
+                return Ok(None);
+            }
+            if !self.advance().await? {
+                self.wait().await?;
+            }
+        }
+    }
+
+    /// Returns the chain of the workflow itself: from the cursor, or from its first execution.
+    async fn first(&mut self) -> Result<Chain, RunEventsError> {
+        let (client, workflow_id) = (&self.client, &*self.workflow_id);
+        if let Some(position) = self.from.0.remove(&ChainKey::new()) {
+            let execution = position.execution.clone();
+            return Ok(Chain::new(client, (workflow_id, &execution), None, Some(position)));
+        }
+        let latest = describe(client, workflow_id, None).await?;
+        // The server may have deleted the first executions already.
+        let first = match describe(client, workflow_id, Some(&latest.first_run_id)).await {
+            Ok(first) => first.run_id,
+            Err(RunEventsError::NotFound { .. }) => latest.run_id,
+            Err(error) => return Err(error),
+        };
+        Ok(Chain::new(client, (workflow_id, &first), None, None))
+    }
+
+    /// Reads one event of each chain that has one. Returns `false` if none has.
+    async fn advance(&mut self) -> Result<bool, RunEventsError> {
+        let keys: Vec<ChainKey> = self.chains.keys().cloned().collect();
+        let mut has_advanced = false;
+        for key in keys {
+            let Some(chain) = self.chains.get_mut(&key) else { continue };
+            match chain.step().await? {
+                Step::Needs => self.need(key),
+                Step::Facts(facts) => {
+                    has_advanced = true;
+                    for (position, mut event) in facts {
+                        event.cursor = Some(self.cursor_at(&key, &position).to_string());
+                        self.events.push_back(event);
+                    }
+                }
+                Step::Child { initiated, child, run_id, is_told } => {
+                    has_advanced = true;
+                    self.child(&key, initiated, child, &run_id, is_told);
+                }
+                Step::Waits(initiated) => {
+                    let of_child: ChainKey = key.iter().copied().chain([initiated]).collect();
+                    if self.chains.get(&of_child).is_none_or(|child| child.has_ended) {
+                        has_advanced = true;
+                        self.chains.retain(|other, _| !other.starts_with(&of_child));
+                        if let Some(chain) = self.chains.get_mut(&key) {
+                            chain.child_was_told();
+                        }
+                    }
+                }
+                Step::Ended if key.is_empty() => {
+                    self.has_ended = true;
+                    return Ok(true);
+                }
+                Step::Ended => {}
+            }
+        }
+        Ok(has_advanced)
+    }
+
+    /// Follows a child that has started, unless its events were told before.
+    fn child(&mut self, parent: &ChainKey, initiated: i64, child: InitiatedChild, run_id: &str, is_told: bool) {
+        let key: ChainKey = parent.iter().copied().chain([initiated]).collect();
+        let position = self.from.0.remove(&key);
+        let InitiatedChild { namespace, workflow_id, path } = child;
+        // The client belongs to one namespace.
+        if (is_told && position.is_none()) || !(namespace.is_empty() || namespace == self.client.namespace()) {
+            return;
+        }
+        let execution = position.as_ref().map_or(run_id, |position| &position.execution).to_owned();
+        let outer = self.chains.get(parent).map(|chain| chain.path().to_vec()).unwrap_or_default();
+        let path = outer.into_iter().chain(path).collect();
+        let shown = Some((workflow_id.clone(), path));
+        let chain = Chain::new(&self.client, (&workflow_id, &execution), shown, position);
+        self.chains.insert(key, chain);
+    }
+
+    fn cursor_at(&self, key: &ChainKey, position: &super::cursor::Position) -> Cursor {
+        let mut positions: BTreeMap<_, _> =
+            self.chains.iter().map(|(key, chain)| (key.clone(), chain.position.clone())).collect();
+        positions.insert(key.clone(), position.clone());
+        // Children of the cursor that the reader has not reached yet.
+        for (key, position) in &self.from.0 {
+            positions.entry(key.clone()).or_insert_with(|| position.clone());
+        }
+        Cursor(positions)
+    }
+
+    /// Requests the next page of a chain, when it is its turn.
+    fn need(&mut self, key: ChainKey) {
+        if self.needs.insert(key.clone()) {
+            self.waiting.push_back(key);
+        }
+    }
+
+    /// Waits for the next page of any chain.
+    async fn wait(&mut self) -> Result<(), RunEventsError> {
+        while self.polls.len() < MAX_POLLS
+            && let Some(key) = self.waiting.pop_front()
+        {
+            match self.chains.get_mut(&key).and_then(|chain| chain.pages.take()) {
+                None => drop(self.needs.remove(&key)),
+                Some(mut pages) => self.polls.push(
+                    async move {
+                        let page = pages.next().await;
+                        (key, pages, page)
+                    }
+                    .boxed(),
+                ),
+            }
+        }
+        let Some((key, pages, page)) = self.polls.next().await else { return Ok(()) };
+        self.needs.remove(&key);
+        let Some(chain) = self.chains.get_mut(&key) else { return Ok(()) };
+        chain.pages = Some(pages);
+        match page {
+            Ok(events) => chain.fetched(events),
+            // The history of a child may be gone before that of its parent.
+            Err(RunEventsError::NotFound { .. }) if !key.is_empty() => chain.fetched(None),
+            Err(error) => return Err(error),
+        }
+        Ok(())
+    }
+}

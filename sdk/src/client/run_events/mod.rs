@@ -1,0 +1,202 @@
+//! The events of a workflow's runs, read from its history: while it runs, or long after it has
+//! ended, by any number of readers.
+//!
+//! A reader long-polls the history. It sends the workflow no update and no query, adds nothing to
+//! its history, and costs no billable action. It follows continue-as-new, retries and resets, and
+//! the workflow's children.
+//!
+//! ```no_run
+//! use temporal_agents::{client::RunEvents, wire::EventKind};
+//! # async fn watch(
+//! #     client: &temporalio_client::Client,
+//! # ) -> Result<(), Box<dyn std::error::Error>> {
+//!
+//! let events = RunEvents::new(client);
+//! let mut stream = events.watch("refund-7");
+//! while let Some(event) = stream.next().await {
+//!     let event = event?;
+//!     match &event.kind {
+//!         EventKind::Message { text, .. } => println!("{}: {text}", event.agent),
+//!         EventKind::ToolCall { name, arguments, .. } => println!("calls {name}({arguments})"),
+//!         _ => {}
+//!     }
+//! }
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! | file | content |
+//! |---|---|
+//! | `pages.rs` | the events of one execution, page by page, with retries |
+//! | `execution.rs` | the events of one execution, as facts |
+//! | `chain.rs` | the executions of one workflow: continue-as-new, retries, resets |
+//! | `merged.rs` | the workflow and its children, in one order |
+//! | `cursor.rs` | the position in that order, as a string |
+//! | `follower.rs` | one reader for many subscribers |
+//!
+//! # Design
+//! **A follower for each workflow and process.** The first subscriber's reader serves the others: a
+//! later one reads the history itself until it reaches an event that the follower still holds. The
+//! follower holds the latest 1,024 events; a subscriber that is further behind reads the history
+//! again.
+//!
+//! **A cursor names a place in history,** not a count of events: the execution, the id of the
+//! history event, and the index among the facts of that event, for the workflow and for each child
+//! that runs. A reader with a cursor reads the execution from its beginning, because a fact depends
+//! on what came before, and tells what comes after the cursor.
+
+mod chain;
+mod cursor;
+mod execution;
+mod follower;
+mod merged;
+mod pages;
+
+use std::{
+    collections::HashMap,
+    pin::Pin,
+    sync::{Arc, Mutex, PoisonError, Weak},
+    task::{Context, Poll},
+};
+
+use futures::{Stream, StreamExt, stream::BoxStream};
+use temporalio_client::{Client, NamespacedClient};
+
+use self::{
+    cursor::Cursor,
+    follower::{Follower, subscribe},
+};
+use crate::wire::{RunEvent, error_debug};
+
+/// Reads the events of workflows, for any process with a client of the server. Clones share their
+/// followers.
+#[derive(Clone)]
+pub struct RunEvents {
+    client: Client,
+    followers: Arc<Mutex<Followers>>,
+}
+
+/// The followers of workflows that have a subscriber, by workflow id.
+type Followers = HashMap<String, Weak<Follower>>;
+
+/// The events of one workflow's runs, in order. It ends after the last event of a workflow that has
+/// ended; until then it waits.
+pub struct RunEventStream(BoxStream<'static, Result<RunEvent, RunEventsError>>);
+
+/// The error of a stream of events. The stream ends with it. A server that is unavailable is not an
+/// error: the reader tries again until it is available.
+#[derive(thiserror::Error)]
+#[non_exhaustive]
+pub enum RunEventsError {
+    /// There is no such workflow, or the server has deleted its history.
+    #[error(
+        "there is no workflow {workflow_id:?}{} in namespace {namespace:?}; check the id and the namespace. A \
+         workflow that has ended is deleted after the namespace's retention period",
+        .run_id.as_deref().map(|run_id| format!(" with a run {run_id:?}")).unwrap_or_default()
+    )]
+    NotFound {
+        /// Id of the workflow.
+        workflow_id: String,
+        /// Id of the execution, if one was requested.
+        run_id: Option<String>,
+        /// Namespace of the client.
+        namespace: String,
+    },
+    /// The string is not a cursor of this crate, or not of this workflow.
+    #[error("{cursor:?} is not a cursor: {reason}; pass a cursor of an event of the same workflow, unchanged")]
+    Cursor {
+        /// The string.
+        cursor: String,
+        /// Description of the problem.
+        reason: &'static str,
+    },
+    /// The server has refused the request.
+    #[error("the history of workflow {workflow_id:?} cannot be read: {source}")]
+    Server {
+        /// Id of the workflow.
+        workflow_id: String,
+        /// The server's status.
+        source: Box<tonic::Status>,
+    },
+}
+
+error_debug!(enum RunEventsError {
+    NotFound { workflow_id, run_id, namespace },
+    Cursor { cursor, reason },
+    Server { workflow_id, source },
+});
+
+impl RunEvents {
+    /// Creates a reader; sends nothing yet. The client's data converter decodes the payloads. With
+    /// a client that lacks the codec of the workers, events whose content it cannot decode are
+    /// marked [`is_opaque`](RunEvent::is_opaque).
+    pub fn new(client: &Client) -> Self {
+        Self { client: client.clone(), followers: Arc::default() }
+    }
+
+    /// Returns the events of the workflow with this id, from the beginning of its first execution.
+    pub fn watch(&self, workflow_id: impl Into<String>) -> RunEventStream {
+        self.stream(workflow_id.into(), None)
+    }
+
+    /// Returns the events of the workflow after the one with this cursor
+    /// ([`RunEvent::cursor`]), which any process may have read.
+    ///
+    /// # Errors
+    /// The first item of the stream is [`RunEventsError::Cursor`] for a string that is not a
+    /// cursor.
+    pub fn watch_from(&self, workflow_id: impl Into<String>, cursor: impl Into<String>) -> RunEventStream {
+        self.stream(workflow_id.into(), Some(cursor.into()))
+    }
+
+    fn stream(&self, workflow_id: String, cursor: Option<String>) -> RunEventStream {
+        let from = match cursor.as_deref().map(Cursor::parse) {
+            None => None,
+            Some(Ok(cursor)) => Some(cursor),
+            Some(Err(reason)) => {
+                let error = RunEventsError::Cursor { cursor: cursor.unwrap_or_default(), reason };
+                return RunEventStream(futures::stream::iter([Err(error)]).boxed());
+            }
+        };
+        RunEventStream(subscribe(self.clone(), workflow_id, from).boxed())
+    }
+
+    /// Returns the follower of a workflow, or makes one with `make`.
+    fn follower(&self, workflow_id: &str, make: impl FnOnce() -> Arc<Follower>) -> Arc<Follower> {
+        let mut followers = self.followers.lock().unwrap_or_else(PoisonError::into_inner);
+        followers.retain(|_, follower| follower.strong_count() > 0);
+        if let Some(follower) = followers.get(workflow_id).and_then(Weak::upgrade) {
+            return follower;
+        }
+        let made = make();
+        followers.insert(workflow_id.to_owned(), Arc::downgrade(&made));
+        made
+    }
+}
+
+impl RunEventStream {
+    /// Returns the next event, as soon as there is one; `None` after the last.
+    pub async fn next(&mut self) -> Option<Result<RunEvent, RunEventsError>> {
+        self.0.next().await
+    }
+}
+
+impl Stream for RunEventStream {
+    type Item = Result<RunEvent, RunEventsError>;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        self.0.poll_next_unpin(cx)
+    }
+}
+
+impl std::fmt::Debug for RunEvents {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("RunEvents").field("namespace", &self.client.namespace()).finish_non_exhaustive()
+    }
+}
+
+impl std::fmt::Debug for RunEventStream {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("RunEventStream")
+    }
+}

@@ -1,0 +1,127 @@
+//! The calls of models and tools as the subscriber of a run's events sees them.
+
+use std::{
+    cell::RefCell,
+    time::{Duration, SystemTime},
+};
+
+use crate::{
+    drive::{EffectId, ToolAnswer, ToolEffectError},
+    events::{Attempts, ScheduledModelCall, Telling, rfc3339},
+    provider::ModelError,
+    tool::CallInfo,
+    wire::{EventKind, ModelCall, ModelResponse, RecordedFailure},
+};
+
+/// One call of a model or a tool, in all its attempts. Without a subscriber, it costs nothing.
+pub(crate) struct ToldCall<'t> {
+    telling: Option<&'t Telling>,
+    /// Id of the effect in the whole run.
+    id: &'t EffectId,
+    agent: String,
+    turn: u32,
+    attempts: RefCell<Attempts>,
+}
+
+impl<'t> ToldCall<'t> {
+    /// Creates the call of this effect.
+    pub(crate) fn new(telling: Option<&'t Telling>, id: &'t EffectId, agent: &str, turn: u32) -> Self {
+        let agent = telling.map(|_| agent.to_owned()).unwrap_or_default();
+        Self { telling, id, agent, turn, attempts: RefCell::default() }
+    }
+
+    /// Records that an attempt begins.
+    pub(crate) fn begins(&self, attempt: u32) {
+        self.attempts.borrow_mut().number = attempt;
+        self.attempt(attempt, None, None);
+    }
+
+    /// Records that an attempt has failed, and that another one follows after this pause.
+    pub(crate) fn fails(&self, attempt: u32, failure: impl FnOnce() -> RecordedFailure, pause: Duration) {
+        if self.telling.is_none() {
+            return;
+        }
+        let failure = failure();
+        self.attempts.borrow_mut().earlier_failure = Some(failure.clone());
+        self.attempt(attempt, Some(failure), Some(rfc3339(SystemTime::now() + pause)));
+    }
+
+    fn attempt(&self, attempt: u32, failure: Option<RecordedFailure>, next_at: Option<String>) {
+        if let Some(telling) = self.telling {
+            let effect = self.id.as_str()[self.id.path().len()..].to_owned();
+            let kind = EventKind::AttemptDelta { effect, attempt, failure, next_at };
+            telling.delta(self.id.path(), &self.agent, self.turn, kind);
+        }
+    }
+
+    /// Tells that a model is called.
+    pub(crate) fn model_scheduled(&self, call: &ModelCall) {
+        let Some(telling) = self.telling else { return };
+        telling.observe(|facts| {
+            facts.model_scheduled(
+                &telling.id(self.id.as_str()),
+                &ScheduledModelCall {
+                    agent: Some(&call.agent),
+                    turn: call.turn,
+                    model: &call.model,
+                    handoffs: Some(&call.definitions.handoffs),
+                    items: &call.input,
+                },
+            );
+        });
+    }
+
+    /// Tells the response of the model.
+    pub(crate) fn model_answered(&self, response: &ModelResponse) {
+        let Some(telling) = self.telling else { return };
+        let id = telling.id(self.id.as_str());
+        telling.observe(|facts| facts.model_answered(&id, self.attempts.take(), Some(response)));
+    }
+
+    /// Tells that the model call has failed.
+    pub(crate) fn model_failed(&self, error: &ModelError) {
+        let Some(telling) = self.telling else { return };
+        let id = telling.id(self.id.as_str());
+        telling.observe(|facts| facts.model_failed(&id, self.attempts.take(), of_model(error)));
+    }
+
+    /// Tells that a tool is called.
+    pub(crate) fn tool_scheduled(&self) {
+        let Some(telling) = self.telling else { return };
+        let id = telling.id(self.id.as_str());
+        telling.observe(|facts| facts.tool_scheduled(&id, &self.agent, self.turn));
+    }
+
+    /// Tells the outcome of a tool call. A question to people is not an output.
+    pub(crate) fn tool_ended(&self, info: &CallInfo, outcome: &Result<ToolAnswer, ToolEffectError>) {
+        let Some(telling) = self.telling else { return };
+        let id = telling.id(self.id.as_str());
+        let call = (&*info.call_id, &*info.tool);
+        telling.observe(|facts| match outcome {
+            Ok(ToolAnswer { question: Some(_), .. }) | Err(ToolEffectError::Cancelled) => {}
+            Ok(answer) => {
+                let output = answer.output.clone().into_value();
+                facts.tool_answered(&id, call, self.attempts.take(), Some(&output));
+            }
+            Err(error) => facts.tool_failed(&id, call, self.attempts.take(), of_tool(error)),
+        });
+    }
+}
+
+/// Returns the failure of an attempt at a model call, as an activity would record it.
+pub(crate) fn of_model(error: &ModelError) -> RecordedFailure {
+    RecordedFailure::new(error.kind.failure_type(), error.to_string())
+}
+
+fn of_tool(error: &ToolEffectError) -> RecordedFailure {
+    match error {
+        ToolEffectError::Failed { failure, .. } => {
+            RecordedFailure::new(failure.activity_failure_type(), failure.message.clone())
+        }
+        ToolEffectError::NotRegistered { source, .. }
+        | ToolEffectError::Absent(source)
+        | ToolEffectError::SessionLost { source, .. }
+        | ToolEffectError::Host(source) => RecordedFailure::new("Application", source.to_string()),
+        ToolEffectError::Cancelled => RecordedFailure::new("Cancelled", "the call was cancelled"),
+    }
+}
