@@ -17,6 +17,7 @@
 pub mod conformance;
 pub mod dev_server;
 pub mod environment;
+pub mod event_lines;
 pub mod fake_model;
 pub mod history;
 mod recorded_tools;

@@ -1,10 +1,14 @@
-//! Serves a narrator to clients in any language: `cargo run --bin streaming -- worker --task-queue stories`.
+//! Serves a narrator to clients in any language: `cargo run --bin streaming -- worker --task-queue stories`. Prints the events
+//! of a workflow as they happen: `cargo run --bin streaming -- watch --workflow story-1 --json`.
 //!
 //! The model is scripted and needs no key. A client starts `AgentWorkflow` with `{"agent": "narrator", "input": "Tell me a story."}`, or
 //! `ChatWorkflow` with `{"agent": "narrator"}` and sends it the update `chat_send` with `{"text": "Tell me a story."}`.
 
 use clap::{Parser, Subcommand};
-use temporal_agents_examples::streaming::worker;
+use temporal_agents_examples::streaming::{
+    watch::{self, Format},
+    worker,
+};
 use temporal_agents_testing::ServerAddress;
 
 /// Serves a narrator to clients in any language.
@@ -23,6 +27,20 @@ enum Command {
         /// The task queue.
         #[arg(long)]
         task_queue: String,
+    },
+    /// Prints the events of a workflow until it has ended.
+    Watch {
+        #[command(flatten)]
+        server: Server,
+        /// Id of the workflow.
+        #[arg(long)]
+        workflow: String,
+        /// Continues after the event with this cursor.
+        #[arg(long)]
+        from: Option<String>,
+        /// Prints one JSON object per line, with the members `cursor`, `id` and `kind` of each event.
+        #[arg(long)]
+        json: bool,
     },
 }
 
@@ -43,6 +61,11 @@ async fn main() -> anyhow::Result<()> {
         Command::Worker { server, task_queue } => {
             let address = ServerAddress::or_env(server.address)?;
             worker::serve(&address, &server.namespace, &task_queue).await
+        }
+        Command::Watch { server, workflow, from, json } => {
+            let address = ServerAddress::or_env(server.address)?;
+            let format = if json { Format::Json } else { Format::Text };
+            watch::watch(&address, &server.namespace, &workflow, from, format).await
         }
     }
 }

@@ -2,6 +2,7 @@
 //! `ChatWorkflow` need only a worker from a program.
 
 pub mod model;
+pub mod watch;
 pub mod worker;
 
 use temporal_agents::Agent;

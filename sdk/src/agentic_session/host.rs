@@ -23,7 +23,7 @@ use super::{
 use crate::{
     agent::{Graph, GraphIssue},
     drive::{
-        EffectId, Host, McpEffect, McpEffectError, MemorySession, ModelEffectError, LoopEvent, SessionAction,
+        EffectId, Host, LoopEvent, McpEffect, McpEffectError, MemorySession, ModelEffectError, SessionAction,
         SessionEffect, SessionEffectError, Stays, ToolAnswer, ToolEffect, ToolEffectError, WaitOutcome,
     },
     engine::RunError,
@@ -31,7 +31,7 @@ use crate::{
         host::{InlineHost, Settled},
         states,
     },
-    tool::{ToolBinding, ToolFailure, ToolFailureKind, state::StateRequirement},
+    tool::{DeltaTransport, ToolBinding, ToolDef, ToolFailure, ToolFailureKind, state::StateRequirement},
     wire::{
         Interruption, Item, McpTool, ModelCall, ModelResponse, RunState, Usage,
         event::RunNote,
@@ -218,6 +218,10 @@ impl Host for SessionHost {
     fn lacks(&self, graph: &Graph) -> Vec<GraphIssue> {
         let of_session = StateRequirement::of::<SessionResults>();
         states::missing(graph, |requirement| *requirement == of_session || self.inner.resources.states.has(requirement))
+    }
+
+    fn tool_deltas(&self, path: &str, tool: &ToolDef) -> Option<Arc<dyn DeltaTransport>> {
+        self.inner.tool_deltas(path, tool)
     }
 
     fn checkpoint(&self, path: &str, state: &RunState) {

@@ -47,7 +47,7 @@ pub use config::{
 };
 pub(crate) use host::Stays;
 pub use host::{
-    EffectId, Host, McpEffect, McpEffectError, ModelEffectError, LoopEvent, SessionAction, SessionEffect,
+    EffectId, Host, LoopEvent, McpEffect, McpEffectError, ModelEffectError, SessionAction, SessionEffect,
     SessionEffectError, ToolAnswer, ToolEffect, ToolEffectError, WaitOutcome,
 };
 pub use mcp_session::McpSessionLost;

@@ -8,7 +8,7 @@ use super::{
     config::ModelInput,
     env::Env,
     guard,
-    host::{EffectId, Host, ModelEffectError, LoopEvent},
+    host::{EffectId, Host, LoopEvent, ModelEffectError},
     input_guardrails::ParallelInputGuardrails,
 };
 use crate::{

@@ -565,7 +565,7 @@ impl Facts {
 }
 
 /// Returns the outermost run that contains the run with this prefix, and the calls between them.
-fn lineage(run: &str) -> (String, Vec<String>) {
+pub(crate) fn lineage(run: &str) -> (String, Vec<String>) {
     let mut path = Vec::new();
     let mut inner = run;
     while let Some(outer) = Place::parent(inner) {
@@ -574,11 +574,6 @@ fn lineage(run: &str) -> (String, Vec<String>) {
     }
     path.reverse();
     (inner.to_owned(), path)
-}
-
-/// Returns the calls in which the run with this prefix runs, outermost first.
-pub(crate) fn path_of(run: &str) -> Vec<String> {
-    lineage(run).1
 }
 
 /// Returns the id of the call that an item is the output of.

@@ -19,6 +19,6 @@ mod telling;
 
 pub(crate) use self::{
     activity_id::{Place, Role},
-    facts::{Attempts, Facts, ScheduledModelCall, call_id_of, path_of},
+    facts::{Attempts, Facts, ScheduledModelCall, call_id_of, lineage},
     telling::{EventSink, Telling, rfc3339},
 };

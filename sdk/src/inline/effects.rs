@@ -3,6 +3,7 @@
 
 use std::{
     rc::Rc,
+    sync::Arc,
     time::{Duration, SystemTime},
 };
 
@@ -14,8 +15,8 @@ use uuid::Uuid;
 use crate::{
     drive::{ToolAnswer, ToolEffect, ToolEffectError, guard::guarded_future},
     tool::{
-        ChildWorkflow, RemoteActivity, RunContext, ToolContext, ToolFailure, ToolFailureKind, WorkflowBody,
-        WorkflowEffects, WorkflowToolContext, WorkflowToolError,
+        ChildWorkflow, DeltaTransport, RemoteActivity, RunContext, ToolContext, ToolFailure, ToolFailureKind,
+        WorkflowBody, WorkflowEffects, WorkflowToolContext, WorkflowToolError,
     },
 };
 
@@ -24,9 +25,11 @@ pub(crate) async fn call(
     body: &WorkflowBody,
     call: ToolEffect<'_>,
     scope: &CancellationToken,
+    deltas: Option<Arc<dyn DeltaTransport>>,
 ) -> Result<ToolAnswer, ToolEffectError> {
     let ToolEffect { tool, info, id: _, arguments, context, mcp: _, mcp_session: _ } = call;
     let call = ToolContext::new(info, RunContext::new(context)).with_settings(tool.settings().clone());
+    let call = call.with_deltas(deltas);
     let mut ctx = WorkflowToolContext::new(call, Rc::new(InlineEffects(scope.clone())));
     match guarded_future(async { body(&mut ctx, arguments).await }).await {
         Ok(Ok(output)) => Ok(ToolAnswer { context_patch: ctx.into_run().patch(), ..ToolAnswer::new(output) }),

@@ -18,6 +18,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     body::{self, Ended},
+    deltas::ToldDeltas,
     effects,
     mcp::Unlisted,
     model,
@@ -32,7 +33,7 @@ use crate::{
     },
     agent::{Graph, GraphIssue},
     drive::{
-        EffectId, Host, McpEffect, McpEffectError, ModelEffectError, LoopEvent, SessionAction, SessionEffect,
+        EffectId, Host, LoopEvent, McpEffect, McpEffectError, ModelEffectError, SessionAction, SessionEffect,
         SessionEffectError, ToolAnswer, ToolEffect, ToolEffectError,
         model_limits::{FACTOR, LONGEST_PAUSE, Retries},
     },
@@ -40,8 +41,8 @@ use crate::{
     resources::Resources,
     secret::{Destination, worker_env::Given},
     tool::{
-        ActivityBody, BoxError, CallInfo, Heartbeat, RunContext, StateMap, ToolActivityOptions, ToolBinding,
-        ToolContext, ToolError, ToolFailure, ToolFailureKind,
+        ActivityBody, BoxError, CallInfo, DeltaTransport, Heartbeat, RunContext, StateMap, ToolActivityOptions,
+        ToolBinding, ToolContext, ToolDef, ToolError, ToolFailure, ToolFailureKind,
     },
     wire::{
         AgentInterruption, Interruption, Item, McpTool, ModelCall, ModelFailureKind, ModelResponse, RecordedFailure,
@@ -150,6 +151,10 @@ impl Host for InlineHost {
 
     fn lacks(&self, graph: &Graph) -> Vec<GraphIssue> {
         states::missing(graph, |requirement| self.resources.states.has(requirement))
+    }
+
+    fn tool_deltas(&self, path: &str, tool: &ToolDef) -> Option<Arc<dyn DeltaTransport>> {
+        Some(Arc::new(self.deltas(path, tool)?))
     }
 
     fn checkpoint(&self, _path: &str, state: &RunState) {
@@ -273,6 +278,11 @@ impl Host for InlineHost {
 }
 
 impl InlineHost {
+    /// Returns the transport of what this tool sends, without the redaction of secrets.
+    fn deltas(&self, path: &str, tool: &ToolDef) -> Option<ToldDeltas> {
+        Some(ToldDeltas::new(self.telling.as_ref()?, path, tool.redaction()))
+    }
+
     /// Returns a call of this run, for the subscriber of its events.
     pub(crate) fn told<'t>(&'t self, id: &'t EffectId, agent: &str, turn: u32) -> ToldCall<'t> {
         ToldCall::new(self.telling.as_deref(), id, agent, turn)
@@ -340,7 +350,10 @@ impl InlineHost {
                 let answer = answer.map_err(|error| lost(true).unwrap_or(error))?;
                 Ok(ToolAnswer { question: question.take(), ..answer })
             }
-            ToolBinding::Workflow(body) => effects::call(body, call, scope).await,
+            ToolBinding::Workflow(body) => {
+                let deltas = self.tool_deltas(call.id.path(), call.tool);
+                effects::call(body, call, scope, deltas).await
+            }
             ToolBinding::RemoteActivity(_) | ToolBinding::ChildWorkflow(_) | ToolBinding::ChildAgent(_) => {
                 Err(ToolEffectError::Host(Box::new(NoWorkflow { tool: call.info.tool })))
             }
@@ -369,6 +382,10 @@ impl InlineHost {
         if let Err(withheld) = env.fill_members(&mut settings, &mut given) {
             return Err(env_variable_error(call.tool, &withheld).into());
         }
+        let deltas: Option<Arc<dyn DeltaTransport>> = self
+            .deltas(call.id.path(), call.tool)
+            .map(|deltas| if given.is_empty() { deltas } else { deltas.with_secrets(given.redaction()) })
+            .map(|deltas| Arc::new(deltas) as _);
         loop {
             told.begins(attempt);
             let info = call.info.clone().at_attempt(attempt);
@@ -377,6 +394,7 @@ impl InlineHost {
             let ctx = ToolContext::new(info, RunContext::new(call.context.clone()))
                 .with_states(states)
                 .with_settings(settings.clone())
+                .with_deltas(deltas.clone())
                 .with_heartbeat(Arc::new(Beat(scope.clone())));
             let (limit, arguments) = (options.start_to_close, call.arguments.clone());
             let (error, reason) = match body::run_within(limit, &self.bodies, body, ctx, arguments).await {

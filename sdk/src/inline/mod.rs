@@ -10,6 +10,7 @@
 )]
 
 mod body;
+mod deltas;
 mod effects;
 pub(crate) mod host;
 pub(crate) mod mcp;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use super::{idempotency::idempotency_key, run_context::RunContext, state::StateMap};
+use super::{deltas::DeltaTransport, idempotency::idempotency_key, run_context::RunContext, state::StateMap};
 use crate::wire::error_debug;
 
 /// A call of a tool: the agent that made it, and its id.
@@ -106,13 +106,14 @@ pub struct ToolContext {
     states: StateMap,
     settings: Map<String, Value>,
     heartbeat: Option<Arc<dyn Heartbeat>>,
+    deltas: Option<Arc<dyn DeltaTransport>>,
 }
 
 impl ToolContext {
     /// Creates a context without states and settings, for this call and these run values: for unit
     /// tests of tools.
     pub fn new(info: CallInfo, run: RunContext) -> Self {
-        Self { info, run, states: StateMap::default(), settings: Map::new(), heartbeat: None }
+        Self { info, run, states: StateMap::default(), settings: Map::new(), heartbeat: None, deltas: None }
     }
 
     /// Adds a state for parameters of type `State<T>`; there is one per type.
@@ -136,6 +137,18 @@ impl ToolContext {
     pub(crate) fn with_heartbeat(mut self, heartbeat: Arc<dyn Heartbeat>) -> Self {
         self.heartbeat = Some(heartbeat);
         self
+    }
+
+    /// Sets the transport of what the tool sends while it works, if there is one.
+    #[must_use]
+    pub(crate) fn with_deltas(mut self, deltas: Option<Arc<dyn DeltaTransport>>) -> Self {
+        self.deltas = deltas;
+        self
+    }
+
+    /// Returns the transport of what the tool sends while it works.
+    pub(super) fn deltas(&self) -> Option<&dyn DeltaTransport> {
+        self.deltas.as_deref()
     }
 
     /// Sets the settings of the tool.

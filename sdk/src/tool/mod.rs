@@ -9,6 +9,7 @@ pub(crate) mod binding;
 pub(crate) mod child_workflow;
 mod context;
 mod definition;
+pub(crate) mod deltas;
 mod enabled;
 pub(crate) mod error;
 mod failure;
@@ -42,6 +43,9 @@ pub use child_workflow::{ChildId, ChildWorkflow, ParentClosePolicy};
 pub(crate) use context::Heartbeat;
 pub use context::{CallInfo, SettingError, ToolContext};
 pub use definition::{ToolDef, ToolIssue};
+pub(crate) use deltas::DeltaTransport;
+#[cfg(feature = "worker")]
+pub(crate) use deltas::ToolDelta;
 pub use enabled::Enabled;
 pub use error::{BoxError, IntoToolError, ToolError};
 pub use failure::{ToolFailure, ToolFailureKind};

@@ -32,17 +32,16 @@ use temporalio_common::{
     },
 };
 
+use self::messages::{message, plain};
 pub(super) use self::{
     failure::read as failure,
     messages::value,
     record::{Kind, Record, Reply, Request, Start},
 };
-use self::messages::{message, plain};
 use super::transcript::{End, Status};
 use crate::wire::{
     AGENT_DECIDE, AGENT_SUPPLY_OUTPUT, AgentDecision, MODEL_ACTIVITY, ModelReply, RecordedFailure, SuppliedOutput,
-    asked_questions::QUESTIONS_MEMO,
-    event::RUN_NOTE_MEMO,
+    asked_questions::QUESTIONS_MEMO, event::RUN_NOTE_MEMO,
 };
 
 const LOCAL_ACTIVITY: &str = "core_local_activity";
@@ -110,11 +109,13 @@ impl HistoryReader {
                     _ => None,
                 }
             }
-            Attributes::StartChildWorkflowExecutionInitiatedEventAttributes(initiated) => Some(Record::ChildInitiated {
-                event: event_id,
-                namespace: initiated.namespace,
-                workflow_id: initiated.workflow_id,
-            }),
+            Attributes::StartChildWorkflowExecutionInitiatedEventAttributes(initiated) => {
+                Some(Record::ChildInitiated {
+                    event: event_id,
+                    namespace: initiated.namespace,
+                    workflow_id: initiated.workflow_id,
+                })
+            }
             Attributes::ChildWorkflowExecutionStartedEventAttributes(started) => {
                 let run_id = started.workflow_execution.unwrap_or_default().run_id;
                 Some(Record::ChildStarted { initiated: started.initiated_event_id, run_id })
@@ -123,9 +124,7 @@ impl HistoryReader {
             Attributes::ChildWorkflowExecutionFailedEventAttributes(ended) => child_ended(ended.initiated_event_id),
             Attributes::ChildWorkflowExecutionCanceledEventAttributes(ended) => child_ended(ended.initiated_event_id),
             Attributes::ChildWorkflowExecutionTimedOutEventAttributes(ended) => child_ended(ended.initiated_event_id),
-            Attributes::ChildWorkflowExecutionTerminatedEventAttributes(ended) => {
-                child_ended(ended.initiated_event_id)
-            }
+            Attributes::ChildWorkflowExecutionTerminatedEventAttributes(ended) => child_ended(ended.initiated_event_id),
             Attributes::WorkflowTaskFailedEventAttributes(failed)
                 if failed.cause() == WorkflowTaskFailedCause::ResetWorkflow =>
             {
@@ -163,12 +162,7 @@ impl HistoryReader {
         Some(Record::Scheduled { activity: event, id, kind, request, summary })
     }
 
-    async fn failed(
-        &mut self,
-        activity: i64,
-        status: Status,
-        failure: Option<WireFailure>,
-    ) -> Option<Record> {
+    async fn failed(&mut self, activity: i64, status: Status, failure: Option<WireFailure>) -> Option<Record> {
         self.pending.remove(&activity)?;
         let failure = self.failure(failure).await;
         Some(Record::Failed { activity, status, failure })
@@ -179,11 +173,7 @@ impl HistoryReader {
     }
 
     /// Reads the marker of a local activity that has ended; only model calls are records.
-    async fn local(
-        &self,
-        marker: MarkerRecordedEventAttributes,
-        metadata: Option<UserMetadata>,
-    ) -> Option<Record> {
+    async fn local(&self, marker: MarkerRecordedEventAttributes, metadata: Option<UserMetadata>) -> Option<Record> {
         let mut details = marker.details;
         let (Some(data), result) = extract_local_activity_marker_details(&mut details) else { return None };
         if data.activity_type != MODEL_ACTIVITY {
@@ -235,7 +225,10 @@ impl HistoryReader {
         let (end, next) = match attributes {
             Attributes::WorkflowExecutionCompletedEventAttributes(completed) => {
                 let payloads = completed.result.unwrap_or_default().payloads;
-                (End::Completed { result: value(&self.converter, payloads).await }, next(completed.new_execution_run_id))
+                (
+                    End::Completed { result: value(&self.converter, payloads).await },
+                    next(completed.new_execution_run_id),
+                )
             }
             Attributes::WorkflowExecutionFailedEventAttributes(failed) => {
                 let failure = failure::read(&self.converter, failed.failure.unwrap_or_default()).await;

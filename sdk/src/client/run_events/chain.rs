@@ -121,7 +121,7 @@ impl Chain {
                 return Ok(Step::Facts(Vec::new()));
             }
             Turn::WasReset { run_id, reason } => {
-                if self.is_copy && self.run_id == run_id {
+                if self.run_id == run_id {
                     self.is_copy = false;
                     self.execution.reset(&run_id, &reason);
                 }

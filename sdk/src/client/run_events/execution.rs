@@ -10,10 +10,8 @@ use crate::{
         transcript::{End, Status},
     },
     conversations::Recorded,
-    events::{Attempts, Facts, Place, Role, ScheduledModelCall},
-    wire::{
-        AgentDecision, DecisionAnswer, EventKind, Item, ModelRequest, RecordedFailure, RunEvent, ToolReply,
-    },
+    events::{Attempts, Facts, Place, Role, ScheduledModelCall, lineage},
+    wire::{AgentDecision, DecisionAnswer, EventKind, Item, ModelRequest, RecordedFailure, RunEvent, ToolReply},
 };
 
 /// The history of one execution so far.
@@ -165,16 +163,14 @@ impl Execution {
     fn scheduled(&mut self, activity: i64, id: String, kind: Kind, request: Option<Request>) {
         let mut call = (String::new(), String::new());
         match (kind, request) {
-            (Kind::Model, request) => {
-                match request {
-                    Some(Request::Model(request)) => self.model_scheduled(&id, request),
-                    _ => {
-                        let (turn, model, handoffs) = (turn_of(&id), "", None);
-                        let call = ScheduledModelCall { agent: None, turn, model, handoffs, items: &[] };
-                        self.facts.model_scheduled(&id, &call);
-                    }
+            (Kind::Model, request) => match request {
+                Some(Request::Model(request)) => self.model_scheduled(&id, request),
+                _ => {
+                    let (turn, model, handoffs) = (turn_of(&id), "", None);
+                    let call = ScheduledModelCall { agent: None, turn, model, handoffs, items: &[] };
+                    self.facts.model_scheduled(&id, &call);
                 }
-            }
+            },
             (_, Some(Request::Tool(request))) => {
                 self.facts.tool_scheduled(&id, &request.agent, request.turn);
                 call = (request.call_id, request.tool);
@@ -257,10 +253,9 @@ impl Execution {
     /// the author has chosen another one.
     fn path_of(&self, child: &str) -> Vec<String> {
         let effect = child.strip_prefix(&*self.workflow_id).and_then(|rest| rest.strip_prefix('/'));
-        match effect.and_then(|effect| Place::of(effect).map(|place| (effect, place))) {
-            Some((effect, Place { run, role: Role::Tool { turn, index } })) => {
-                let _ = effect;
-                let mut path = crate::events::path_of(run);
+        match effect.and_then(Place::of) {
+            Some(Place { run, role: Role::Tool { turn, index } }) => {
+                let (_, mut path) = lineage(run);
                 path.push(format!("{turn}-tool-{index}"));
                 path
             }

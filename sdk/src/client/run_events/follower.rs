@@ -53,7 +53,10 @@ enum Place {
     Alone(Box<Merged>),
     /// The next event is the follower's event of this number; the cursor is that of the event
     /// before.
-    With { number: u64, before: Option<Cursor> },
+    With {
+        number: u64,
+        before: Option<Cursor>,
+    },
     Ended,
 }
 
@@ -127,8 +130,7 @@ impl Follower {
     /// Starts a reader.
     fn start(client: &Client, workflow_id: &str, from: Option<Cursor>) -> Arc<Self> {
         let log = Log { is_from_beginning: from.is_none(), ..Log::default() };
-        let follower =
-            Arc::new(Self { log: Mutex::new(log), news: watch::Sender::new(0), reader: Mutex::default() });
+        let follower = Arc::new(Self { log: Mutex::new(log), news: watch::Sender::new(0), reader: Mutex::default() });
         let reader = Merged::new(client, workflow_id, from);
         let task = tokio::spawn(read(reader, Arc::downgrade(&follower)));
         *follower.reader.lock().unwrap_or_else(PoisonError::into_inner) = Some(task.abort_handle());

@@ -33,6 +33,7 @@
 //! | `merged.rs` | the workflow and its children, in one order |
 //! | `cursor.rs` | the position in that order, as a string |
 //! | `follower.rs` | one reader for many subscribers |
+//! | `attempts.rs` | the attempts that history does not hold yet |
 //!
 //! # Design
 //! **A follower for each workflow and process.** The first subscriber's reader serves the others: a
@@ -45,6 +46,7 @@
 //! that runs. A reader with a cursor reads the execution from its beginning, because a fact depends
 //! on what came before, and tells what comes after the cursor.
 
+mod attempts;
 mod chain;
 mod cursor;
 mod execution;
@@ -61,9 +63,11 @@ use std::{
 
 use futures::{Stream, StreamExt, stream::BoxStream};
 use temporalio_client::{Client, NamespacedClient};
+use temporalio_common::{data_converters::DataConverter, protos::temporal::api::history::v1::History};
 
 use self::{
     cursor::Cursor,
+    execution::{Execution, Turn},
     follower::{Follower, subscribe},
 };
 use crate::wire::{RunEvent, error_debug};
@@ -147,6 +151,31 @@ impl RunEvents {
     /// cursor.
     pub fn watch_from(&self, workflow_id: impl Into<String>, cursor: impl Into<String>) -> RunEventStream {
         self.stream(workflow_id.into(), Some(cursor.into()))
+    }
+
+    /// Returns the attempts at calls of the workflow that are under way or due, as deltas: the
+    /// number of each attempt, the failure of the one before, and the time of the next. History
+    /// holds an attempt only when it was the last.
+    ///
+    /// # Errors
+    /// [`RunEventsError`].
+    pub async fn attempts(&self, workflow_id: impl Into<String>) -> Result<Vec<RunEvent>, RunEventsError> {
+        attempts::attempts(&self.client, &workflow_id.into()).await
+    }
+
+    /// Returns the facts of one execution from its saved history, as far as it goes. They have no
+    /// cursors. `converter` decodes the payloads: use the data converter of the workers, with their
+    /// codec.
+    pub async fn of_history(history: History, converter: &DataConverter) -> Vec<RunEvent> {
+        let mut execution = Execution::new(converter);
+        let mut facts = Vec::new();
+        for event in history.events {
+            if let Turn::WasReset { run_id, reason } = execution.read(event).await {
+                execution.reset(&run_id, &reason);
+            }
+            facts.append(&mut execution.facts());
+        }
+        facts
     }
 
     fn stream(&self, workflow_id: String, cursor: Option<String>) -> RunEventStream {

@@ -6,7 +6,9 @@ use temporalio_client::{Client, NamespacedClient, grpc::WorkflowService};
 use temporalio_common::protos::temporal::api::{
     common::v1::WorkflowExecution,
     history::v1::HistoryEvent,
-    workflowservice::v1::{DescribeWorkflowExecutionRequest, GetWorkflowExecutionHistoryRequest},
+    workflowservice::v1::{
+        DescribeWorkflowExecutionRequest, DescribeWorkflowExecutionResponse, GetWorkflowExecutionHistoryRequest,
+    },
 };
 use tokio::time::sleep;
 use tonic::Code;
@@ -127,6 +129,25 @@ pub(super) async fn describe(
     workflow_id: &str,
     run_id: Option<&str>,
 ) -> Result<Described, RunEventsError> {
+    let described = described(client, workflow_id, run_id).await?;
+    let info = described.workflow_execution_info.unwrap_or_default();
+    let run_id = info.execution.unwrap_or_default().run_id;
+    Ok(Described {
+        first_run_id: Some(info.first_run_id).filter(|id| !id.is_empty()).unwrap_or_else(|| run_id.clone()),
+        run_id,
+        reset_run_id: described.workflow_extended_info.unwrap_or_default().reset_run_id,
+    })
+}
+
+/// Requests the description of an execution, until the server is available.
+///
+/// # Errors
+/// [`RunEventsError`] when the server refuses the request.
+pub(super) async fn described(
+    client: &Client,
+    workflow_id: &str,
+    run_id: Option<&str>,
+) -> Result<DescribeWorkflowExecutionResponse, RunEventsError> {
     let mut pause = FIRST_PAUSE;
     loop {
         let mut request = tonic::Request::new(DescribeWorkflowExecutionRequest {
@@ -138,16 +159,7 @@ pub(super) async fn describe(
         });
         request.set_timeout(TIME_LIMIT);
         match WorkflowService::describe_workflow_execution(&mut client.clone(), request).await {
-            Ok(described) => {
-                let described = described.into_inner();
-                let info = described.workflow_execution_info.unwrap_or_default();
-                let run_id = info.execution.unwrap_or_default().run_id;
-                return Ok(Described {
-                    first_run_id: Some(info.first_run_id).filter(|id| !id.is_empty()).unwrap_or_else(|| run_id.clone()),
-                    run_id,
-                    reset_run_id: described.workflow_extended_info.unwrap_or_default().reset_run_id,
-                });
-            }
+            Ok(described) => return Ok(described.into_inner()),
             Err(status) if is_permanent(&status) => return Err(error(client, workflow_id, run_id, status)),
             Err(_) => {
                 sleep(pause).await;

@@ -4,6 +4,8 @@ mod effect;
 mod effect_error;
 mod event;
 
+use std::sync::Arc;
+
 use futures::{FutureExt, future::LocalBoxFuture};
 
 pub use self::{
@@ -14,9 +16,8 @@ pub use self::{
 use crate::{
     agent::{Graph, GraphIssue},
     engine::RunError,
-    wire::{
-        Interruption, Item, McpTool, ModelCall, ModelResponse, RunState, event::RunNote, mcp_call::McpSession,
-    },
+    tool::{DeltaTransport, ToolDef},
+    wire::{Interruption, Item, McpTool, ModelCall, ModelResponse, RunState, event::RunNote, mcp_call::McpSession},
 };
 
 /// The error of a host at which a run cannot leave the current execution, so that the run continues
@@ -163,6 +164,13 @@ pub trait Host {
     /// Must not change the run.
     fn note(&self, path: &str, note: RunNote, interruptions: &[Interruption]) {
         let _ = (path, note, interruptions);
+    }
+
+    /// Returns the transport of what this tool sends while it works, in the run at this path;
+    /// `None` if there is none.
+    fn tool_deltas(&self, path: &str, tool: &ToolDef) -> Option<Arc<dyn DeltaTransport>> {
+        let _ = (path, tool);
+        None
     }
 
     /// Receives the events of the run. Must not change the run.

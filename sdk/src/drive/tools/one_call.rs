@@ -11,7 +11,7 @@ use crate::{
         EffectId,
         env::Env,
         guard,
-        host::{Host, McpEffectError, LoopEvent, ToolAnswer, ToolEffect, ToolEffectError},
+        host::{Host, LoopEvent, McpEffectError, ToolAnswer, ToolEffect, ToolEffectError},
         keywords,
         mcp_session::{self, Asking},
         nested::{AgentCall, AgentInput, call_agent},
@@ -83,7 +83,8 @@ impl<H: Host> CallExecution<'_, '_, H> {
     fn inline(&self, inline: &InlineBody, arguments: Map<String, Value>) -> Result<Body, RunError> {
         let info = &self.call.info;
         let mut ctx = ToolContext::new(info.clone(), RunContext::new(self.context.take()))
-            .with_settings(self.tool.settings().clone());
+            .with_settings(self.tool.settings().clone())
+            .with_deltas(self.env.host.tool_deltas(&self.env.path, self.tool));
         let returned = guard::guarded(|| inline(&mut ctx, arguments));
         self.context.replace(ctx.into_run().into_values());
         match returned {

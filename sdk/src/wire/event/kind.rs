@@ -4,9 +4,7 @@ use serde::{Deserialize, Serialize, de::Error as _};
 use serde_json::{Map, Value};
 
 use super::members_of;
-use crate::wire::{
-    absent::is_default, agent_handlers::Verdict, item::Item, run_state::InterruptionKind, usage::Usage,
-};
+use crate::wire::{absent::is_default, agent_handlers::Verdict, item::Item, run_state::InterruptionKind, usage::Usage};
 
 /// The kind of a [`RunEvent`](super::RunEvent), with its content. In JSON, `kind` is the name in
 /// snake case, and the members are beside it.
@@ -407,9 +405,7 @@ impl EventKind {
     }
 
     /// Reads the kind from its members. Also returns those that the kind does not have.
-    pub(super) fn of_members(
-        mut members: Map<String, Value>,
-    ) -> Result<(Self, Map<String, Value>), serde_json::Error> {
+    pub(super) fn of_members(mut members: Map<String, Value>) -> Result<(Self, Map<String, Value>), serde_json::Error> {
         let kind = match members.get("kind") {
             Some(Value::String(kind)) => kind.clone(),
             _ => return Err(serde_json::Error::custom("an event has a string \"kind\"")),

@@ -23,7 +23,7 @@ pub use self::{
     kind::{EventKind, GuardrailStage, RecordedFailure},
     note::{NoteKind, NotedDecision, NotedOutput, RUN_NOTE_MEMO, RunNote, TrippedGuardrail, untold_outputs},
 };
-#[cfg(feature = "worker")]
+#[cfg(any(feature = "worker", test))]
 use super::version::WIRE_VERSION;
 use super::version::WireVersion;
 
@@ -88,12 +88,11 @@ struct Common {
     is_opaque: bool,
 }
 
-const COMMON: [&str; 10] =
-    ["version", "cursor", "id", "run", "workflow", "path", "agent", "turn", "time", "opaque"];
+const COMMON: [&str; 10] = ["version", "cursor", "id", "run", "workflow", "path", "agent", "turn", "time", "opaque"];
 
 impl RunEvent {
     /// Returns an event of this build with no place yet.
-    #[cfg(feature = "worker")]
+    #[cfg(any(feature = "worker", test))]
     pub(crate) fn new(kind: EventKind) -> Self {
         Self {
             version: WIRE_VERSION,

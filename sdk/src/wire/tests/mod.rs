@@ -7,18 +7,19 @@
 
 mod files;
 mod rules;
-mod values;
+pub(in crate::wire) mod values;
 mod vectors;
 
 use serde_json::Value;
 
 use crate::wire::{
     AgentDecision, AgentReport, AgentRequest, AgentState, ApprovalRequest, ApprovalRuling, Carried, ChatMessage,
-    ChatReply, ChatRequest, ChatTranscript, DecisionReply, ModelFailureDetails, ModelReply, ModelRequest, RunState,
-    SessionCheckpoint, SuppliedOutput, ToolReply, ToolRequest, WireDecodeError,
+    ChatReply, ChatRequest, ChatTranscript, DecisionReply, ModelFailureDetails, ModelReply, ModelRequest, RunEvent,
+    RunState, SessionCheckpoint, SuppliedOutput, ToolReply, ToolRequest, WireDecodeError,
     asked_questions::AskedQuestions,
     carried::{KeepStateReply, KeepStateRequest, LoadStateReply, LoadStateRequest},
     conversation::RecordRequest,
+    event::RunNote,
     failure::ConversationUnavailable,
     mcp_call::{McpReply, McpRequest},
     nexus_endpoint::{NexusEndpointReply, NexusEndpointRequest},
@@ -42,6 +43,12 @@ fn model_requests_have_their_golden_shape() {
 fn model_replies_have_their_golden_shape() {
     check("model_reply-full", &values::model_reply_full());
     check("model_reply-minimal", &values::model_reply_minimal());
+}
+
+#[test]
+fn events_and_notes_of_runs_have_their_golden_shape() {
+    check_all("run_event", &values::run_events());
+    check_all("run_note", &values::run_notes());
 }
 
 #[test]
@@ -191,6 +198,8 @@ fn messages_of_every_version_ever_written_are_read() {
             "kept_checkpoint" => read::<KeptCheckpoint>(json),
             "approval_request" => read::<ApprovalRequest>(json),
             "approval_ruling" => read::<ApprovalRuling>(json),
+            "run_event" => read::<RunEvent>(json),
+            "run_note" => read::<RunNote>(json),
             "digests" | "failure_types" => Ok(()),
             _ => panic!("{}: no message is named so", path.display()),
         };

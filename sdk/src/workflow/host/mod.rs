@@ -41,7 +41,7 @@ use super::{
 };
 use crate::{
     drive::{
-        EffectId, Host, McpEffect, McpEffectError, ModelEffectError, LoopEvent, RunFailure, RunOutcome, SessionAction,
+        EffectId, Host, LoopEvent, McpEffect, McpEffectError, ModelEffectError, RunFailure, RunOutcome, SessionAction,
         SessionEffect, SessionEffectError, ToolAnswer, ToolEffect, ToolEffectError, WaitOutcome,
     },
     engine::RunError,

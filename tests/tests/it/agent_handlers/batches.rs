@@ -295,6 +295,11 @@ async fn each_pause_is_recorded_once_with_its_questions(
     let [history] = &*played.histories else { anyhow::bail!("one execution") };
     let question = json!({"id": "call_0_2", "agent": "errand", "tool": "take", "arguments": "{\"door\":2}"});
     let asked = json!({"version": "1.2", "agent": "errand", "turn": 1, "questions": [question]});
-    assert_eq!(memos(history), [BTreeMap::from([("agents.questions".to_owned(), asked)])]);
+    // Of the pause; that of the end has a note alone.
+    let [of_pause, of_end] = &*memos(history) else { anyhow::bail!("two records") };
+    assert_eq!(of_pause["agents.questions"], asked);
+    assert_eq!(of_pause["agents.run_note"]["note"], json!({"kind": "paused"}));
+    assert_eq!(of_end.keys().collect::<Vec<_>>(), ["agents.run_note"]);
+    assert_eq!(of_end["agents.run_note"]["note"]["kind"], "finished");
     Ok(())
 }

@@ -6,6 +6,7 @@ use temporal_agents::{
         asked_questions::AskedQuestions,
         carried::{KeepStateReply, KeepStateRequest, LoadStateReply, LoadStateRequest},
         conversation::RecordRequest,
+        event::RunNote,
         failure::ConversationUnavailable,
         mcp_call::{McpReply, McpRequest},
         nexus_endpoint::{NexusEndpointReply, NexusEndpointRequest},
@@ -14,8 +15,8 @@ use temporal_agents::{
     },
     wire::{
         AgentDecision, AgentReport, AgentRequest, AgentState, ApprovalRequest, ApprovalRuling, Carried, ChatMessage,
-        ChatReply, ChatRequest, ChatTranscript, DecisionReply, ModelFailureDetails, ModelReply, ModelRequest, RunState,
-        SessionCheckpoint, SuppliedOutput, ToolReply, ToolRequest,
+        ChatReply, ChatRequest, ChatTranscript, DecisionReply, ModelFailureDetails, ModelReply, ModelRequest, RunEvent,
+        RunState, SessionCheckpoint, SuppliedOutput, ToolReply, ToolRequest,
     },
 };
 
@@ -44,6 +45,8 @@ fn read(document: &Document) -> anyhow::Result<()> {
         "agent_report" => stable::<AgentReport>(text),
         "agent_request" => stable::<AgentRequest>(text),
         "asked_questions" => stable::<AskedQuestions>(text),
+        "run_event" => stable::<RunEvent>(text),
+        "run_note" => stable::<RunNote>(text),
         "agent_state" => stable::<AgentState>(text),
         "approval_request" => stable::<ApprovalRequest>(text),
         "approval_ruling" => stable::<ApprovalRuling>(text),

@@ -8,7 +8,7 @@ use super::{sources, tokens, tokens_of};
 const LOOP: &[&str] = &["wire", "tool", "agent", "engine", "drive"];
 
 /// The directories of the crate, and what each may import beside itself: the loop or parts of it, and rooms of the worker half.
-const MAY_IMPORT: [(&str, &[&str], &[&str]); 17] = [
+const MAY_IMPORT: [(&str, &[&str], &[&str]); 18] = [
     ("guide", &[], &[]),
     ("wire", &[], &[]),
     ("tool", &["wire", "agent"], &[]),
@@ -22,9 +22,10 @@ const MAY_IMPORT: [(&str, &[&str], &[&str]); 17] = [
     ("provider", LOOP, &["secret"]),
     ("activity", LOOP, &["conversations", "provider", "secret", "store"]),
     ("mcp", LOOP, &["activity", "conversations", "provider", "secret", "store"]),
-    ("client", LOOP, &["conversations", "provider"]),
+    ("events", &["wire"], &[]),
+    ("client", LOOP, &["conversations", "events", "provider"]),
     ("resources", LOOP, &["mcp", "provider", "secret", "store"]),
-    ("inline", LOOP, &["activity", "mcp", "provider", "resources", "secret"]),
+    ("inline", LOOP, &["activity", "events", "mcp", "provider", "resources", "secret"]),
     ("agentic_session", LOOP, &["activity", "client", "inline", "provider"]),
 ];
 

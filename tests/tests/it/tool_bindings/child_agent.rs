@@ -20,7 +20,10 @@ use temporalio_macros::{workflow, workflow_methods};
 use temporalio_sdk::{WorkerOptions, WorkflowContext, WorkflowResult};
 
 use super::support::{FAILED, outputs};
-use crate::examples::{Cache, histories};
+use crate::{
+    examples::{Cache, histories},
+    run_events::reading::{continue_everywhere, read},
+};
 
 const QUEUE: &str = "research";
 
@@ -88,6 +91,28 @@ async fn an_agent_in_a_child_workflow_answers_and_its_usage_counts(
     assert_eq!((&*output, usage.requests, usage.input_tokens), ("done", 3, 300), "two calls here, one there");
     desk.stop()?;
     elsewhere.verify();
+    env.finish().await?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn the_events_of_a_child_workflow_carry_its_path_and_one_cursor_covers_all() -> anyhow::Result<()> {
+    let ask = || tool_call("researcher", json!({"input": "What of bees?"}));
+    let model = FakeModel::script([ask(), text("done")]);
+    let elsewhere = FakeModel::script([tool_call("look_up", json!({"word": "bee"})), text("They hum.")]);
+    let env = Cache::On.environment::<Editor>()?.model(&model).agents((editor,)).start().await?;
+    let mut desk = research_desk(&env, &elsewhere)?;
+    let run = env.run(Editor::run, "Edit.".to_owned()).await?;
+    let events = read(env.client(), &run.workflow_id).await?;
+    let (own, of_child): (Vec<_>, Vec<_>) = events.iter().partition(|event| event.workflow.is_none());
+    assert!(of_child.iter().all(|event| event.path == ["1-tool-0"] && event.run != own[0].run), "{of_child:?}");
+    assert_eq!(of_child.first().map(|event| event.kind.name()), Some("run_started"));
+    assert_eq!(of_child.last().map(|event| event.kind.name()), Some("run_finished"));
+    let last_of_child = events.iter().rposition(|event| event.workflow.is_some());
+    let output = events.iter().position(|event| event.kind.name() == "tool_output" && event.workflow.is_none());
+    assert!(last_of_child < output, "the child is told before its output");
+    continue_everywhere(env.client(), &run.workflow_id, &events).await?;
+    desk.stop()?;
     env.finish().await?;
     Ok(())
 }

@@ -90,7 +90,10 @@ fn events(history: &History) -> Vec<String> {
             Some(Attributes::MarkerRecordedEventAttributes(marker)) if marker.failure.is_some() => {
                 "marker of a failure"
             }
-            Some(Attributes::MarkerRecordedEventAttributes(_)) => "marker",
+            // That of a local activity, and not of a patch.
+            Some(Attributes::MarkerRecordedEventAttributes(marker)) if !marker.details.contains_key("patch-data") => {
+                "marker"
+            }
             Some(Attributes::TimerStartedEventAttributes(_)) => "timer started",
             Some(Attributes::TimerFiredEventAttributes(_)) => "timer fired",
             Some(Attributes::TimerCanceledEventAttributes(_)) => "timer cancelled",

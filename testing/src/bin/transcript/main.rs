@@ -7,6 +7,8 @@
 //! Payloads that a codec has encoded are readable only if this program has the codec (feature
 //! `compression`). With a codec of your own, call [`Transcript`] with your client.
 
+mod follow;
+
 use std::{error::Error, io::Write, path::Path, process::ExitCode};
 
 use serde_json::Value;
@@ -15,17 +17,19 @@ use temporal_agents::{
     internal::transcript::{openai_request_body, request_json},
     provider::OpenAiApi,
 };
-use temporal_agents_testing::{ServerAddress, history};
+use temporal_agents_testing::{ServerAddress, event_lines::visible, history};
 use temporalio_client::{Client, ClientOptions, Connection, ConnectionOptions};
 use temporalio_common::data_converters::DataConverter;
 
 const USAGE: &str = "\
 usage: transcript --workflow ID [--run-id RUN] [--chain] [--address ADDRESS] [--namespace NAME] [output]
+       transcript --workflow ID --follow [--address ADDRESS] [--namespace NAME]
        transcript --history FILE [output]
 
   --workflow ID     a workflow, up to its current end
   --run-id RUN      a run of the workflow; default: the latest
   --chain           also the earlier runs of a workflow that continued as new
+  --follow          the events of all its runs as they happen, until the workflow has ended
   --address ADDRESS the server, as HOST:PORT or as a URL; default $TEMPORAL_ADDRESS, otherwise http://localhost:7233
   --namespace NAME  default $TEMPORAL_NAMESPACE, otherwise `default`
                     An API key is taken from $TEMPORAL_API_KEY.
@@ -49,6 +53,15 @@ async fn main() -> ExitCode {
             return ExitCode::from(2);
         }
     };
+    if arguments.follow {
+        return match followed(&arguments).await {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => {
+                eprintln!("{}", visible(&in_full(&*error)));
+                ExitCode::FAILURE
+            }
+        };
+    }
     match output(&arguments).await {
         Ok(text) => {
             // A reader that has closed the pipe needs no more output.
@@ -69,6 +82,7 @@ struct Arguments {
     workflow: Option<String>,
     run_id: Option<String>,
     chain: bool,
+    follow: bool,
     address: Option<ServerAddress>,
     namespace: Option<String>,
     history: Option<String>,
@@ -88,6 +102,7 @@ impl Arguments {
                 "--workflow" => arguments.workflow = Some(value()?),
                 "--run-id" => arguments.run_id = Some(value()?),
                 "--chain" => arguments.chain = true,
+                "--follow" => arguments.follow = true,
                 "--address" => arguments.address = Some(address(&value()?)?),
                 "--namespace" => arguments.namespace = Some(value()?),
                 "--history" => arguments.history = Some(value()?),
@@ -116,14 +131,26 @@ impl Arguments {
         arguments.checked().map(Some)
     }
 
+    fn has_output(&self) -> bool {
+        self.json || self.request.is_some() || self.openai.is_some()
+    }
+
     /// Refuses combinations of arguments that exclude each other.
     fn checked(self) -> Result<Self, String> {
         let of_server = self.run_id.is_some() || self.chain || self.address.is_some() || self.namespace.is_some();
         match (&self.workflow, &self.history) {
             (None, None) => Err("missing source: pass --workflow ID or --history FILE".to_owned()),
             (Some(_), Some(_)) => Err("--workflow and --history cannot be used together".to_owned()),
+            (None, Some(_)) if self.follow => {
+                Err("--follow requires --workflow, and takes only --address and --namespace".to_owned())
+            }
             (None, Some(_)) if of_server => {
                 Err("--run-id, --chain, --address and --namespace require --workflow".to_owned())
+            }
+            _ if self.follow
+                && (self.history.is_some() || self.run_id.is_some() || self.chain || self.has_output()) =>
+            {
+                Err("--follow requires --workflow, and takes only --address and --namespace".to_owned())
             }
             _ if self.openai.is_some() && self.request.is_none() => Err("--openai requires --request N".to_owned()),
             _ if self.chain && self.request.is_some() => {
@@ -132,6 +159,11 @@ impl Arguments {
             _ => Ok(self),
         }
     }
+}
+
+async fn followed(arguments: &Arguments) -> Result<(), Failure> {
+    let client = connect(arguments).await?;
+    Ok(follow::follow(&client, arguments.workflow.as_deref().unwrap_or_default()).await?)
 }
 
 fn address(value: &str) -> Result<ServerAddress, String> {
@@ -192,24 +224,6 @@ async fn connect(arguments: &Arguments) -> Result<Client, Failure> {
     Ok(Client::new(connection, ClientOptions::new(namespace).data_converter(data_converter()).build())?)
 }
 
-/// Escapes characters that control a terminal or change the direction of text, since models and
-/// tools write the text. The escapes are those of JSON, so that JSON remains valid and unchanged in
-/// meaning.
-fn visible(text: &str) -> String {
-    let steers = |letter: char| letter.is_control() && !matches!(letter, '\n' | '\t');
-    let turns =
-        |letter: char| matches!(letter, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    let mut shown = String::with_capacity(text.len());
-    for letter in text.chars() {
-        if steers(letter) || turns(letter) {
-            shown.extend(["\\u", &format!("{:04x}", u32::from(letter))]);
-        } else {
-            shown.push(letter);
-        }
-    }
-    shown
-}
-
 /// Formats an error with its causes, without the causes that its own message already contains.
 fn in_full(error: &dyn Error) -> String {
     let mut text = error.to_string();
@@ -241,7 +255,7 @@ fn data_converter() -> DataConverter {
 
 #[cfg(test)]
 mod tests {
-    use super::{Arguments, output, visible};
+    use super::{Arguments, output};
 
     const HISTORY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/golden/histories/v0.1/handoffs.json");
 
@@ -261,6 +275,10 @@ mod tests {
         );
         assert_eq!(refused(&["--workflow", "a", "--openai", "chat"]), "--openai requires --request N");
         assert_eq!(refused(&["--workflow", "a", "--request", "two"]), "--request needs a number, not \"two\"");
+        assert_eq!(
+            refused(&["--workflow", "a", "--follow", "--chain"]),
+            "--follow requires --workflow, and takes only --address and --namespace"
+        );
         assert_eq!(refused(&["--workflow"]), "--workflow needs a value");
         assert_eq!(refused(&["--format", "html"]), "--format must be markdown or json, not \"html\"");
         assert_eq!(refused(&["--verbose"]), "unknown argument \"--verbose\"");
@@ -278,15 +296,6 @@ mod tests {
             let expected = format!("--address: {address:?} is not the address of a server: ");
             assert!(error.starts_with(&expected) && error.contains("HOST:PORT"), "{error}");
         }
-    }
-
-    #[test]
-    fn what_would_steer_a_terminal_is_printed_as_an_escape() {
-        assert_eq!(visible("a\u{1b}[2Jb\r\n\tc"), "a\\u001b[2Jb\\u000d\n\tc");
-        assert_eq!(visible("\u{9b}31m \u{7f} \u{202e}txt"), "\\u009b31m \\u007f \\u202etxt");
-        assert_eq!(visible("Grüße, 世界 👋"), "Grüße, 世界 👋");
-        let json = serde_json::json!({"text": "\u{9b}31m\u{202e}"}).to_string();
-        assert_eq!(serde_json::from_str::<serde_json::Value>(&visible(&json)).ok(), serde_json::from_str(&json).ok());
     }
 
     #[tokio::test]

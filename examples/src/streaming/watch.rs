@@ -1,0 +1,50 @@
+//! Prints the events of a workflow as they happen.
+
+use std::io::{ErrorKind, Write, stdout};
+
+use temporal_agents::client::RunEvents;
+use temporal_agents_testing::{ServerAddress, event_lines::EventLines};
+
+use crate::stage::server::connect;
+
+/// The form in which events are printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// One JSON object per line, with the cursor from which a reader continues.
+    Json,
+    /// Lines for people.
+    Text,
+}
+
+/// Prints the events of a workflow, from its beginning or after a cursor, until it has ended. Also
+/// returns when the reader of the output has gone.
+///
+/// # Errors
+/// The server cannot be reached, there is no such workflow, or the cursor is invalid.
+pub async fn watch(
+    address: &ServerAddress,
+    namespace: &str,
+    workflow_id: &str,
+    from: Option<String>,
+    format: Format,
+) -> anyhow::Result<()> {
+    let events = RunEvents::new(&connect(address, namespace, "watch").await?);
+    let mut stream = match from {
+        Some(cursor) => events.watch_from(workflow_id, cursor),
+        None => events.watch(workflow_id),
+    };
+    let lines = EventLines::new();
+    while let Some(event) = stream.next().await {
+        let event = event?;
+        let line = match format {
+            Format::Json => Some(serde_json::to_string(&event)?),
+            Format::Text => lines.line(&event),
+        };
+        let Some(line) = line else { continue };
+        match writeln!(stdout(), "{line}").and_then(|()| stdout().flush()) {
+            Err(error) if error.kind() == ErrorKind::BrokenPipe => return Ok(()),
+            written => written?,
+        }
+    }
+    Ok(())
+}

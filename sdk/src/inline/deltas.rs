@@ -1,0 +1,51 @@
+//! What tools send while they work, passed to the subscriber of the run's events.
+
+use std::sync::Arc;
+
+use crate::{
+    events::Telling,
+    tool::{CallInfo, DeltaTransport, Redaction, ToolDelta},
+    wire::EventKind,
+};
+
+/// Passes the deltas of the calls of one run, redacted.
+pub(crate) struct ToldDeltas {
+    telling: Arc<Telling>,
+    /// Prefix of the ids of the run's effects.
+    path: String,
+    redactions: Vec<Redaction>,
+}
+
+impl ToldDeltas {
+    pub(crate) fn new(telling: &Arc<Telling>, path: &str, redaction: Option<&Redaction>) -> Self {
+        let redactions = redaction.cloned().into_iter().collect();
+        Self { telling: Arc::clone(telling), path: path.to_owned(), redactions }
+    }
+
+    /// Adds the redaction of the secrets that the tool has received; it comes first.
+    pub(crate) fn with_secrets(mut self, secrets: Redaction) -> Self {
+        self.redactions.insert(0, secrets);
+        self
+    }
+
+    fn text(&self, text: String) -> String {
+        self.redactions.iter().fold(text, |text, redaction| redaction.text(&text))
+    }
+}
+
+impl DeltaTransport for ToldDeltas {
+    fn send(&self, call: &CallInfo, delta: ToolDelta) {
+        let (call_id, attempt) = (call.call_id.clone(), call.attempt);
+        let kind = match delta {
+            ToolDelta::Output { stream, text, fraction } => {
+                let (name, delta) = (call.tool.clone(), self.text(text));
+                EventKind::ToolOutputDelta { call_id, name, attempt, stream, delta, fraction }
+            }
+            ToolDelta::Emitted { name, value } => {
+                let value = self.redactions.iter().fold(value, |value, redaction| redaction.value(value));
+                EventKind::EmittedDelta { call_id, attempt, name, value }
+            }
+        };
+        self.telling.delta(&self.path, &call.agent, call.turn, kind);
+    }
+}

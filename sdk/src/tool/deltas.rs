@@ -1,0 +1,103 @@
+//! What a tool sends while it works: output, progress, values.
+//!
+//! Best effort: nothing of it is recorded, retried, or a part of the tool's result. A run without
+//! a subscriber has no transport, and a tool in it pays nothing.
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::context::{CallInfo, ToolContext};
+
+/// The stream of [`ToolContext::progress`].
+const PROGRESS: &str = "progress";
+/// Maximum size of the text or the value of one delta, in bytes; a longer text is truncated, a
+/// larger value is dropped.
+const MAX_DELTA_BYTES: usize = 64 * 1024;
+
+/// A part of what a tool sends.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum ToolDelta {
+    /// Output on a stream; progress has a fraction.
+    Output {
+        /// Name of the stream.
+        stream: String,
+        /// The text.
+        text: String,
+        /// Fraction of the work that is done, from 0 to 1.
+        fraction: Option<f64>,
+    },
+    /// A value of the author.
+    Emitted {
+        /// Name of the value.
+        name: String,
+        /// The value.
+        value: Value,
+    },
+}
+
+/// Takes the deltas of one call to its subscribers.
+pub trait DeltaTransport: Send + Sync {
+    /// Sends a delta; does not wait, and cannot fail.
+    fn send(&self, call: &CallInfo, delta: ToolDelta);
+}
+
+impl ToolContext {
+    /// Sends a part of the tool's output while the tool works, to the subscribers of the run's
+    /// events (`InlineRunner::on_event`): `stream` is
+    /// `stdout`, `stderr`, `log`, or a name of the author.
+    ///
+    /// Best effort: the tool's result does not contain it, and a run without a subscriber drops it.
+    /// It is redacted as the result is, each part by itself, so send whole lines where a secret
+    /// could be in them. A text of more than 64 KiB is truncated.
+    pub fn output_delta(&self, stream: &str, text: impl AsRef<str>) {
+        self.send(|| Some(ToolDelta::Output { stream: stream.to_owned(), text: cut(text.as_ref()), fraction: None }));
+    }
+
+    /// Sends the progress of the tool: a message and, if it is known, the fraction of the work that
+    /// is done, from 0 to 1. Best effort, as [`output_delta`](Self::output_delta).
+    ///
+    /// ```
+    /// use temporal_agents::{ToolContext, tool};
+    ///
+    /// /// Reads the whole archive.
+    /// #[tool]
+    /// async fn read_archive(ctx: &ToolContext, files: u32) -> u32 {
+    ///     for file in 0..files {
+    ///         ctx.progress(f64::from(file) / f64::from(files), format!("file {file}"));
+    ///     }
+    ///     files
+    /// }
+    /// ```
+    pub fn progress(&self, fraction: impl Into<Option<f64>>, message: impl AsRef<str>) {
+        self.send(|| {
+            let fraction = fraction.into().filter(|part| part.is_finite()).map(|part| part.clamp(0.0, 1.0));
+            Some(ToolDelta::Output { stream: PROGRESS.to_owned(), text: cut(message.as_ref()), fraction })
+        });
+    }
+
+    /// Sends a named value, for a client that knows the name. Best effort, as
+    /// [`output_delta`](Self::output_delta); a value that is not JSON, or of more than 64 KiB, is
+    /// dropped with a warning.
+    pub fn emit(&self, name: &str, value: impl Serialize) {
+        self.send(|| {
+            let json = serde_json::to_value(value).ok().filter(|json| json.to_string().len() <= MAX_DELTA_BYTES);
+            if json.is_none() {
+                tracing::warn!(name, tool = self.info().tool, "an emitted value is not JSON or too large: dropped");
+            }
+            Some(ToolDelta::Emitted { name: name.to_owned(), value: json? })
+        });
+    }
+
+    fn send(&self, delta: impl FnOnce() -> Option<ToolDelta>) {
+        if let Some(transport) = self.deltas()
+            && let Some(delta) = delta()
+        {
+            transport.send(self.info(), delta);
+        }
+    }
+}
+
+fn cut(text: &str) -> String {
+    text[..text.floor_char_boundary(MAX_DELTA_BYTES)].to_owned()
+}

@@ -1,0 +1,125 @@
+//! A live run in the terminal: its events as they happen, and a line that shows what waits.
+//!
+//! Where the output is not a terminal, there are no colours and no such line; retries are then
+//! lines of their own.
+
+use std::{
+    collections::BTreeSet,
+    io::{IsTerminal, Write, stdout},
+    time::Duration,
+};
+
+use temporal_agents::{
+    client::{RunEvents, RunEventsError},
+    wire::{EventKind, RunEvent},
+};
+use temporal_agents_testing::event_lines::EventLines;
+use temporalio_client::Client;
+use tokio::time::{Instant, interval};
+
+/// The pause between two pictures of the spinner, and between two requests for attempts.
+const FRAME: Duration = Duration::from_millis(120);
+const ATTEMPTS: Duration = Duration::from_secs(1);
+const SPINNER: [char; 10] = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
+
+/// Prints the events of a workflow until it has ended. Returns without an error when the reader of
+/// the output has gone.
+///
+/// # Errors
+/// [`RunEventsError`].
+pub(crate) async fn follow(client: &Client, workflow_id: &str) -> Result<(), RunEventsError> {
+    let is_terminal = stdout().is_terminal();
+    let lines = if is_terminal { EventLines::new().with_colours() } else { EventLines::new() };
+    let events = RunEvents::new(client);
+    let mut stream = events.watch(workflow_id);
+    let (mut frames, mut screen) = (interval(FRAME), Screen { is_terminal, ..Screen::default() });
+    let mut asked = Instant::now();
+    loop {
+        let printed = tokio::select! {
+            event = stream.next() => match event {
+                None => return Ok(drop(screen.clear())),
+                Some(event) => screen.event(&lines, &event?),
+            },
+            _ = frames.tick() => {
+                if asked.elapsed() >= ATTEMPTS && screen.waits_for.is_some() {
+                    // The retries are a courtesy: a failure to read them is none of the run's.
+                    let attempts = events.attempts(workflow_id).await.unwrap_or_default();
+                    (screen.attempts, asked) = (attempts, Instant::now());
+                    screen.retries(&lines)
+                } else {
+                    screen.spin()
+                }
+            }
+        };
+        if printed.is_err() {
+            return Ok(());
+        }
+    }
+}
+
+/// What the terminal shows below the events.
+#[derive(Default)]
+struct Screen {
+    is_terminal: bool,
+    frame: usize,
+    /// What the run waits for.
+    waits_for: Option<String>,
+    attempts: Vec<RunEvent>,
+    /// The failed attempts that were printed, by effect and number.
+    printed: BTreeSet<(String, u32)>,
+}
+
+impl Screen {
+    fn event(&mut self, lines: &EventLines, event: &RunEvent) -> std::io::Result<()> {
+        match &event.kind {
+            EventKind::ModelCallScheduled { .. } => {
+                self.waits_for = Some(format!("{} waits for the model", event.agent))
+            }
+            EventKind::ToolCall { name, .. } => self.waits_for = Some(format!("{} runs {name}", event.agent)),
+            EventKind::RunPaused {} => self.waits_for = Some("waits for a decision".to_owned()),
+            kind if kind.ends_the_run() => self.waits_for = None,
+            _ => {}
+        }
+        self.attempts.clear();
+        match lines.line(event) {
+            Some(line) => self.print(&line),
+            None => Ok(()),
+        }
+    }
+
+    /// Prints the attempts that have failed since the last time.
+    fn retries(&mut self, lines: &EventLines) -> std::io::Result<()> {
+        for event in self.attempts.clone() {
+            let EventKind::AttemptDelta { effect, attempt, failure: Some(_), .. } = &event.kind else { continue };
+            if self.printed.insert((format!("{}/{effect}", event.run), *attempt))
+                && let Some(line) = lines.line(&event)
+            {
+                self.print(&line)?;
+            }
+        }
+        self.spin()
+    }
+
+    fn print(&mut self, line: &str) -> std::io::Result<()> {
+        self.clear()?;
+        writeln!(stdout(), "{line}")?;
+        stdout().flush()
+    }
+
+    /// Draws the line of what waits.
+    fn spin(&mut self) -> std::io::Result<()> {
+        let (true, Some(waits_for)) = (self.is_terminal, &self.waits_for) else { return Ok(()) };
+        self.frame = (self.frame + 1) % SPINNER.len();
+        let text = temporal_agents_testing::event_lines::visible(waits_for);
+        write!(stdout(), "\r\u{1b}[2K{} {text}", SPINNER[self.frame])?;
+        stdout().flush()
+    }
+
+    fn clear(&self) -> std::io::Result<()> {
+        if self.is_terminal {
+            write!(stdout(), "\r\u{1b}[2K")?;
+            stdout().flush()?;
+        }
+        Ok(())
+    }
+}
