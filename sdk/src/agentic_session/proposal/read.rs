@@ -1,24 +1,15 @@
-//! Checkpoints of the ToolRegistry/AgenticSession proposal (temporalio/proposals#107), as its
-//! Python, TypeScript and Go code writes them.
-//!
-//! A JSON object, or (Python, TypeScript) a JSON string that holds one:
-//! `{"version": 1, "messages": [..], "results": [..]}`; the first Go code writes `issues` instead
-//! of `results`. The messages have the shape of the provider that the session used: Anthropic's
-//! blocks, or OpenAI's Chat Completions. Reasoning is left out, because only the provider that
-//! produced it understands it.
+//! Reads a checkpoint of the proposal.
 
 use serde_json::{Map, Value};
 
+use super::VERSION;
 use crate::wire::{Item, SessionCheckpoint, session_checkpoint::SessionRun};
-
-/// The only version of the format.
-const VERSION: u64 = 1;
 
 /// Reads such a checkpoint. The first run begins with its conversation and owns its results.
 ///
 /// # Errors
 /// The reason why `details` is not such a checkpoint.
-pub(super) fn read(details: Value) -> Result<SessionCheckpoint, String> {
+pub(in crate::agentic_session) fn read(details: Value) -> Result<SessionCheckpoint, String> {
     let details = match details {
         Value::String(text) => serde_json::from_str(&text).map_err(|error| format!("its text is not JSON: {error}"))?,
         other => other,
