@@ -54,15 +54,45 @@ class Session:
     messages: list[dict] = dataclasses.field(default_factory=list)
     results: list[dict] = dataclasses.field(default_factory=list)
 
+    @classmethod
+    def restore(cls) -> "Session":
+        details = activity.info().heartbeat_details
+        if not details:
+            return cls()
+        checkpoint = json.loads(details[0])
+        assert checkpoint["version"] == 1, checkpoint
+        return cls(checkpoint["messages"], checkpoint["results"])
+
     def checkpoint(self) -> None:
         text = json.dumps({"version": 1, "messages": self.messages, "results": self.results})
         activity.heartbeat(text)
 
 
+def check_calls(messages: list[dict]) -> None:
+    """Refuses what the providers' APIs refuse: a call without its result in the next messages, and a result without its call."""
+    due = []
+    for message in messages:
+        blocks = message["content"] if isinstance(message["content"], list) else []
+        results = [block["tool_use_id"] for block in blocks if block["type"] == "tool_result"]
+        if message["role"] == "tool":
+            assert due.pop(0) == message["tool_call_id"], messages
+            continue
+        assert due == results, messages
+        due = [block["id"] for block in blocks if block["type"] == "tool_use"]
+        due += [call["id"] for call in message.get("tool_calls", [])]
+    assert not due, messages
+
+
 @activity.defn(name="Desk::work")
 async def review(request: str) -> dict:
-    """Has come to its second turn, before which it heartbeats; its model takes its time then."""
-    session = Session()
+    """Has come to its second turn, before which it heartbeats; its model takes its time then. Where another attempt has come further, it
+    makes the last turn."""
+    session = Session.restore()
+    if session.messages:
+        check_calls(session.messages)
+        session.results.append({"file": "b.rs", "line": 7})
+        session.checkpoint()
+        return {"said": "Both are fine.", "messages": session.messages, "results": session.results}
     session.messages.append({"role": "user", "content": "Review a.rs and b.rs."})
     call = {"type": "tool_use", "id": "toolu_1", "name": "inspect", "input": {"path": "a.rs"}}
     session.messages.append({"role": "assistant", "content": [{"type": "text", "text": "I begin with a.rs."}, call]})

@@ -30,6 +30,21 @@ pub enum CheckpointError {
         /// Model calls that the session has made so far.
         turns: u32,
     },
+    /// The checkpoint is larger than a heartbeat may be, and attempts in other languages must be
+    /// able to read it, which cannot read a checkpoint store.
+    #[error(
+        "after {turns} turns the session's checkpoint, in the format of the ToolRegistry/AgenticSession proposal, has \
+         {}, more than the {} that a heartbeat may carry; shorten the conversation with RunConfig's compaction, or set \
+         .checkpoint_format(CheckpointFormat::Native) and a .checkpoint_store(..)", Bytes(*.bytes), Bytes(*.limit)
+    )]
+    TooLargeToHandOver {
+        /// Size of the checkpoint, in bytes of JSON.
+        bytes: usize,
+        /// Size limit, in bytes.
+        limit: usize,
+        /// Model calls that the run has made so far in this attempt.
+        turns: u32,
+    },
     /// The checkpoint cannot be written as JSON.
     #[error("the session's checkpoint cannot be written as JSON: {source}")]
     NotSerializable {
@@ -81,6 +96,7 @@ pub enum CheckpointError {
 
 error_debug!(enum CheckpointError {
     TooLarge { bytes, limit, turns },
+    TooLargeToHandOver { bytes, limit, turns },
     NotSerializable { source },
     ConverterRefused { source },
     Store { verb, source },

@@ -17,6 +17,7 @@ use super::{
     decisions::decide,
     error::Ended,
     progress::{Begun, Point},
+    proposal,
     results::SessionResults,
     session::Shared,
 };
@@ -31,7 +32,7 @@ use crate::{
         host::{InlineHost, Settled},
         states,
     },
-    tool::{DeltaTransport, ToolBinding, ToolDef, ToolFailure, ToolFailureKind, state::StateRequirement},
+    tool::{DeltaTransport, ToolDef, ToolFailure, ToolFailureKind, state::StateRequirement},
     wire::{
         Interruption, Item, McpTool, ModelCall, ModelResponse, RunState, Usage,
         event::RunNote,
@@ -55,6 +56,17 @@ pub(super) struct SessionHost {
     pub(super) goes_on: AtomicBool,
     /// The turn before which the conversation was last shortened.
     pub(super) compacted_at: AtomicU32,
+}
+
+/// The failure of a call that another attempt would make again, and must not.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "tool {tool:?} is not idempotent, and checkpoints of the ToolRegistry/AgenticSession proposal do not record that a \
+     call has begun; remove the tool from the agent, {}",
+    proposal::REMEDY
+)]
+struct NotIdempotent {
+    tool: String,
 }
 
 impl SessionHost {
@@ -108,7 +120,10 @@ impl SessionHost {
             }
             return outcome;
         }
-        let once = !is_idempotent(&call);
+        let once = !proposal::is_idempotent(call.tool);
+        if once && self.shared.format.is_proposal() {
+            return Err(ToolEffectError::Host(NotIdempotent { tool: call.tool.name().to_owned() }.into()));
+        }
         // Recorded before the call, so that another attempt does not repeat it.
         if once {
             self.record(&id, EffectAnswer::Begun, Vec::new(), true);
@@ -157,15 +172,6 @@ fn restored(id: &EffectId, answer: EffectAnswer) -> Result<ToolAnswer, ToolEffec
             let source = format!("the checkpoint holds a model response under the id {id} of a tool call").into();
             Err(ToolEffectError::Host(source))
         }
-    }
-}
-
-/// `true` if a call may be made twice.
-fn is_idempotent(call: &ToolEffect<'_>) -> bool {
-    match call.tool.binding() {
-        ToolBinding::Activity { options, .. } => options.idempotent,
-        ToolBinding::Mcp(binding) => binding.options().idempotent,
-        _ => true,
     }
 }
 

@@ -80,7 +80,10 @@
 //!
 //! # Hand-over
 //! A heartbeat written by the ToolRegistry/AgenticSession proposal's code in other languages is
-//! also read: the first run continues its conversation, and the results are kept.
+//! also read: the first run continues its conversation, and the results are kept. With a
+//! [`CheckpointFormat`] of the proposal, a session writes such heartbeats, and an attempt in
+//! another language continues it. They hold less than this crate's own, so that a crash costs the
+//! whole turn that was in progress.
 
 #![allow(
     clippy::disallowed_methods,
@@ -91,8 +94,10 @@
 mod approver;
 mod calls;
 mod decisions;
+mod encoder;
 mod end;
 mod error;
+mod format;
 mod host;
 mod options;
 mod progress;
@@ -110,6 +115,7 @@ use temporalio_sdk::activities::{ActivityContext, ActivityError};
 
 pub use approver::{Approver, Asked};
 pub use error::{AgenticSessionError, CheckpointError};
+pub use format::{CheckpointFormat, MessageDialect};
 pub use options::AgenticSessionOptions;
 pub use results::SessionResults;
 pub use session::{AgenticSession, SessionRunner};

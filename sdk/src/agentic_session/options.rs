@@ -12,8 +12,10 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     approver::Approver,
+    encoder::Encoder,
     end::End,
     error::{AgenticSessionError, failed},
+    format::CheckpointFormat,
     progress::Progress,
     restore::{Restored, restore},
     session::{AgenticSession, Shared},
@@ -36,6 +38,7 @@ const MIN_HEARTBEAT_INTERVAL: Duration = Duration::from_millis(10);
 pub struct AgenticSessionOptions {
     checkpoint_every: NonZero<u32>,
     heartbeats: Heartbeats,
+    format: CheckpointFormat,
     approver: Option<Arc<dyn Approver>>,
     store: Option<Arc<dyn CheckpointStore>>,
     spill_over: usize,
@@ -47,6 +50,7 @@ impl Default for AgenticSessionOptions {
         Self {
             checkpoint_every: NonZero::<u32>::MIN,
             heartbeats: Heartbeats::default(),
+            format: CheckpointFormat::default(),
             approver: None,
             store: None,
             spill_over: 256_000,
@@ -81,6 +85,24 @@ impl AgenticSessionOptions {
     #[must_use]
     pub fn heartbeats(mut self, heartbeats: Heartbeats) -> Self {
         self.heartbeats = heartbeats;
+        self
+    }
+
+    /// Sets the format in which checkpoints are written. Default: that of this crate. With the
+    /// format of the ToolRegistry/AgenticSession proposal, an attempt in another language continues
+    /// the session: see [`CheckpointFormat`] for what such a session cannot do, and
+    /// [the guide](crate::guide::agentic_sessions#attempts-in-other-languages) for what its
+    /// checkpoints lose.
+    ///
+    /// ```
+    /// use temporal_agents::agentic_session::{AgenticSession, CheckpointFormat, MessageDialect};
+    ///
+    /// let format = CheckpointFormat::ProposalString(MessageDialect::Anthropic);
+    /// let options = AgenticSession::options().checkpoint_format(format);
+    /// ```
+    #[must_use]
+    pub fn checkpoint_format(mut self, format: CheckpointFormat) -> Self {
+        self.format = format;
         self
     }
 
@@ -145,8 +167,9 @@ impl AgenticSessionOptions {
             let may_pass = error.may_pass();
             failed(error, may_pass)
         })?;
-        let (progress, end) = (Arc::new(Progress::new(checkpoint)), Arc::new(End::default()));
-        let writer = Writer::new(ctx, self.heartbeats, Arc::clone(&progress), storage, Arc::clone(&end));
+        let (progress, end) = (Arc::new(Progress::new(checkpoint, self.format)), Arc::new(End::default()));
+        let encoder = Encoder::new(Arc::clone(&progress), self.format, storage);
+        let writer = Writer::new(ctx, self.heartbeats, Arc::clone(&progress), encoder, Arc::clone(&end));
         let writer = Arc::new(writer);
         // Everything that the session has started ends with it.
         let _ends = end.token().clone().drop_guard();
@@ -159,6 +182,7 @@ impl AgenticSessionOptions {
             ctx: ctx.clone(),
             progress,
             writer: Arc::clone(&writer),
+            format: self.format,
             approver: self.approver,
             checkpoint_every: self.checkpoint_every.get(),
             compaction_threshold: self.compaction_threshold,
@@ -221,6 +245,7 @@ impl std::fmt::Debug for AgenticSessionOptions {
         f.debug_struct("AgenticSessionOptions")
             .field("checkpoint_every", &self.checkpoint_every)
             .field("heartbeats", &self.heartbeats)
+            .field("format", &self.format)
             .field("spill_over", &self.spill_over)
             .field("compaction_threshold", &self.compaction_threshold)
             .finish_non_exhaustive()

@@ -12,14 +12,22 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde_json::Value;
 
-use crate::wire::{
-    Item, RunState, SessionCheckpoint,
-    session_checkpoint::{EffectAnswer, SESSION_FORMAT, SessionRun},
+use super::format::CheckpointFormat;
+use crate::{
+    engine::{ReasoningItemIds, input_items},
+    wire::{
+        Item, RunState, SessionCheckpoint,
+        run_state::Phase,
+        session_checkpoint::{EffectAnswer, SESSION_FORMAT, SessionRun},
+    },
 };
 
 /// The progress of a session. Each change has a number, by which the writer knows which changes it
 /// has written.
-pub(super) struct Progress(Mutex<Inner>);
+pub(super) struct Progress {
+    format: CheckpointFormat,
+    inner: Mutex<Inner>,
+}
 
 #[derive(Default)]
 struct Inner {
@@ -30,6 +38,8 @@ struct Inner {
     results: Vec<SessionResult>,
     /// Results of an earlier attempt's runs that have not begun again.
     kept: Vec<SessionResult>,
+    /// The conversation before the latest turn, in a format that keeps one conversation.
+    conversation: Option<Conversation>,
     /// The number of the latest change.
     changes: u64,
     /// The number of the latest change that must be written before anything else takes effect.
@@ -41,6 +51,15 @@ struct Inner {
 struct SessionResult {
     run: Option<usize>,
     value: Value,
+}
+
+/// The conversation of a run between two turns, and the results of its turns.
+#[derive(Clone)]
+pub(super) struct Conversation {
+    pub(super) items: Vec<Item>,
+    pub(super) results: Vec<Value>,
+    /// Number of model calls that the run has made.
+    pub(super) turns: u32,
 }
 
 /// A run that begins or continues.
@@ -59,16 +78,16 @@ pub(super) struct Point<'p> {
 
 impl Progress {
     /// Creates the progress from the checkpoint of an earlier attempt.
-    pub(super) fn new(restored: SessionCheckpoint) -> Self {
+    pub(super) fn new(restored: SessionCheckpoint, format: CheckpointFormat) -> Self {
         let SessionCheckpoint { format: _, version: _, turns: _, results, origins, runs } = restored;
         // Results that were added between the runs are added again by the body.
         let from_runs = results.into_iter().zip(origins).filter(|(_, run)| run.is_some());
         let kept = from_runs.map(|(value, run)| SessionResult { run, value }).collect();
-        Self(Mutex::new(Inner { runs, kept, ..Inner::default() }))
+        Self { format, inner: Mutex::new(Inner { runs, kept, ..Inner::default() }) }
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Begins the next run, and returns what an earlier attempt has recorded of it.
@@ -105,7 +124,8 @@ impl Progress {
     }
 
     /// Records a new state from which a run can continue. It includes all earlier answers, which
-    /// are removed.
+    /// are removed. It must be written, unless the format keeps one conversation and the state is
+    /// not between two turns.
     pub(super) fn reach(&self, run: usize, point: Point<'_>) {
         let mut inner = self.lock();
         let reached = &mut inner.runs[run];
@@ -115,16 +135,21 @@ impl Progress {
         reached.memory = memory;
         reached.conversation = None;
         reached.answers.clear();
-        inner.change(true);
+        let is_proposal = self.format.is_proposal();
+        let is_between_turns = matches!(state.phase, Phase::TurnDue);
+        if is_proposal && is_between_turns {
+            inner.conversation = Some(inner.conversation_of(run, state));
+        }
+        inner.change(!is_proposal || is_between_turns);
     }
 
     /// Records the answer of an effect and the results that it has added. With `is_due`, the next
-    /// effect waits until the answer is written.
+    /// effect waits until the answer is written, if the format keeps answers.
     pub(super) fn record(&self, run: usize, effect: &str, answer: EffectAnswer, gathered: Vec<Value>, is_due: bool) {
         let mut inner = self.lock();
         inner.runs[run].answers.insert(effect.to_owned(), answer);
         inner.results.extend(gathered.into_iter().map(|value| SessionResult { run: Some(run), value }));
-        inner.change(is_due);
+        inner.change(is_due && !self.format.is_proposal());
     }
 
     /// Removes the recorded answer of an effect that has not taken place.
@@ -163,6 +188,13 @@ impl Progress {
         self.lock().changes
     }
 
+    /// Returns the conversation before the latest turn, and the number of the latest change. `None`
+    /// until a turn of this attempt begins.
+    pub(super) fn conversation(&self) -> Option<(Conversation, u64)> {
+        let inner = self.lock();
+        Some((inner.conversation.clone()?, inner.changes))
+    }
+
     /// Returns a snapshot of the progress, and the number of its latest change.
     pub(super) fn picture(&self) -> (SessionCheckpoint, u64) {
         let inner = self.lock();
@@ -182,6 +214,18 @@ impl Progress {
 }
 
 impl Inner {
+    /// Returns the conversation of a run between two turns. Its results are those of its turns:
+    /// results that the body adds are added again by the next attempt.
+    fn conversation_of(&self, run: usize, state: &RunState) -> Conversation {
+        let happened = input_items(state.model_items(), ReasoningItemIds::default());
+        let results = self.results.iter().filter(|result| result.run == Some(run));
+        Conversation {
+            items: state.input.iter().cloned().chain(happened).collect(),
+            results: results.map(|result| result.value.clone()).collect(),
+            turns: state.turn,
+        }
+    }
+
     fn change(&mut self, is_due: bool) {
         self.changes += 1;
         if is_due {

@@ -11,9 +11,11 @@ use super::{
     approver::Approver,
     calls::Calls,
     end::End,
+    format::CheckpointFormat,
     host::SessionHost,
     options::AgenticSessionOptions,
     progress::{Begun, Progress},
+    proposal,
     writer::Writer,
 };
 use crate::{
@@ -40,6 +42,7 @@ pub(super) struct Shared {
     pub(super) ctx: ActivityContext,
     pub(super) progress: Arc<Progress>,
     pub(super) writer: Arc<Writer>,
+    pub(super) format: CheckpointFormat,
     pub(super) approver: Option<Arc<dyn Approver>>,
     pub(super) checkpoint_every: u32,
     pub(super) compaction_threshold: usize,
@@ -165,6 +168,9 @@ impl SessionRunner {
                 (None, None) => run,
             };
             let (host, config) = host(shared, runner, &begun, cancelled);
+            if host.shared.format.is_proposal() {
+                proposal::check_run(&agent, &config, begun.ordinal)?;
+            }
             let ended = run_agents(&host, &agent, &config, run, outputs).await;
             if ended.is_ok() {
                 // The end of the run is kept like its turns; the next run begins after it.
@@ -209,7 +215,12 @@ fn host(
     begun: &Begun,
     cancelled: CancellationToken,
 ) -> (SessionHost, RunConfig) {
-    let name = format!("{}-{}", shared.scope, begun.ordinal);
+    let mut name = format!("{}-{}", shared.scope, begun.ordinal);
+    if shared.format.is_proposal() {
+        // Each attempt counts turns from the beginning: the keys of its calls must not be those of
+        // other calls of an earlier attempt.
+        name = format!("{name}-{}", shared.ctx.info().attempt);
+    }
     let (mut inner, config) = runner.host(name, cancelled);
     let (calls, states) = (Calls::default(), inner.resources.states.clone());
     let gathers = calls.clone();

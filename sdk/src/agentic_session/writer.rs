@@ -22,17 +22,10 @@
 //! end a group that has not begun. Nothing can be sent to a server then, so checkpoints are passed
 //! only to the SDK, and an activity is tested with the options that it has in production.
 
-use std::{
-    convert::Infallible,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
-    time::Duration,
-};
+use std::{convert::Infallible, sync::Arc, time::Duration};
 
 use temporalio_client::{ActivityIdentifier, AsyncActivityHandle, Client, RpcOptions, errors::AsyncActivityError};
-use temporalio_common::{data_converters::RawValue, protos::temporal::api::common::v1::Payload};
+use temporalio_common::data_converters::RawValue;
 use temporalio_sdk::activities::{ActivityContext, ActivityInfo};
 use tokio::{
     sync::{Mutex as AsyncMutex, Notify},
@@ -40,12 +33,12 @@ use tokio::{
 };
 
 use super::{
+    encoder::{Encoded, Encoder},
     end::{End, Why},
     error::{CheckpointError, Ended},
     progress::Progress,
-    store::{Kept, Storage},
+    store::Kept,
 };
-use crate::wire::size::{Bytes, MOST_BYTES};
 
 /// The time after a checkpoint during which the SDK may still be sending an older one.
 const RESEND_DELAY: Duration = Duration::from_secs(1);
@@ -71,12 +64,11 @@ pub(super) struct Writer {
     ctx: ActivityContext,
     handle: Option<AsyncActivityHandle<Client>>,
     progress: Arc<Progress>,
-    storage: Storage,
+    encoder: Encoder,
     end: Arc<End>,
     /// The details that were last passed to the SDK; until then, those of an earlier attempt.
     /// Locked while they are passed, so that no older details can follow them.
     latest: AsyncMutex<Option<RawValue>>,
-    is_near_limit: AtomicBool,
     sent: AsyncMutex<Sent>,
     written: Notify,
 }
@@ -94,7 +86,7 @@ impl Writer {
         ctx: &ActivityContext,
         heartbeats: Heartbeats,
         progress: Arc<Progress>,
-        storage: Storage,
+        encoder: Encoder,
         end: Arc<End>,
     ) -> Self {
         let is_direct = heartbeats == Heartbeats::Direct && has_server(ctx.info());
@@ -109,10 +101,9 @@ impl Writer {
             ctx: ctx.clone(),
             handle,
             progress,
-            storage,
+            encoder,
             end,
             latest: AsyncMutex::new(latest),
-            is_near_limit: AtomicBool::new(false),
             sent: AsyncMutex::new(sent),
             written: Notify::new(),
         }
@@ -141,7 +132,7 @@ impl Writer {
     pub(super) async fn leave(&self) {
         let mut sent = self.sent.lock().await;
         if sent.change < self.progress.changes()
-            && let Ok((details, _)) = self.encode(&mut sent).await
+            && let Ok(Some(Encoded { details, .. })) = self.encoder.encode(&mut sent.kept).await
         {
             self.pass_to_sdk(Some(details)).await;
         }
@@ -166,36 +157,15 @@ impl Writer {
         if sent.change >= wanted {
             return Ok(());
         }
-        let (details, change) = self.encode(&mut sent).await?;
+        let Some(Encoded { details, change }) = self.encoder.encode(&mut sent.kept).await? else { return Ok(()) };
         self.pass_to_sdk(Some(details.clone())).await;
         self.send(details).await?;
         sent.change = change;
         sent.at = Instant::now();
         sent.wait_until_written = self.handle.is_none();
         self.written.notify_one();
-        self.storage.remove_replaced(&mut sent.kept).await;
+        self.encoder.remove_replaced(&mut sent.kept).await;
         Ok(())
-    }
-
-    /// Returns the details of a heartbeat (the checkpoint, or a reference to it in the store) and
-    /// the number of the latest change in them.
-    async fn encode(&self, sent: &mut Sent) -> Result<(RawValue, u64), CheckpointError> {
-        let (picture, change) = self.progress.picture();
-        let json = serde_json::to_string(&picture).map_err(|source| CheckpointError::NotSerializable { source })?;
-        let json = self.storage.fit(json, &mut sent.kept).await?;
-        if json.len() > MOST_BYTES {
-            return Err(CheckpointError::TooLarge { bytes: json.len(), limit: MOST_BYTES, turns: picture.turns });
-        }
-        if json.len() > MOST_BYTES / 4 * 3 && !self.is_near_limit.swap(true, Ordering::Relaxed) {
-            tracing::warn!(
-                size = %Bytes(json.len()),
-                limit = %Bytes(MOST_BYTES),
-                turns = picture.turns,
-                "the session's checkpoint approaches the limit of a heartbeat; set a compaction for the run, or a \
-                 checkpoint store for the session"
-            );
-        }
-        Ok((json_payload(json), change))
     }
 
     /// Sends the details, and repeats until the server has them.
@@ -288,10 +258,4 @@ fn is_permanent(status: &tonic::Status) -> bool {
             | Code::Unimplemented
             | Code::FailedPrecondition
     )
-}
-
-/// Returns a JSON string as a payload, in the form that the SDK's own converter writes.
-fn json_payload(json: String) -> RawValue {
-    let metadata = [("encoding".to_owned(), b"json/plain".to_vec())].into_iter().collect();
-    RawValue::new(vec![Payload { metadata, data: json.into_bytes(), ..Payload::default() }])
 }

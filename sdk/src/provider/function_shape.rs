@@ -2,6 +2,10 @@
 
 use serde_json::{Value, json};
 
+/// The member of Anthropic's `input` if the model's arguments are not a JSON object; the name is
+/// Anthropic's own convention.
+pub(crate) const NOT_JSON: &str = "INVALID_JSON";
+
 /// Returns the form of OpenAI's Chat Completions. `strict` is sent only if it is true: false is the
 /// API's default, and not every server knows the member.
 pub(crate) fn chat_completions(name: &str, description: &str, parameters: &Value, strict: bool) -> Value {

@@ -11,7 +11,7 @@
 //! not know belong to a later minor version. `turns` and `results` are for all readers. `runs` is
 //! for this library alone: the ids of effects in `answers` are internal.
 //!
-//! This module does not read the checkpoints of others; `agentic_session/proposal.rs` does.
+//! This module does not read the checkpoints of others; `agentic_session/proposal/` does.
 //!
 //! # Design
 //! | member | |

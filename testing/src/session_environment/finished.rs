@@ -13,7 +13,9 @@ pub struct FinishedAttempt<T> {
     pub result: Result<T, AttemptError>,
     /// The checkpoints, in the order in which they were written: a crash may leave any of them to
     /// the next attempt. Does not contain those that a
-    /// [`CheckpointStore`](temporal_agents::agentic_session::CheckpointStore) keeps.
+    /// [`CheckpointStore`](temporal_agents::agentic_session::CheckpointStore) keeps, nor those in
+    /// another [`CheckpointFormat`](temporal_agents::agentic_session::CheckpointFormat) than
+    /// `Native`: see [`heartbeats`](Self::heartbeats).
     pub checkpoints: Vec<SessionCheckpoint>,
     /// The details of the session's heartbeats, in order: checkpoints, or the locations of
     /// checkpoints that a store keeps. Omits details that only repeat the previous ones, or those

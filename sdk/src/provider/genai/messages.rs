@@ -13,13 +13,9 @@ use super::{
     results, thoughts,
 };
 use crate::{
-    provider::{ModelError, http::outgoing::unsupported},
+    provider::{ModelError, function_shape::NOT_JSON, http::outgoing::unsupported},
     wire::{FunctionCall, Item, ItemView},
 };
-
-/// The member of a tool use whose arguments are not a JSON object; the name is Anthropic's own
-/// convention.
-const NOT_JSON: &str = "INVALID_JSON";
 
 /// Returns the messages of a conversation.
 ///

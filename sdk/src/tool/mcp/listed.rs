@@ -38,6 +38,13 @@ impl McpServer {
         listed.iter().filter(is_offered).map(|tool| self.tool(tool)).collect()
     }
 
+    /// `true` if the options permit a call of its tools to be made twice; the server may still mark
+    /// a tool as not idempotent.
+    #[cfg(feature = "worker")]
+    pub(crate) fn is_idempotent(&self) -> bool {
+        self.call_options.idempotent
+    }
+
     fn tool(self: &Arc<Self>, listed: &McpTool) -> ToolDef {
         let binding = McpBinding {
             server: Arc::clone(self),

@@ -1,20 +1,22 @@
 //! Sessions that others have begun: an activity whose first attempt ran the ToolRegistry/AgenticSession proposal's code, in another language.
+//! And one whose first attempt ran here.
 
 use std::time::Duration;
 
+use rstest::rstest;
 use serde_json::{Value, json};
 use temporal_agents::{
     Agent,
-    agentic_session::{AgenticSession, SessionResults},
+    agentic_session::{AgenticSession, CheckpointFormat, MessageDialect, SessionResults},
     inline::InlineRunner,
     tool,
     tool::{State, ToolError},
     wire::{Item, ModelCall},
 };
 use temporal_agents_testing::{
-    FakeModel,
+    AgentEnvironment, FakeModel,
     environment::WorkerThread,
-    fake_model::{text, tool_call},
+    fake_model::{item, text, tool_call},
 };
 use temporalio_sdk::{
     WorkerOptions,
@@ -25,7 +27,7 @@ use tokio::time::{Instant, sleep};
 use super::{
     desk::{Desk, Office, Order, office},
     kept::details,
-    mishap::broken,
+    mishap::{Mishap, broken},
 };
 use crate::python_worker::PythonWorker;
 
@@ -92,6 +94,15 @@ fn was_given_everything(model: &FakeModel) {
     );
 }
 
+/// A worker of the queue on which the Python worker is, at other times.
+async fn worker(env: &AgentEnvironment, desk: Desk) -> anyhow::Result<WorkerThread> {
+    let mut options = WorkerOptions::new(QUEUE).build();
+    options.register_activities(desk);
+    options.graceful_shutdown_period = Some(Duration::from_secs(1));
+    let (target, namespace) = (env.server().target_url(), env.server().namespace().to_owned());
+    Ok(tokio::task::spawn_blocking(move || WorkerThread::start(target, &namespace, options)).await??)
+}
+
 #[tokio::test]
 async fn a_session_that_python_code_of_the_proposal_has_begun_goes_on_here() -> anyhow::Result<()> {
     let env = office()?.start().await?;
@@ -116,11 +127,7 @@ async fn a_session_that_python_code_of_the_proposal_has_begun_goes_on_here() -> 
         let model = of_worker.clone();
         async move { review(&ctx, &model).await }
     });
-    let mut options = WorkerOptions::new(QUEUE).build();
-    options.register_activities(desk);
-    options.graceful_shutdown_period = Some(Duration::from_secs(1));
-    let (target, namespace) = (env.server().target_url(), env.server().namespace().to_owned());
-    let worker = tokio::task::spawn_blocking(move || WorkerThread::start(target, &namespace, options)).await??;
+    let worker = worker(&env, desk).await?;
     let run = env.await_run(&started).await?;
     assert_eq!(run.activities()[0].attempts, 2);
     assert_eq!(run.output()?, outcome());
@@ -168,4 +175,124 @@ async fn a_session_that_go_code_of_the_proposal_has_begun_goes_on_here() -> anyh
     model.verify();
     env.finish().await?;
     Ok(())
+}
+
+#[rstest]
+#[case::with_anthropics_blocks(MessageDialect::Anthropic, json!([
+    {"role": "user", "content": "Review a.rs and b.rs."},
+    {"role": "assistant", "content": [
+        {"type": "text", "text": "I begin with a.rs."},
+        {"type": "tool_use", "id": "call_1", "name": "inspect", "input": {"path": "a.rs"}},
+    ]},
+    {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "call_1", "content": "a.rs is fine"}]},
+]))]
+#[case::with_chat_completions_messages(MessageDialect::ChatCompletions, json!([
+    {"role": "user", "content": "Review a.rs and b.rs."},
+    {"role": "assistant", "content": "I begin with a.rs.", "tool_calls": [
+        {"id": "call_1", "type": "function", "function": {"name": "inspect", "arguments": "{\"path\":\"a.rs\"}"}},
+    ]},
+    {"role": "tool", "tool_call_id": "call_1", "content": "a.rs is fine"},
+]))]
+#[tokio::test]
+async fn a_session_that_has_begun_here_goes_on_in_python_code_of_the_proposal(
+    #[case] dialect: MessageDialect,
+    #[case] messages: Value,
+) -> anyhow::Result<()> {
+    // Its second call of the model holds still until the worker is killed.
+    let call = json!({
+        "type": "function_call", "call_id": "call_1", "name": "inspect", "arguments": "{\"path\":\"a.rs\"}"
+    });
+    let model = FakeModel::script([
+        text("I begin with a.rs.").and(item(call)),
+        text("nothing, here").delayed(Duration::from_mins(10)),
+    ]);
+    let desk = Desk::new(move |ctx, _| {
+        let inline = InlineRunner::new(model.clone());
+        async move {
+            let options = AgenticSession::options().checkpoint_format(CheckpointFormat::ProposalString(dialect));
+            let body = async |session: AgenticSession| {
+                let reviewer = Agent::new("reviewer").model("gpt-5").instructions("You review.").tool(inspect);
+                Ok(session.runner(&inline).run(&reviewer, "Review a.rs and b.rs.").await?.final_output.into())
+            };
+            options.run(&ctx, body).await
+        }
+    });
+    let env = office()?.start().await?;
+    let mut worker = worker(&env, desk).await?;
+    let order = Order {
+        heartbeat_timeout: Duration::from_secs(3),
+        task_queue: Some(QUEUE.to_owned()),
+        ..Order::new("Review it.")
+    };
+    let started = env.start_workflow(Office::run, order).await?;
+    let deadline = Instant::now() + PATIENCE;
+    while !is_of_second_turn(&details(env.client(), &started.info().workflow_id).await?) {
+        anyhow::ensure!(Instant::now() < deadline, "the session has not come to its second turn");
+        sleep(Duration::from_millis(20)).await;
+    }
+    tokio::task::spawn_blocking(move || worker.kill()).await??;
+
+    let python = PythonWorker::start(&env, QUEUE).await?;
+    let run = env.await_run(&started).await?;
+    assert_eq!(run.activities()[0].attempts, 2);
+    let results = json!([{"file": "a.rs", "line": 7}, {"file": "b.rs", "line": 7}]);
+    assert_eq!(run.output()?, json!({"said": "Both are fine.", "messages": messages, "results": results}));
+    drop(python);
+    env.finish().await?;
+    Ok(())
+}
+
+#[rstest]
+#[case::in_a_string(CheckpointFormat::ProposalString(MessageDialect::ChatCompletions))]
+#[case::as_an_object(CheckpointFormat::ProposalObject(MessageDialect::Anthropic))]
+#[tokio::test]
+async fn a_session_in_the_form_of_the_proposal_that_has_failed_here_goes_on_here(
+    #[case] format: CheckpointFormat,
+) -> anyhow::Result<()> {
+    let call = json!({
+        "type": "function_call", "call_id": "toolu_1", "name": "inspect", "arguments": "{\"path\":\"a.rs\"}"
+    });
+    let first = FakeModel::script([item(call), text("nothing").delayed(Duration::from_mins(10))]);
+    let (second, mishap) = (model(), Mishap::new());
+    let (models, of_desk) = ([first.clone(), second.clone()], mishap.clone());
+    let desk = Desk::new(move |ctx, _| {
+        let inline = InlineRunner::new(models[usize::from(ctx.info().attempt > 1)].clone());
+        let mishap = of_desk.clone();
+        async move {
+            let body = async |session: AgenticSession| {
+                let reviewer = Agent::new("reviewer").model("gpt-5").tool(inspect);
+                let runner = session.runner(&inline);
+                let running = runner.run(&reviewer, "Review a.rs and b.rs.").into_future();
+                let said = mishap.or(running).await?.final_output;
+                Ok(json!({"said": said, "results": session.results::<Value>()?}))
+            };
+            AgenticSession::options().checkpoint_format(format).run(&ctx, body).await
+        }
+    });
+    let env = desk.environment()?.start().await?;
+    let started = env.start_workflow(Office::run, Order::new(Value::Null)).await?;
+    let deadline = Instant::now() + PATIENCE;
+    while first.calls().len() < 2 {
+        anyhow::ensure!(Instant::now() < deadline, "the session has not come to its second turn");
+        sleep(Duration::from_millis(20)).await;
+    }
+    mishap.happen();
+    let run = env.await_run(&started).await?;
+    assert_eq!(run.activities()[0].attempts, 2);
+    let results = json!([{"file": "a.rs", "line": 7}, {"file": "b.rs", "line": 7}]);
+    assert_eq!(run.output()?, json!({"said": "Both are fine.", "results": results}));
+    let conversation = json!([
+        {"role": "user", "content": "Review a.rs and b.rs."},
+        {"type": "function_call", "call_id": "toolu_1", "name": "inspect", "arguments": "{\"path\":\"a.rs\"}"},
+        {"type": "function_call_output", "call_id": "toolu_1", "output": "a.rs is fine"},
+    ]);
+    assert_eq!(Value::from(given(&second).remove(0)), conversation);
+    env.finish().await?;
+    Ok(())
+}
+
+/// `true` if the details of a heartbeat are a string with three messages: the first turn is over.
+fn is_of_second_turn(details: &Value) -> bool {
+    let checkpoint = details.as_str().and_then(|text| serde_json::from_str::<Value>(text).ok());
+    checkpoint.is_some_and(|checkpoint| checkpoint["messages"].as_array().map(Vec::len) == Some(3))
 }

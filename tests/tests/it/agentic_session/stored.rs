@@ -47,6 +47,13 @@ pub(super) struct Shelf {
     fails_at: u32,
 }
 
+impl Shelf {
+    /// How often it was written to.
+    pub(super) fn writes(&self) -> u32 {
+        self.writes.load(Ordering::SeqCst)
+    }
+}
+
 impl CheckpointStore for Shelf {
     fn put<'a>(&'a self, key: &'a str, checkpoint: String) -> BoxFuture<'a, Result<(), BoxError>> {
         let fails = self.writes.fetch_add(1, Ordering::SeqCst) + 1 == self.fails_at;

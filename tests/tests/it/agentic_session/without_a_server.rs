@@ -3,6 +3,8 @@
 mod approvals;
 mod failures;
 mod guardrails;
+mod one_conversation;
+mod refused_runs;
 mod review;
 
 use std::collections::BTreeSet;

@@ -171,6 +171,7 @@ pub(crate) fn patches(history: &History) -> Vec<String> {
         _ => None,
     };
     let patches = history.events.iter().filter_map(|event| event.attributes.as_ref().and_then(marker));
-    let of_any_run = ["questions", "unfit-run", "continued-run", "run-noted"].map(|kind| format!("temporal-agents/{kind}"));
+    let of_any_run =
+        ["questions", "unfit-run", "continued-run", "run-noted"].map(|kind| format!("temporal-agents/{kind}"));
     patches.filter(|patch| !of_any_run.iter().any(|kind| patch.starts_with(kind))).collect()
 }

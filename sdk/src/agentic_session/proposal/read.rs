@@ -1,24 +1,15 @@
-//! Checkpoints of the ToolRegistry/AgenticSession proposal (temporalio/proposals#107), as its
-//! Python, TypeScript and Go code writes them.
-//!
-//! A JSON object, or (Python, TypeScript) a JSON string that holds one:
-//! `{"version": 1, "messages": [..], "results": [..]}`; the first Go code writes `issues` instead
-//! of `results`. The messages have the shape of the provider that the session used: Anthropic's
-//! blocks, or OpenAI's Chat Completions. Reasoning is left out, because only the provider that
-//! produced it understands it.
+//! Reads a checkpoint of the proposal.
 
-use serde_json::{Map, Value};
+use serde_json::{Value, json};
 
+use super::VERSION;
 use crate::wire::{Item, SessionCheckpoint, session_checkpoint::SessionRun};
-
-/// The only version of the format.
-const VERSION: u64 = 1;
 
 /// Reads such a checkpoint. The first run begins with its conversation and owns its results.
 ///
 /// # Errors
 /// The reason why `details` is not such a checkpoint.
-pub(super) fn read(details: Value) -> Result<SessionCheckpoint, String> {
+pub(in crate::agentic_session) fn read(details: Value) -> Result<SessionCheckpoint, String> {
     let details = match details {
         Value::String(text) => serde_json::from_str(&text).map_err(|error| format!("its text is not JSON: {error}"))?,
         other => other,
@@ -61,13 +52,7 @@ fn items_of(message: &Value) -> Result<Vec<Item>, String> {
     let mut items = match &message["content"] {
         Value::Null => Vec::new(),
         Value::String(text) => vec![Item::message(role, text.as_str())],
-        Value::Array(blocks) => {
-            let mut items = Vec::new();
-            for block in blocks {
-                items.extend(item_of(role, block)?);
-            }
-            items
-        }
+        Value::Array(blocks) => items_of_blocks(role, blocks)?,
         _ => return Err("its content is neither a string nor a list".to_owned()),
     };
     for call in message["tool_calls"].as_array().into_iter().flatten() {
@@ -76,36 +61,73 @@ fn items_of(message: &Value) -> Result<Vec<Item>, String> {
             "" => "{}",
             arguments => arguments,
         };
-        items.push(function_call(text_of(call, "id")?, text_of(function, "name")?, arguments.to_owned()));
+        items.push(Item::function_call(text_of(call, "id")?, text_of(function, "name")?, arguments));
     }
     Ok(items)
 }
 
-/// Converts a block of Anthropic's, or a part of OpenAI's, to an item. Reasoning has none.
-fn item_of(role: &str, block: &Value) -> Result<Option<Item>, String> {
+/// Converts the blocks of Anthropic's, or the parts of OpenAI's, to items. Texts and images of a
+/// message to the model are one item; each text of a model is an item.
+fn items_of_blocks(role: &str, blocks: &[Value]) -> Result<Vec<Item>, String> {
+    let (mut items, mut parts) = (Vec::new(), Vec::new());
+    for block in blocks {
+        match text_of(block, "type")? {
+            "text" if role == "assistant" => items.push(Item::message(role, text_of(block, "text")?)),
+            "tool_use" => {
+                let input = block.get("input").filter(|input| !input.is_null());
+                let arguments = input.map_or_else(|| "{}".to_owned(), Value::to_string);
+                items.push(Item::function_call(text_of(block, "id")?, text_of(block, "name")?, arguments));
+            }
+            "tool_result" => {
+                let (call_id, output) = (text_of(block, "tool_use_id")?, tool_output(&block["content"])?);
+                let is_error = block["is_error"] == true;
+                let item = if is_error { Item::failed_function_call_output } else { Item::function_call_output };
+                items.push(item(call_id, output));
+            }
+            "thinking" | "redacted_thinking" => {}
+            _ => parts.push(part_of(block)?),
+        }
+    }
+    match parts.as_slice() {
+        [] => {}
+        [part] if part["type"] == "input_text" => items.push(Item::message(role, text_of(part, "text")?)),
+        _ => items.push(Item::message(role, "").with("content", Value::Array(parts))),
+    }
+    Ok(items)
+}
+
+/// Converts a text or an image to a content part.
+fn part_of(block: &Value) -> Result<Value, String> {
     Ok(match text_of(block, "type")? {
-        "text" => Some(Item::message(role, text_of(block, "text")?)),
-        "tool_use" => {
-            let input = block.get("input").filter(|input| !input.is_null());
-            let arguments = input.map_or_else(|| "{}".to_owned(), Value::to_string);
-            Some(function_call(text_of(block, "id")?, text_of(block, "name")?, arguments))
+        "text" => json!({"type": "input_text", "text": text_of(block, "text")?}),
+        "image" => {
+            let source = &block["source"];
+            let url = match text_of(source, "type")? {
+                "base64" => {
+                    format!("data:{};base64,{}", text_of(source, "media_type")?, text_of(source, "data")?)
+                }
+                _ => text_of(source, "url")?.to_owned(),
+            };
+            json!({"type": "input_image", "image_url": url})
         }
-        "tool_result" => {
-            let output = plain_text(&block["content"])?;
-            Some(Item::function_call_output(text_of(block, "tool_use_id")?, output.into()))
+        "image_url" => {
+            let image = &block["image_url"];
+            let mut part = json!({"type": "input_image", "image_url": text_of(image, "url")?});
+            if let Some(detail) = image.get("detail") {
+                part["detail"] = detail.clone();
+            }
+            part
         }
-        "thinking" | "redacted_thinking" => None,
         other => return Err(format!("a block has the unknown type {other:?}")),
     })
 }
 
-fn function_call(call_id: &str, name: &str, arguments: String) -> Item {
-    Item::from(Map::from_iter([
-        ("type".to_owned(), "function_call".into()),
-        ("call_id".to_owned(), call_id.into()),
-        ("name".to_owned(), name.into()),
-        ("arguments".to_owned(), arguments.into()),
-    ]))
+/// Returns the output of a tool: its text, or its parts if it has an image.
+fn tool_output(content: &Value) -> Result<Value, String> {
+    match content.as_array() {
+        Some(parts) if parts.iter().any(|part| part["type"] == "image") => parts.iter().map(part_of).collect(),
+        _ => Ok(plain_text(content)?.into()),
+    }
 }
 
 /// Returns the text of a content: the string itself, or its parts joined.
