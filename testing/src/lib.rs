@@ -77,6 +77,8 @@ mod guide {
     struct Deploying;
     #[doc = include_str!("../../sdk/src/guide/testing.md")]
     struct Testing;
+    #[doc = include_str!("../../sdk/src/guide/watching.md")]
+    struct Watching;
     #[doc = include_str!("../../sdk/src/guide/transcripts.md")]
     struct Transcripts;
 }

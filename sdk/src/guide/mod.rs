@@ -17,6 +17,7 @@
 //! | [`secrets`] | what history holds, redaction, encryption |
 //! | [`deploying`] | what may change while runs are open |
 //! | [`testing`] | scripted models, a real server, replay |
+//! | [`watching`] | the events of a run, live and later |
 //! | [`transcripts`] | reading the history of a run |
 //!
 //! The code of all chapters is compiled and run as documentation tests of the crate
@@ -66,6 +67,9 @@ pub mod deploying {}
 
 #[cfg_attr(not(doctest), doc = include_str!("testing.md"))]
 pub mod testing {}
+
+#[cfg_attr(not(doctest), doc = include_str!("watching.md"))]
+pub mod watching {}
 
 #[cfg_attr(not(doctest), doc = include_str!("transcripts.md"))]
 pub mod transcripts {}

@@ -1,4 +1,4 @@
-//! What tools send while they work, passed to the subscriber of the run's events.
+//! The deltas of tools, passed to the subscriber of the run's events.
 
 use std::sync::Arc;
 

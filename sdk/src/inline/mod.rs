@@ -9,6 +9,7 @@
     reason = "the worker half runs outside of workflows: it may use clock, environment and tasks"
 )]
 
+mod activity;
 mod body;
 mod deltas;
 mod effects;

@@ -1,4 +1,4 @@
-//! What a tool sends while it works: output, progress, values.
+//! Output, progress and values that a tool sends while it works.
 //!
 //! Best effort: nothing of it is recorded, retried, or a part of the tool's result. A run without
 //! a subscriber has no transport, and a tool in it pays nothing.

@@ -86,6 +86,8 @@ mod histories_of_v0_1_replay {
         continued_waits: Reading = continuing::recorded;
         question_unrecorded: Errand = batches::played;
         question_recorded: Errand = batches::played;
+        run_noted: Errand = batches::played;
+        continued_noted: Reading = continuing::recorded;
         keyword_unchecked: Post = later_keywords::played_before;
         keyword_checked: Post = later_keywords::played;
         deploy_not_awaited: Kiosk = rolling_deploys::not_awaited;

@@ -1,4 +1,4 @@
-//! What one event of a history records.
+//! The record of one event of a history.
 
 use serde_json::Value;
 

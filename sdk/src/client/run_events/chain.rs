@@ -41,7 +41,7 @@ pub(super) struct Chain {
     pub(super) has_ended: bool,
 }
 
-/// What the next event of a chain is.
+/// The next step of a chain.
 pub(super) enum Step {
     /// Facts, each with its place.
     Facts(Vec<(Position, RunEvent)>),
@@ -92,7 +92,7 @@ impl Chain {
         }
     }
 
-    /// Returns what the next event is.
+    /// Reads the next event, if it is due.
     ///
     /// # Errors
     /// [`RunEventsError`] when the server refuses to tell how the workflow continues.

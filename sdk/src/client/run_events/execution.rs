@@ -48,7 +48,7 @@ pub(super) struct InitiatedChild {
     pub(super) path: Vec<String>,
 }
 
-/// What an event means for the reader.
+/// The consequence of an event for its reader.
 pub(super) enum Turn {
     /// The next event follows.
     GoesOn,

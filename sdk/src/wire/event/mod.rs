@@ -45,7 +45,8 @@ pub struct RunEvent {
     pub cursor: Option<String>,
     /// Id of the event: the same for every reader.
     pub id: String,
-    /// Id of the run: of the outermost run in its workflow.
+    /// Id of the run: of the outermost run in its workflow. Empty for an end or a reset of a
+    /// workflow in which no run is open.
     pub run: String,
     /// Id of the child workflow to which the run belongs; absent for the workflow that is read.
     pub workflow: Option<String>,

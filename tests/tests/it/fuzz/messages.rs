@@ -68,6 +68,10 @@ fn read(document: &Document) -> anyhow::Result<()> {
         "model_reply" => stable::<ModelReply>(text),
         "model_request" => {
             if let Ok(request) = serde_json::from_slice::<ModelRequest>(text) {
+                // An instruction of an unknown kind is refused by name, and never written again.
+                if serde_json::to_string(&request).is_err() {
+                    return Ok(());
+                }
                 // A call, or the reason why it is none.
                 let _ = request.unfold();
             }

@@ -1,6 +1,9 @@
 //! The events of runs: the same facts on every host, read from history by any number of readers.
 
+mod deltas;
 mod facts;
+mod frozen;
+mod golden;
 mod lost;
 pub(crate) mod reading;
 

@@ -6,7 +6,7 @@ use temporal_agents_testing::{
     history::History,
 };
 use temporalio_client::errors::WorkflowGetResultError;
-use temporalio_common::protos::temporal::api::history::v1::history_event::Attributes;
+use temporalio_common::protos::temporal::api::history::v1::{MarkerRecordedEventAttributes, history_event::Attributes};
 
 use super::cells::{Binding, Cell, Outcome};
 
@@ -77,6 +77,11 @@ fn words_of(activity: &ActivityRecord) -> Option<String> {
     Some(format!("activity {kind} ×{} {outcome}", activity.attempts))
 }
 
+fn is_of_notes(marker: &MarkerRecordedEventAttributes) -> bool {
+    let patch = marker.details.get("patch-data").and_then(|data| data.payloads.first());
+    patch.is_some_and(|patch| String::from_utf8_lossy(&patch.data).contains("temporal-agents/run-noted"))
+}
+
 /// What history has of the call, in order.
 fn events(history: &History) -> Vec<String> {
     let mut found = Vec::new();
@@ -90,10 +95,9 @@ fn events(history: &History) -> Vec<String> {
             Some(Attributes::MarkerRecordedEventAttributes(marker)) if marker.failure.is_some() => {
                 "marker of a failure"
             }
-            // That of a local activity, and not of a patch.
-            Some(Attributes::MarkerRecordedEventAttributes(marker)) if !marker.details.contains_key("patch-data") => {
-                "marker"
-            }
+            // Each execution has one of the patch of notes.
+            Some(Attributes::MarkerRecordedEventAttributes(marker)) if is_of_notes(marker) => continue,
+            Some(Attributes::MarkerRecordedEventAttributes(_)) => "marker",
             Some(Attributes::TimerStartedEventAttributes(_)) => "timer started",
             Some(Attributes::TimerFiredEventAttributes(_)) => "timer fired",
             Some(Attributes::TimerCanceledEventAttributes(_)) => "timer cancelled",

@@ -1,0 +1,209 @@
+//! Calls of models and tools: turns, messages, calls, outputs, handoffs.
+
+use serde_json::Value;
+
+use super::{Attempts, Effect, Facts, ScheduledModelCall, output_of};
+use crate::wire::{EventKind, Item, ItemView, ModelResponse, RecordedFailure};
+
+impl Facts {
+    /// Observes that a model call was scheduled, under this activity id.
+    pub(crate) fn model_scheduled(&mut self, id: &str, call: &ScheduledModelCall<'_>) {
+        let Some(Effect { run, of_call: _, id }) = self.place(id) else { return };
+        let observed = self.run(&run);
+        let before = observed.agent.clone();
+        let agent = call.agent.map_or_else(|| before.clone(), str::to_owned);
+        if let Some(handoffs) = call.handoffs {
+            observed.offers(&agent, handoffs);
+        }
+        let is_new_turn = call.turn != observed.turn;
+        let handed_off_to = observed.hands_off_to.take();
+        let has_begun = observed.has_begun;
+        if has_begun {
+            self.goes_on(&run);
+            self.outputs(&run, call.items);
+            let is_handoff = before != agent || handed_off_to.as_deref() == Some(&*agent);
+            if is_new_turn && is_handoff && !before.is_empty() {
+                let local = format!("{}/handoff", self.run(&run).turn);
+                self.tell(&run, &local, EventKind::Handoff { from: before, to: agent.clone() });
+            }
+        }
+        let observed = self.run(&run);
+        (observed.agent, observed.turn) = (agent, call.turn);
+        if !has_begun {
+            self.begin(&run, call);
+        }
+        self.run(&run).open.clear();
+        let turn = call.turn;
+        if is_new_turn {
+            self.tell(&run, &turn.to_string(), EventKind::TurnStarted {});
+        }
+        self.tell(&run, &id, EventKind::ModelCallScheduled { model: call.model.to_owned() });
+        self.mark_opaque(call.agent.is_none(), 1);
+    }
+
+    /// Observes that a model has answered; `None` if the reply cannot be read.
+    pub(crate) fn model_answered(&mut self, id: &str, attempts: Attempts, response: Option<&ModelResponse>) {
+        let Some(Effect { run, of_call: effect, .. }) = self.place(id) else { return };
+        if self.run(&run).has_ended {
+            return;
+        }
+        let Attempts { number, earlier_failure } = attempts;
+        let (output, kind) = match response {
+            Some(response) => {
+                let kind = EventKind::ModelCallAnswered {
+                    attempts: number,
+                    earlier_failure,
+                    response_id: response.response_id.clone(),
+                    incomplete: response.incomplete.clone(),
+                    usage: response.usage.clone(),
+                };
+                (&*response.output, kind)
+            }
+            None => {
+                let (response_id, incomplete, usage) = Default::default();
+                let attempts = number;
+                (&[][..], EventKind::ModelCallAnswered { attempts, earlier_failure, response_id, incomplete, usage })
+            }
+        };
+        self.tell(&run, &format!("{effect}/answered"), kind);
+        self.mark_opaque(response.is_none(), 1);
+        self.run(&run).answered(output);
+        for (index, item) in output.iter().enumerate() {
+            let kind = match item.view() {
+                ItemView::Message { .. } => {
+                    EventKind::Message { text: item.text().unwrap_or_default(), item: item.clone() }
+                }
+                ItemView::Reasoning => EventKind::Reasoning { item: item.clone() },
+                ItemView::FunctionCall(call) => EventKind::ToolCall {
+                    call_id: call.call_id.to_owned(),
+                    name: call.name.to_owned(),
+                    arguments: call.arguments.clone().into_owned(),
+                    item: item.clone(),
+                },
+                _ => EventKind::OtherItem { item: item.clone() },
+            };
+            self.tell(&run, &format!("{effect}/{index}"), kind);
+        }
+    }
+
+    /// Observes that a model call has failed.
+    pub(crate) fn model_failed(&mut self, id: &str, attempts: Attempts, failure: RecordedFailure) {
+        let Some(Effect { run, id: effect, .. }) = self.place(id) else { return };
+        if self.run(&run).has_ended {
+            return;
+        }
+        let Attempts { number, earlier_failure } = attempts;
+        let kind = EventKind::ModelCallFailed { attempts: number, failure, earlier_failure };
+        self.tell(&run, &format!("{effect}/failed"), kind);
+    }
+
+    /// Observes that a tool activity was scheduled: a run that was resumed calls tools first.
+    pub(crate) fn tool_scheduled(&mut self, id: &str, agent: &str, turn: u32) {
+        let Some(Effect { run, .. }) = self.place(id) else { return };
+        let observed = self.run(&run);
+        if !observed.has_begun {
+            (observed.agent, observed.turn) = (agent.to_owned(), turn);
+        }
+        self.goes_on(&run);
+    }
+
+    /// Observes the output of a tool activity; `None` if the reply cannot be read.
+    pub(crate) fn tool_answered(
+        &mut self,
+        id: &str,
+        (call_id, name): (&str, &str),
+        attempts: Attempts,
+        output: Option<&Value>,
+    ) {
+        let Some(Effect { run, of_call: effect, .. }) = self.place(id) else { return };
+        if self.run(&run).has_ended {
+            return;
+        }
+        let Attempts { number, earlier_failure } = attempts;
+        let call = self.run(&run).call(call_id, name);
+        call.told = Some(output.cloned().unwrap_or(Value::Null));
+        call.outputs += 1;
+        let kind = EventKind::ToolOutput {
+            call_id: call_id.to_owned(),
+            name: name.to_owned(),
+            output: output.cloned().unwrap_or(Value::Null),
+            attempts: number,
+            earlier_failure,
+        };
+        self.tell(&run, &format!("{effect}/output"), kind);
+        self.mark_opaque(output.is_none(), 1);
+    }
+
+    /// Observes that a tool activity has failed.
+    pub(crate) fn tool_failed(
+        &mut self,
+        id: &str,
+        (call_id, name): (&str, &str),
+        attempts: Attempts,
+        failure: RecordedFailure,
+    ) {
+        let Some(Effect { run, id: effect, .. }) = self.place(id) else { return };
+        if self.run(&run).has_ended {
+            return;
+        }
+        let Attempts { number, earlier_failure } = attempts;
+        let (call_id, name) = (call_id.to_owned(), name.to_owned());
+        let kind = EventKind::ToolFailed { call_id, name, attempts: number, failure, earlier_failure };
+        self.tell(&run, &format!("{effect}/failed"), kind);
+    }
+
+    /// Tells that a run begins with a model call.
+    fn begin(&mut self, run: &str, call: &ScheduledModelCall<'_>) {
+        self.run(run).has_begun = true;
+        if call.turn > 1 {
+            return self.resumed(run);
+        }
+        // The items since the last one of a model or a tool.
+        let is_new = |item: &&Item| item.get("role").is_some_and(|role| role != "assistant");
+        let mut input: Vec<Item> = call.items.iter().rev().take_while(is_new).cloned().collect();
+        input.reverse();
+        self.tell(run, "started", EventKind::RunStarted { input });
+        self.mark_opaque(call.agent.is_none(), 1);
+    }
+
+    /// Tells the outputs of open calls among these items, in call order.
+    fn outputs(&mut self, run: &str, items: &[Item]) {
+        let observed = &self.runs[run];
+        let mut found: Vec<(usize, &Item)> = Vec::new();
+        for item in items.iter().rev() {
+            if found.len() == observed.open.len() {
+                break;
+            }
+            let Some(call_id) = output_of(item) else { continue };
+            let at = observed.open.iter().position(|call| call.call_id == call_id);
+            if let Some(at) = at
+                && found.iter().all(|(other, _)| *other != at)
+            {
+                found.push((at, item));
+            }
+        }
+        found.sort_by_key(|(at, _)| *at);
+        for (_, item) in found {
+            self.output(run, item);
+        }
+    }
+
+    /// Tells the output of a call, unless it was told.
+    pub(super) fn output(&mut self, run: &str, item: &Item) {
+        let ItemView::FunctionCallOutput { call_id, output } = item.view() else { return };
+        let turn = self.run(run).turn;
+        let call = self.run(run).call(call_id, "");
+        if call.told.as_ref() == Some(output) {
+            return;
+        }
+        call.told = Some(output.clone());
+        call.outputs += 1;
+        let local = match (call.index, call.outputs) {
+            (index, 1) => format!("{turn}-tool-{index}/output"),
+            (index, number) => format!("{turn}-tool-{index}/output-{number}"),
+        };
+        let (call_id, name, output) = (call_id.to_owned(), call.name.clone(), output.clone());
+        let kind = EventKind::ToolOutput { call_id, name, output, attempts: 0, earlier_failure: None };
+        self.tell(run, &local, kind);
+    }
+}

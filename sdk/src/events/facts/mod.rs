@@ -1,0 +1,205 @@
+//! The facts of a workflow's runs, from what was observed of them.
+//!
+//! | file | observations |
+//! |---|---|
+//! | `calls.rs` | calls of models and tools |
+//! | `notes.rs` | notes of runs, questions and decisions |
+//! | `ends.rs` | ends of runs and of their workflow |
+
+mod calls;
+mod ends;
+mod notes;
+
+use std::collections::BTreeMap;
+
+use super::{
+    activity_id::{Place, Role},
+    run::ObservedRun,
+};
+use crate::wire::{EventKind, HandoffSpec, Item, ItemView, RecordedFailure, RunEvent};
+
+/// The runs of one workflow execution, or of one process, and the facts that were not taken yet.
+#[derive(Debug, Default)]
+pub(crate) struct Facts {
+    /// The runs, by the prefix of the ids of their effects.
+    runs: BTreeMap<String, ObservedRun>,
+    /// The prefixes, in the order in which the runs began.
+    order: Vec<String>,
+    /// Distinguishes the ids after a reset from those before.
+    suffix: String,
+    now: String,
+    told: Vec<RunEvent>,
+}
+
+/// The attempts at a call, as far as history holds them.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Attempts {
+    /// Number of the last attempt, counted from 1.
+    pub(crate) number: u32,
+    /// Failure of the attempt before.
+    pub(crate) earlier_failure: Option<RecordedFailure>,
+}
+
+/// A model call that was scheduled.
+#[derive(Debug)]
+pub(crate) struct ScheduledModelCall<'c> {
+    /// Name of the agent; `None` if the request cannot be read.
+    pub(crate) agent: Option<&'c str>,
+    pub(crate) turn: u32,
+    pub(crate) model: &'c str,
+    /// The handoffs in its definitions, unless these are those of an earlier call.
+    pub(crate) handoffs: Option<&'c [HandoffSpec]>,
+    /// The whole input, as far as it is known.
+    pub(crate) items: &'c [Item],
+}
+
+/// An effect of a run.
+struct Effect {
+    /// Prefix of the ids of the run's effects.
+    run: String,
+    /// Id of the call in the run: `2-model`.
+    of_call: String,
+    /// Id of the effect in the run: that of the call, with a suffix if it was scheduled again.
+    id: String,
+}
+
+impl Facts {
+    /// Sets the time of what is observed next (RFC 3339, UTC).
+    pub(crate) fn at(&mut self, now: String) {
+        self.now = now;
+    }
+
+    /// Distinguishes all later ids from those of this execution's copy before its reset.
+    pub(crate) fn after_reset(&mut self, suffix: String) {
+        self.suffix = suffix;
+    }
+
+    /// Takes the facts since the last time.
+    pub(crate) fn take(&mut self) -> Vec<RunEvent> {
+        std::mem::take(&mut self.told)
+    }
+
+    /// Returns the id of an event of an item: of the message that deltas become.
+    pub(crate) fn delta(&mut self, run: &str, agent: &str, turn: u32, kind: EventKind) -> RunEvent {
+        let (root, path) = lineage(run);
+        RunEvent { run: root, path, agent: agent.to_owned(), turn, time: self.now.clone(), ..RunEvent::new(kind) }
+    }
+
+    /// Returns the effect of an activity; `None` for an activity that is not a model call or a tool
+    /// call of a run.
+    fn place(&self, id: &str) -> Option<Effect> {
+        let place = Place::of(id)?;
+        let of_call = match place.role {
+            // A summary is an effect of the run that it shortens, and no turn of it.
+            Role::Model { .. } if place.run == id || place.run.ends_with("-summary") => return None,
+            Role::Model { turn } => format!("{turn}-model"),
+            Role::Tool { turn, index } => format!("{turn}-tool-{index}"),
+            Role::Aside => return None,
+        };
+        let id = id.strip_prefix(place.run)?.trim_start_matches('-').to_owned();
+        Some(Effect { run: place.run.to_owned(), of_call, id })
+    }
+
+    fn run(&mut self, run: &str) -> &mut ObservedRun {
+        if !self.runs.contains_key(run) {
+            let (root, path) = lineage(run);
+            self.order.push(run.to_owned());
+            self.runs.insert(run.to_owned(), ObservedRun { root, path, ..ObservedRun::default() });
+        }
+        self.runs.get_mut(run).expect("the run was inserted above")
+    }
+
+    /// Returns the outermost runs that have begun and not ended, in the order in which they began.
+    fn open_runs(&self) -> Vec<String> {
+        let is_open = |run: &&String| {
+            let observed = &self.runs[*run];
+            observed.path.is_empty() && observed.has_begun && !observed.has_ended
+        };
+        self.order.iter().filter(is_open).cloned().collect()
+    }
+
+    fn open_run(&self) -> Option<&String> {
+        self.order.iter().rev().find(|run| self.runs[*run].path.is_empty() && !self.runs[*run].has_ended)
+    }
+
+    /// Tells that a run which has paused continues, or which an earlier execution has begun.
+    fn goes_on(&mut self, run: &str) {
+        let observed = self.run(run);
+        if !observed.has_begun || observed.is_paused {
+            observed.has_begun = true;
+            self.resumed(run);
+        }
+    }
+
+    fn resumed(&mut self, run: &str) {
+        let observed = self.run(run);
+        observed.is_paused = false;
+        let local = observed.numbered("resumed");
+        self.tell(run, &local, EventKind::RunResumed {});
+    }
+
+    fn tell(&mut self, run: &str, local: &str, kind: EventKind) {
+        let suffix = self.suffix.clone();
+        let now = self.now.clone();
+        let observed = self.run(run);
+        let mut event = RunEvent::new(kind);
+        event.id = format!("{}{suffix}", observed.root);
+        for step in &observed.path {
+            event.id.push('/');
+            event.id.push_str(step);
+        }
+        event.id.push('/');
+        event.id.push_str(local);
+        (event.run, event.path) = (observed.root.clone(), observed.path.clone());
+        (event.agent, event.turn, event.time) = (observed.agent.clone(), observed.turn, now);
+        self.told.push(event);
+    }
+
+    /// Tells a fact of the workflow, which has no open run: the id of the run is empty.
+    fn tell_of_workflow(&mut self, local: &str, kind: EventKind) {
+        let id = format!("workflow{}/{local}", self.suffix);
+        self.told.push(RunEvent { id, time: self.now.clone(), ..RunEvent::new(kind) });
+    }
+
+    /// Marks the latest facts as opaque.
+    fn mark_opaque(&mut self, is_opaque: bool, count: usize) {
+        if is_opaque {
+            self.told.iter_mut().rev().take(count).for_each(|event| event.is_opaque = true);
+        }
+    }
+}
+
+/// Returns the outermost run that contains the run with this prefix, and the calls between them.
+pub(crate) fn lineage(run: &str) -> (String, Vec<String>) {
+    let mut path = Vec::new();
+    let mut inner = run;
+    while let Some(outer) = Place::parent(inner) {
+        path.push(inner[outer.len()..].trim_start_matches('-').to_owned());
+        inner = outer;
+    }
+    path.reverse();
+    (inner.to_owned(), path)
+}
+
+/// Returns the id of the call that an item is the output of.
+fn output_of(item: &Item) -> Option<&str> {
+    match item.view() {
+        ItemView::FunctionCallOutput { call_id, .. } => Some(call_id),
+        _ => None,
+    }
+}
+
+/// Returns the id of the call that a question is about: the last part of the question's id, without
+/// the number of the question.
+pub(crate) fn call_id_of(question: &str) -> String {
+    let last = question.rsplit('/').next().unwrap_or(question);
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let own = match last.rsplit_once('#') {
+        Some((own, number)) if is_number(number) => own,
+        _ => last,
+    };
+    own.replace("~1", "/").replace("~0", "~")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,155 @@
+//! Notes of runs, and the questions and decisions of their pauses.
+
+use serde_json::Value;
+
+use super::{Facts, call_id_of};
+use crate::{
+    events::run::ObservedRun,
+    wire::{
+        AgentDecision, EventKind, Verdict,
+        asked_questions::{AskedQuestions, PendingQuestion},
+        event::{NoteKind, NotedDecision, NotedOutput, RunNote, TrippedGuardrail},
+    },
+};
+
+impl Facts {
+    /// Observes what a run has recorded about itself, and the questions with which it pauses.
+    pub(crate) fn noted(&mut self, note: RunNote, questions: Option<AskedQuestions>) {
+        let RunNote { version: _, run, agent, turn, outputs, note } = note;
+        let observed = self.run(&run);
+        let (has_begun, has_ended) = (observed.has_begun, observed.has_ended);
+        if has_ended {
+            return;
+        }
+        let handed_off_to = observed.hands_off_to.take();
+        let (before, earlier_turn) = (std::mem::replace(&mut observed.agent, agent.clone()), observed.turn);
+        observed.turn = turn;
+        match note {
+            NoteKind::Resumed { decisions } => {
+                self.supersede(&run, &decisions);
+                for NotedDecision { id, decision, by } in decisions {
+                    self.decided_by(&run, id, decision, false, by);
+                }
+                self.run(&run).has_begun = true;
+                self.resumed(&run);
+                return;
+            }
+            _ if !has_begun => self.begin_from_note(&run, turn),
+            _ => {}
+        }
+        for output in &outputs {
+            self.output(&run, output);
+        }
+        // The next agent has not called its model: the run has ended before.
+        if has_begun && !before.is_empty() && before != agent && handed_off_to.as_deref() == Some(&*agent) {
+            let kind = EventKind::Handoff { from: before, to: agent };
+            self.tell(&run, &format!("{earlier_turn}/handoff"), kind);
+        }
+        match note {
+            NoteKind::Paused => self.paused(&run, questions),
+            NoteKind::GuardrailTripped { guardrail } => self.tripped(&run, guardrail),
+            NoteKind::Compacted { before, after } => {
+                let kind = EventKind::Compaction { items_before: before, items_after: after };
+                self.tell(&run, &format!("{turn}/compaction"), kind);
+            }
+            NoteKind::Finished { output, usage } => {
+                let text = self.run(&run).text.clone();
+                let output = match (output, text) {
+                    (NotedOutput::Text, Some(text)) => text.into(),
+                    (NotedOutput::Json, Some(text)) => serde_json::from_str(&text).unwrap_or(Value::Null),
+                    (NotedOutput::Value { value }, _) => value,
+                    _ => Value::Null,
+                };
+                self.ended(&run, EventKind::RunFinished { output, usage: Some(usage) });
+            }
+            NoteKind::Failed { failure, guardrail, usage } => {
+                if let Some(guardrail) = guardrail {
+                    self.tripped(&run, guardrail);
+                }
+                self.ended(&run, EventKind::RunFailed { failure, usage });
+            }
+            NoteKind::Cancelled { usage } => self.ended(&run, EventKind::RunCancelled { usage }),
+            NoteKind::Resumed { .. } | NoteKind::Other => {}
+        }
+    }
+
+    /// Observes the questions of a pause without a note, in a history of an earlier release. They
+    /// belong to the latest run.
+    pub(crate) fn asked(&mut self, questions: AskedQuestions) {
+        let latest = self.order.iter().rev().find(|run| self.runs[*run].path.is_empty()).cloned();
+        if let Some(run) = latest {
+            self.paused(&run, Some(questions));
+        }
+    }
+
+    /// Observes a decision that the workflow has accepted.
+    pub(crate) fn decided(&mut self, decision: AgentDecision) {
+        let AgentDecision { version: _, interruption_id, decision, always, by } = decision;
+        let asks = |run: &&String| self.runs[*run].asked.contains(&interruption_id);
+        // A decision may come before its question.
+        let run = self.order.iter().rev().find(asks).or_else(|| self.open_run());
+        if let Some(run) = run.cloned() {
+            self.decided_by(&run, interruption_id, decision, always, by);
+        }
+    }
+
+    /// Ends the runs whose paused state another run continues.
+    fn supersede(&mut self, by: &str, decisions: &[NotedDecision]) {
+        let is_asked = |run: &ObservedRun| decisions.iter().any(|decision| run.asked.contains(&decision.id));
+        for (id, run) in &mut self.runs {
+            run.has_ended |= id != by && run.is_paused && is_asked(run);
+        }
+    }
+
+    /// Tells that a run begins, of which the first trace is a note.
+    fn begin_from_note(&mut self, run: &str, turn: u32) {
+        self.run(run).has_begun = true;
+        if turn > 1 {
+            self.resumed(run);
+        } else {
+            self.tell(run, "started", EventKind::RunStarted { input: Vec::new() });
+        }
+    }
+
+    fn paused(&mut self, run: &str, questions: Option<AskedQuestions>) {
+        for question in questions.into_iter().flat_map(|asked| asked.questions) {
+            self.question(run, question);
+        }
+        let observed = self.run(run);
+        observed.is_paused = true;
+        let local = observed.numbered("paused");
+        self.tell(run, &local, EventKind::RunPaused {});
+    }
+
+    fn question(&mut self, run: &str, question: PendingQuestion) {
+        let PendingQuestion { id, agent, tool, arguments, is_cut, server, kind } = question;
+        let observed = self.run(run);
+        if observed.asked.contains(&id) {
+            return;
+        }
+        observed.asked.push(id.clone());
+        let local = observed.numbered("question");
+        let (question_id, asked_by, waits_for) = (id, agent, kind);
+        let kind = EventKind::QuestionAsked { question_id, asked_by, tool, arguments, is_cut, server, waits_for };
+        self.tell(run, &local, kind);
+    }
+
+    fn decided_by(&mut self, run: &str, id: String, decision: Verdict, always: bool, by: Option<String>) {
+        let observed = self.run(run);
+        observed.asked.retain(|asked| *asked != id);
+        if !observed.path.is_empty() || !id.contains('/') {
+            // The call of the question gets an output in this run, also if an earlier one made it.
+            let call_id = call_id_of(&id);
+            observed.call(&call_id, "");
+        }
+        let local = observed.numbered("decision");
+        self.tell(run, &local, EventKind::QuestionDecided { question_id: id, decision, always, by });
+    }
+
+    fn tripped(&mut self, run: &str, guardrail: TrippedGuardrail) {
+        let TrippedGuardrail { name, stage, tool, output_info } = guardrail;
+        let observed = self.run(run);
+        let local = observed.numbered("guardrail");
+        self.tell(run, &local, EventKind::GuardrailTripped { guardrail: name, stage, tool, output_info });
+    }
+}

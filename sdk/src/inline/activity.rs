@@ -1,0 +1,124 @@
+//! The body of an activity tool in this process: its attempts, with the time limits, retries and
+//! redaction of an activity.
+
+use std::{sync::Arc, time::Duration};
+
+use tokio::time::{error::Elapsed, sleep};
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    body::{self, Ended},
+    host::InlineHost,
+    told::ToldCall,
+};
+use crate::{
+    activity::{
+        answer::{Returned, answer},
+        tool::env_variable_error,
+    },
+    drive::{ToolAnswer, ToolEffect, ToolEffectError},
+    secret::{Destination, worker_env::Given},
+    tool::{
+        ActivityBody, DeltaTransport, Heartbeat, RunContext, ToolActivityOptions, ToolContext, ToolError, ToolFailure,
+        ToolFailureKind,
+    },
+    wire::RecordedFailure,
+};
+
+impl InlineHost {
+    /// Runs the body of an activity tool in this process, with as many attempts as its options
+    /// allow.
+    pub(super) async fn activity(
+        &self,
+        body: &ActivityBody,
+        options: &ToolActivityOptions,
+        call: ToolEffect<'_>,
+        scope: &CancellationToken,
+        told: &ToldCall<'_>,
+    ) -> Result<ToolAnswer, ToolEffectError> {
+        let (mut attempt, mut given, mut settings) = (1, Given::default(), call.tool.settings().clone());
+        let env = self.resources.providers.env.to([Destination::tool(call.tool.name())]);
+        if let Err(withheld) = env.fill_members(&mut settings, &mut given) {
+            return Err(env_variable_error(call.tool, &withheld).into());
+        }
+        let deltas: Option<Arc<dyn DeltaTransport>> = self
+            .deltas(call.id.path(), call.tool)
+            .map(|deltas| if given.is_empty() { deltas } else { deltas.with_secrets(given.redaction()) })
+            .map(|deltas| Arc::new(deltas) as _);
+        loop {
+            told.begins(attempt);
+            let info = call.info.clone().at_attempt(attempt);
+            let states =
+                self.attempt_states.as_ref().map_or_else(|| self.resources.states.clone(), |states| states(&info));
+            let ctx = ToolContext::new(info, RunContext::new(call.context.clone()))
+                .with_states(states)
+                .with_settings(settings.clone())
+                .with_deltas(deltas.clone())
+                .with_heartbeat(Arc::new(Beat(scope.clone())));
+            let (limit, arguments) = (options.start_to_close, call.arguments.clone());
+            let (error, reason) = match body::run_within(limit, &self.bodies, body, ctx, arguments).await {
+                Ok(Ended { outcome, ctx }) => {
+                    let info = ctx.info().clone();
+                    let returned = Returned { outcome, patch: ctx.into_run().patch() };
+                    match answer(call.tool, &self.resources.spills, &info, returned, &given).await {
+                        Ok((output, context_patch)) => {
+                            return Ok(ToolAnswer { context_patch, ..ToolAnswer::new(output) });
+                        }
+                        Err(error) => {
+                            let reason = error.with_causes();
+                            (error, reason)
+                        }
+                    }
+                }
+                Err(elapsed) => {
+                    let reason = format!("not finished within {limit:?}, its start_to_close");
+                    (not_in_time(options, elapsed), reason)
+                }
+            };
+            // Logged, because no history records it.
+            tracing::warn!(
+                agent = call.info.agent,
+                turn = call.info.turn,
+                tool = call.info.tool,
+                call_id = call.info.call_id,
+                attempt,
+                attempts = options.attempts(),
+                error = &*reason,
+                "an attempt at a tool call failed"
+            );
+            if attempt >= options.attempts() || !error.is_transient() {
+                return Err(error.into());
+            }
+            let pause = self.patience.pause(attempt);
+            told.fails(attempt, || of_tool_error(&error), pause);
+            if scope.run_until_cancelled(sleep(pause)).await.is_none() {
+                return Err(ToolEffectError::Cancelled);
+            }
+            attempt += 1;
+        }
+    }
+}
+
+/// Returns the failure of an attempt, as an activity would record it.
+fn of_tool_error(error: &ToolError) -> RecordedFailure {
+    RecordedFailure::new(error.failure().activity_failure_type(), error.failure().message.clone())
+}
+
+/// Returns the failure of an attempt that did not end in time.
+fn not_in_time(options: &ToolActivityOptions, elapsed: Elapsed) -> ToolError {
+    let message = elapsed.to_string();
+    let failure = if options.idempotent {
+        ToolFailure::timed_out(options.start_to_close, message)
+    } else {
+        ToolFailure::new(ToolFailureKind::OutcomeUnknown, message)
+    };
+    ToolError::interrupted(failure).caused_by(elapsed)
+}
+
+struct Beat(CancellationToken);
+
+impl Heartbeat for Beat {
+    fn is_cancelled(&self) -> bool {
+        self.0.is_cancelled()
+    }
+}
