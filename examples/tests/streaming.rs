@@ -116,3 +116,43 @@ async fn the_worker_ends_well_on_sigterm() -> anyhow::Result<()> {
     server.shutdown().await;
     Ok(())
 }
+
+/// Runs `watch --json` to its end.
+async fn watched(server: &DevServer, workflow_id: &str, from: Option<&str>) -> anyhow::Result<Vec<Value>> {
+    let mut watch = tokio::process::Command::new(env!("CARGO_BIN_EXE_streaming"));
+    watch.args(["watch", "--address", server.address(), "--workflow", workflow_id, "--json"]).kill_on_drop(true);
+    watch.args(from.into_iter().flat_map(|cursor| ["--from", cursor]));
+    let output = timeout(PATIENCE, watch.output()).await??;
+    anyhow::ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout)?.lines().map(|line| Ok(serde_json::from_str(line)?)).collect()
+}
+
+#[tokio::test]
+async fn watch_prints_one_event_per_line_and_ends_with_the_run() -> anyhow::Result<()> {
+    let server = DevServer::start().await?;
+    let client = server.client().await?;
+    let worker = start(|program| {
+        program.args(["--address", server.address()]);
+    })?;
+    let input = json!({"agent": "narrator", "input": "Tell me a story."});
+    begin(&client, "AgentWorkflow", "story", input).await?;
+    let events = watched(&server, "story", None).await?;
+    for event in &events {
+        for member in ["cursor", "id", "kind"] {
+            assert!(event[member].is_string(), "{member} of {event}");
+        }
+        assert!(event.get("type").is_none(), "{event}");
+    }
+    let kinds: Vec<&str> = events.iter().filter_map(|event| event["kind"].as_str()).collect();
+    let expected =
+        ["run_started", "turn_started", "model_call_scheduled", "model_call_answered", "message", "run_finished"];
+    assert_eq!(kinds, expected);
+    assert_eq!([words(&events[4]["text"]), words(&events[5]["output"])], [WORDS; 2]);
+    let rest = watched(&server, "story", events[2]["cursor"].as_str()).await?;
+    assert_eq!(rest, events[3..]);
+    let unknown = watched(&server, "nothing", None).await.expect_err("there is none").to_string();
+    assert!(unknown.contains("there is no workflow \"nothing\""), "{unknown}");
+    drop(worker);
+    server.shutdown().await;
+    Ok(())
+}

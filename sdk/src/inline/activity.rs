@@ -1,7 +1,7 @@
 //! The body of an activity tool in this process: its attempts, with the time limits, retries and
 //! redaction of an activity.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use tokio::time::{error::Elapsed, sleep};
 use tokio_util::sync::CancellationToken;
