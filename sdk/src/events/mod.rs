@@ -12,6 +12,8 @@
 //! when the next model call shows it. A few facts leave no trace in any effect: these the run
 //! records itself, as a [`RunNote`](crate::wire::event::RunNote).
 
+#![allow(clippy::disallowed_methods, reason = "the worker half runs outside of workflows: it may use the clock")]
+
 mod activity_id;
 mod facts;
 mod run;

@@ -3,13 +3,13 @@
 //! Strings of models and tools are shown, not obeyed: control characters, and characters that
 //! change the direction of text, are printed as escapes.
 
-use temporal_agents::wire::{EventKind, RecordedFailure, RunEvent, Usage, Verdict};
+use temporal_agents::wire::{EventKind, Item, RecordedFailure, RunEvent, Usage, Verdict};
 
 /// Maximum number of characters of a string of a model or a tool.
 const MAX_SHOWN_CHARS: usize = 400;
 
 /// Formats the events of a run as lines.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct EventLines {
     colours: bool,
 }
@@ -41,108 +41,9 @@ impl EventLines {
     /// Formats an event: one line without its line break, indented by the depth of the run.
     /// Returns `None` for an event that a reader does not need: each call shows its outcome.
     pub fn line(&self, event: &RunEvent) -> Option<String> {
-        let (colour, text) = self.text(event)?;
+        let (colour, text) = described(event)?;
         let indent = " ".repeat(4 * event.path.len());
         Some(format!("{indent}{}", self.coloured(colour, &text)))
-    }
-
-    fn text(&self, event: &RunEvent) -> Option<(Option<Colour>, String)> {
-        let RunEvent { agent, turn, .. } = event;
-        let agent = shown(agent);
-        let at = format!("{agent} · turn {turn}");
-        let opaque = if event.is_opaque { " (its content is encoded)" } else { "" };
-        Some(match &event.kind {
-            EventKind::RunStarted { input } => {
-                let said: Vec<String> = input.iter().filter_map(|item| item.text()).map(|text| shown(&text)).collect();
-                (Some(Colour::Dim), format!("the run begins: {}{opaque}", said.join(" / ")))
-            }
-            EventKind::RunResumed {} => (Some(Colour::Dim), "the run continues".to_owned()),
-            EventKind::RunContinued { execution } => {
-                (Some(Colour::Dim), format!("the workflow continues as new in execution {execution}"))
-            }
-            EventKind::RunReset { execution, reason } => {
-                (Some(Colour::Yellow), format!("the workflow was reset, as execution {execution}: {}", shown(reason)))
-            }
-            EventKind::RunPaused {} => (Some(Colour::Yellow), "the run waits".to_owned()),
-            EventKind::RunFinished { output, usage } => {
-                let output = output.as_str().map_or_else(|| output.to_string(), str::to_owned);
-                (Some(Colour::Green), format!("the run has finished: {}{}", shown(&output), tokens(usage.as_ref())))
-            }
-            EventKind::RunFailed { failure, usage } => {
-                (Some(Colour::Red), format!("the run has failed: {}{}", reason(failure), tokens(usage.as_ref())))
-            }
-            EventKind::RunCancelled { .. } => (Some(Colour::Red), "the run was cancelled".to_owned()),
-            EventKind::RunTerminated { reason } => {
-                (Some(Colour::Red), format!("the workflow was terminated: {}", shown(reason)))
-            }
-            EventKind::RunTimedOut {} => (Some(Colour::Red), "the workflow has timed out".to_owned()),
-            EventKind::ModelCallScheduled { model } => {
-                (Some(Colour::Bold), format!("{at} · asks {}{opaque}", shown(model)))
-            }
-            EventKind::ModelCallAnswered { attempts, earlier_failure, incomplete, usage, .. } => {
-                let Usage { input_tokens, output_tokens, .. } = usage;
-                let cut = incomplete.as_ref().map(|why| format!(", cut short: {}", shown(why))).unwrap_or_default();
-                let retried = retried(*attempts, earlier_failure.as_ref());
-                (Some(Colour::Dim), format!("  {input_tokens} tokens in, {output_tokens} out{cut}{retried}{opaque}"))
-            }
-            EventKind::ModelCallFailed { attempts, failure, .. } => {
-                (Some(Colour::Red), format!("  ! the model call failed after {attempts} attempts: {}", reason(failure)))
-            }
-            EventKind::Message { text, .. } => (None, format!("  {agent}: {}", shown(text))),
-            EventKind::Reasoning { .. } => (Some(Colour::Dim), "  reasons".to_owned()),
-            EventKind::ToolCall { name, arguments, .. } => {
-                (Some(Colour::Cyan), format!("  -> {}({})", shown(name), shown(arguments)))
-            }
-            EventKind::OtherItem { item } => (Some(Colour::Dim), format!("  {}", shown(item.kind()))),
-            EventKind::ToolOutput { name, output, attempts, earlier_failure, .. } => {
-                let output = output.as_str().map_or_else(|| output.to_string(), str::to_owned);
-                let retried = retried(*attempts, earlier_failure.as_ref());
-                (Some(Colour::Cyan), format!("  <- {} = {}{retried}{opaque}", shown(name), shown(&output)))
-            }
-            EventKind::ToolFailed { name, attempts, failure, .. } => {
-                let (name, why) = (shown(name), reason(failure));
-                (Some(Colour::Red), format!("  ! {name} failed after {attempts} attempts: {why}"))
-            }
-            EventKind::Handoff { from, to } => {
-                (Some(Colour::Bold), format!("  => {} hands off to {}", shown(from), shown(to)))
-            }
-            EventKind::GuardrailTripped { guardrail, output_info, .. } => {
-                let info = if output_info.is_null() { String::new() } else { format!(": {output_info}") };
-                (Some(Colour::Red), format!("  ! guardrail {} has tripped{}", shown(guardrail), shown(&info)))
-            }
-            EventKind::QuestionAsked { question_id, tool, arguments, asked_by, .. } => {
-                let (id, tool) = (shown(question_id), shown(tool));
-                let text = format!("  ? {} wants to call {tool}({}), question {id}", shown(asked_by), shown(arguments));
-                (Some(Colour::Yellow), text)
-            }
-            EventKind::QuestionDecided { question_id, decision, by, .. } => {
-                let what = match decision {
-                    Verdict::Approve => "approved",
-                    Verdict::Reject { .. } => "rejected",
-                    _ => "answered",
-                };
-                let by = by.as_ref().map(|name| format!(" by {}", shown(name))).unwrap_or_default();
-                (Some(Colour::Yellow), format!("  ! {} was {what}{by}", shown(question_id)))
-            }
-            EventKind::Compaction { items_before, items_after } => {
-                let text = format!("the conversation is shortened from {items_before} items to {items_after}");
-                (Some(Colour::Dim), text)
-            }
-            EventKind::AttemptDelta { effect, attempt, failure: Some(failure), next_at } => {
-                let next = next_at.as_ref().map(|time| format!(", next attempt at {}", shown(time)));
-                let (why, next) = (reason(failure), next.unwrap_or_default());
-                (Some(Colour::Yellow), format!("  ~ attempt {attempt} of {effect} failed: {why}{next}"))
-            }
-            EventKind::ToolOutputDelta { name, stream, delta, fraction, .. } => {
-                let part = fraction.map(|part| format!(" {:.0} %", part * 100.0)).unwrap_or_default();
-                (Some(Colour::Dim), format!("  .. {} {}{part}: {}", shown(name), shown(stream), shown(delta)))
-            }
-            EventKind::EmittedDelta { name, value, .. } => {
-                (Some(Colour::Dim), format!("  .. {} = {}", shown(name), shown(&value.to_string())))
-            }
-            EventKind::Other { kind, .. } => (Some(Colour::Dim), format!("  {}", shown(kind))),
-            _ => return None,
-        })
     }
 
     fn coloured(&self, colour: Option<Colour>, text: &str) -> String {
@@ -157,6 +58,106 @@ impl EventLines {
         };
         if self.colours { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_owned() }
     }
+}
+
+/// Returns the colour and the text of an event.
+fn described(event: &RunEvent) -> Option<(Option<Colour>, String)> {
+    let RunEvent { agent, turn, .. } = event;
+    let agent = shown(agent);
+    let at = format!("{agent} · turn {turn}");
+    let opaque = if event.is_opaque { " (its content is encoded)" } else { "" };
+    Some(match &event.kind {
+        EventKind::RunStarted { input } => {
+            let said: Vec<String> = input.iter().filter_map(Item::text).map(|text| shown(&text)).collect();
+            (Some(Colour::Dim), format!("the run begins: {}{opaque}", said.join(" / ")))
+        }
+        EventKind::RunResumed {} => (Some(Colour::Dim), "the run continues".to_owned()),
+        EventKind::RunContinued { execution } => {
+            (Some(Colour::Dim), format!("the workflow continues as new in execution {execution}"))
+        }
+        EventKind::RunReset { execution, reason } => {
+            (Some(Colour::Yellow), format!("the workflow was reset, as execution {execution}: {}", shown(reason)))
+        }
+        EventKind::RunPaused {} => (Some(Colour::Yellow), "the run waits".to_owned()),
+        EventKind::RunFinished { output, usage } => {
+            let output = output.as_str().map_or_else(|| output.to_string(), str::to_owned);
+            (Some(Colour::Green), format!("the run has finished: {}{}", shown(&output), tokens(usage.as_ref())))
+        }
+        EventKind::RunFailed { failure, usage } => {
+            (Some(Colour::Red), format!("the run has failed: {}{}", reason(failure), tokens(usage.as_ref())))
+        }
+        EventKind::RunCancelled { .. } => (Some(Colour::Red), "the run was cancelled".to_owned()),
+        EventKind::RunTerminated { reason } => {
+            (Some(Colour::Red), format!("the workflow was terminated: {}", shown(reason)))
+        }
+        EventKind::RunTimedOut {} => (Some(Colour::Red), "the workflow has timed out".to_owned()),
+        EventKind::ModelCallScheduled { model } => {
+            (Some(Colour::Bold), format!("{at} · asks {}{opaque}", shown(model)))
+        }
+        EventKind::ModelCallAnswered { attempts, earlier_failure, incomplete, usage, .. } => {
+            let Usage { input_tokens, output_tokens, .. } = usage;
+            let cut = incomplete.as_ref().map(|why| format!(", cut short: {}", shown(why))).unwrap_or_default();
+            let retried = retried(*attempts, earlier_failure.as_ref());
+            (Some(Colour::Dim), format!("  {input_tokens} tokens in, {output_tokens} out{cut}{retried}{opaque}"))
+        }
+        EventKind::ModelCallFailed { attempts, failure, .. } => {
+            (Some(Colour::Red), format!("  ! the model call failed after {attempts} attempts: {}", reason(failure)))
+        }
+        EventKind::Message { text, .. } => (None, format!("  {agent}: {}", shown(text))),
+        EventKind::Reasoning { .. } => (Some(Colour::Dim), "  reasons".to_owned()),
+        EventKind::ToolCall { name, arguments, .. } => {
+            (Some(Colour::Cyan), format!("  -> {}({})", shown(name), shown(arguments)))
+        }
+        EventKind::OtherItem { item } => (Some(Colour::Dim), format!("  {}", shown(item.kind()))),
+        EventKind::ToolOutput { name, output, attempts, earlier_failure, .. } => {
+            let output = output.as_str().map_or_else(|| output.to_string(), str::to_owned);
+            let retried = retried(*attempts, earlier_failure.as_ref());
+            (Some(Colour::Cyan), format!("  <- {} = {}{retried}{opaque}", shown(name), shown(&output)))
+        }
+        EventKind::ToolFailed { name, attempts, failure, .. } => {
+            let (name, why) = (shown(name), reason(failure));
+            (Some(Colour::Red), format!("  ! {name} failed after {attempts} attempts: {why}"))
+        }
+        EventKind::Handoff { from, to } => {
+            (Some(Colour::Bold), format!("  => {} hands off to {}", shown(from), shown(to)))
+        }
+        EventKind::GuardrailTripped { guardrail, output_info, .. } => {
+            let info = if output_info.is_null() { String::new() } else { format!(": {output_info}") };
+            (Some(Colour::Red), format!("  ! guardrail {} has tripped{}", shown(guardrail), shown(&info)))
+        }
+        EventKind::QuestionAsked { question_id, tool, arguments, asked_by, .. } => {
+            let (id, tool) = (shown(question_id), shown(tool));
+            let text = format!("  ? {} wants to call {tool}({}), question {id}", shown(asked_by), shown(arguments));
+            (Some(Colour::Yellow), text)
+        }
+        EventKind::QuestionDecided { question_id, decision, by, .. } => {
+            let what = match decision {
+                Verdict::Approve => "approved",
+                Verdict::Reject { .. } => "rejected",
+                _ => "answered",
+            };
+            let by = by.as_ref().map(|name| format!(" by {}", shown(name))).unwrap_or_default();
+            (Some(Colour::Yellow), format!("  ! {} was {what}{by}", shown(question_id)))
+        }
+        EventKind::Compaction { items_before, items_after } => {
+            let text = format!("the conversation is shortened from {items_before} items to {items_after}");
+            (Some(Colour::Dim), text)
+        }
+        EventKind::AttemptDelta { effect, attempt, failure: Some(failure), next_at } => {
+            let next = next_at.as_ref().map(|time| format!(", next attempt at {}", shown(time)));
+            let (why, next) = (reason(failure), next.unwrap_or_default());
+            (Some(Colour::Yellow), format!("  ~ attempt {attempt} of {effect} failed: {why}{next}"))
+        }
+        EventKind::ToolOutputDelta { name, stream, delta, fraction, .. } => {
+            let part = fraction.map(|part| format!(" {:.0} %", part * 100.0)).unwrap_or_default();
+            (Some(Colour::Dim), format!("  .. {} {}{part}: {}", shown(name), shown(stream), shown(delta)))
+        }
+        EventKind::EmittedDelta { name, value, .. } => {
+            (Some(Colour::Dim), format!("  .. {} = {}", shown(name), shown(&value.to_string())))
+        }
+        EventKind::Other { kind, .. } => (Some(Colour::Dim), format!("  {}", shown(kind))),
+        _ => return None,
+    })
 }
 
 /// Escapes characters that control a terminal or change the direction of text, since models and

@@ -62,6 +62,11 @@ impl HistoryReader {
     /// Reads the next event; `None` for an event that records nothing of this crate. A message that
     /// cannot be read is an error in its record.
     pub(super) async fn read(&mut self, event: HistoryEvent) -> Option<Record> {
+        // Boxed, because it holds a whole event.
+        Box::pin(self.record_of(event)).await
+    }
+
+    async fn record_of(&mut self, event: HistoryEvent) -> Option<Record> {
         let HistoryEvent { event_id, attributes, user_metadata, .. } = event;
         match attributes? {
             Attributes::WorkflowExecutionStartedEventAttributes(started) => {

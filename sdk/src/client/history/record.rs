@@ -21,6 +21,7 @@ const GUARDRAIL_PREFIX: &str = "agents.guardrail.";
 
 /// The record of an event. Activities are named by the id of the event that scheduled them.
 #[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "one record exists at a time")]
 pub(in crate::client) enum Record {
     /// The workflow execution has started.
     Started(Box<Start>),

@@ -187,7 +187,7 @@ impl Chain {
         let (next, is_copy) = match next {
             Some(next) => (Some(next), false),
             None => match describe(&self.client, &self.workflow_id, Some(&execution)).await {
-                Ok(described) => (Some(described.reset_run_id).filter(|id| !id.is_empty()), true),
+                Ok(described) => (Some(described.reset_as).filter(|id| !id.is_empty()), true),
                 // The server deletes a workflow as a whole.
                 Err(RunEventsError::NotFound { .. }) => (None, false),
                 Err(error) => return Err(error),

@@ -119,12 +119,11 @@ impl Execution {
                 let call = ScheduledModelCall { agent, turn, model: "", handoffs: None, items: &[] };
                 self.facts.model_scheduled(&id, &call);
                 let attempts = Attempts { number: attempt, earlier_failure: None };
-                match failure {
-                    Some(failure) => self.facts.model_failed(&id, attempts, failure),
-                    None => {
-                        let response = response.and_then(Result::ok);
-                        self.facts.model_answered(&id, attempts, response.as_ref());
-                    }
+                if let Some(failure) = failure {
+                    self.facts.model_failed(&id, attempts, failure);
+                } else {
+                    let response = response.and_then(Result::ok);
+                    self.facts.model_answered(&id, attempts, response.as_ref());
                 }
             }
             Record::Noted { note: Some(note), questions } => self.facts.noted(note, questions),
@@ -163,14 +162,12 @@ impl Execution {
     fn scheduled(&mut self, activity: i64, id: String, kind: Kind, request: Option<Request>) {
         let mut call = (String::new(), String::new());
         match (kind, request) {
-            (Kind::Model, request) => match request {
-                Some(Request::Model(request)) => self.model_scheduled(&id, request),
-                _ => {
-                    let (turn, model, handoffs) = (turn_of(&id), "", None);
-                    let call = ScheduledModelCall { agent: None, turn, model, handoffs, items: &[] };
-                    self.facts.model_scheduled(&id, &call);
-                }
-            },
+            (Kind::Model, Some(Request::Model(request))) => self.model_scheduled(&id, request),
+            (Kind::Model, _) => {
+                let (turn, model, handoffs) = (turn_of(&id), "", None);
+                let call = ScheduledModelCall { agent: None, turn, model, handoffs, items: &[] };
+                self.facts.model_scheduled(&id, &call);
+            }
             (_, Some(Request::Tool(request))) => {
                 self.facts.tool_scheduled(&id, &request.agent, request.turn);
                 call = (request.call_id, request.tool);
@@ -207,10 +204,10 @@ impl Execution {
                 self.recorded.answered(&id, &response.output);
             }
             (Kind::Chunk, Some(Reply::Chunk(chunk))) => self.recorded.chunk(&id, chunk),
-            (Kind::Chunk, _) => {}
             (Kind::Model, _) => self.facts.model_answered(&id, attempts, None),
-            // A call during which an MCP server has asked people is made again, and has no output.
-            (_, Some(Reply::Tool(ToolReply { question: Some(_), .. }))) => {}
+            // A call during which an MCP server has requested a value from people is made again, and
+            // has no output.
+            (Kind::Chunk, _) | (_, Some(Reply::Tool(ToolReply { question: Some(_), .. }))) => {}
             (_, Some(Reply::Tool(reply))) => {
                 let output = reply.output.into_value();
                 self.facts.tool_answered(&id, (&call_id, &name), attempts, Some(&output));

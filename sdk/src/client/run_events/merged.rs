@@ -86,9 +86,9 @@ impl Merged {
         }
         let latest = describe(client, workflow_id, None).await?;
         // The server may have deleted the first executions already.
-        let first = match describe(client, workflow_id, Some(&latest.first_run_id)).await {
-            Ok(first) => first.run_id,
-            Err(RunEventsError::NotFound { .. }) => latest.run_id,
+        let first = match describe(client, workflow_id, Some(&latest.first)).await {
+            Ok(first) => first.execution,
+            Err(RunEventsError::NotFound { .. }) => latest.execution,
             Err(error) => return Err(error),
         };
         Ok(Chain::new(client, (workflow_id, &first), None, None))

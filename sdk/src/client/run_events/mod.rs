@@ -197,9 +197,9 @@ impl RunEvents {
         if let Some(follower) = followers.get(workflow_id).and_then(Weak::upgrade) {
             return follower;
         }
-        let made = make();
-        followers.insert(workflow_id.to_owned(), Arc::downgrade(&made));
-        made
+        let follower = make();
+        followers.insert(workflow_id.to_owned(), Arc::downgrade(&follower));
+        follower
     }
 }
 

@@ -21,7 +21,7 @@ const PAGE: i32 = 500;
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 /// The time limit of a request; the server ends a long poll after some 20 s.
-const TIME_LIMIT: Duration = Duration::from_secs(60);
+const TIME_LIMIT: Duration = Duration::from_mins(1);
 
 /// The history of one execution.
 #[derive(Clone)]
@@ -39,10 +39,12 @@ pub(super) struct Pages {
 
 /// The latest execution of a workflow, and the first of its chain.
 pub(super) struct Described {
-    pub(super) first_run_id: String,
-    pub(super) run_id: String,
-    /// Id of the execution as which this one was reset; empty if it was not.
-    pub(super) reset_run_id: String,
+    /// Temporal's run id of the first execution of the chain.
+    pub(super) first: String,
+    /// Temporal's run id.
+    pub(super) execution: String,
+    /// Temporal's run id of the execution as which this one was reset; empty if it was not.
+    pub(super) reset_as: String,
 }
 
 impl Pages {
@@ -133,9 +135,9 @@ pub(super) async fn describe(
     let info = described.workflow_execution_info.unwrap_or_default();
     let run_id = info.execution.unwrap_or_default().run_id;
     Ok(Described {
-        first_run_id: Some(info.first_run_id).filter(|id| !id.is_empty()).unwrap_or_else(|| run_id.clone()),
-        run_id,
-        reset_run_id: described.workflow_extended_info.unwrap_or_default().reset_run_id,
+        first: Some(info.first_run_id).filter(|id| !id.is_empty()).unwrap_or_else(|| run_id.clone()),
+        execution: run_id,
+        reset_as: described.workflow_extended_info.unwrap_or_default().reset_run_id,
     })
 }
 

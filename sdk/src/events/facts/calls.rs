@@ -8,7 +8,7 @@ use crate::wire::{EventKind, Item, ItemView, ModelResponse, RecordedFailure};
 impl Facts {
     /// Observes that a model call was scheduled, under this activity id.
     pub(crate) fn model_scheduled(&mut self, id: &str, call: &ScheduledModelCall<'_>) {
-        let Some(Effect { run, of_call: _, id }) = self.place(id) else { return };
+        let Some(Effect { run, of_call: _, id }) = Effect::of(id) else { return };
         let observed = self.run(&run);
         let before = observed.agent.clone();
         let agent = call.agent.map_or_else(|| before.clone(), str::to_owned);
@@ -43,27 +43,20 @@ impl Facts {
 
     /// Observes that a model has answered; `None` if the reply cannot be read.
     pub(crate) fn model_answered(&mut self, id: &str, attempts: Attempts, response: Option<&ModelResponse>) {
-        let Some(Effect { run, of_call: effect, .. }) = self.place(id) else { return };
+        let Some(Effect { run, of_call: effect, .. }) = Effect::of(id) else { return };
         if self.run(&run).has_ended {
             return;
         }
         let Attempts { number, earlier_failure } = attempts;
-        let (output, kind) = match response {
-            Some(response) => {
-                let kind = EventKind::ModelCallAnswered {
-                    attempts: number,
-                    earlier_failure,
-                    response_id: response.response_id.clone(),
-                    incomplete: response.incomplete.clone(),
-                    usage: response.usage.clone(),
-                };
-                (&*response.output, kind)
-            }
-            None => {
-                let (response_id, incomplete, usage) = Default::default();
-                let attempts = number;
-                (&[][..], EventKind::ModelCallAnswered { attempts, earlier_failure, response_id, incomplete, usage })
-            }
+        let attempts = number;
+        let (output, kind) = if let Some(response) = response {
+            let (response_id, incomplete) = (response.response_id.clone(), response.incomplete.clone());
+            let usage = response.usage.clone();
+            let kind = EventKind::ModelCallAnswered { attempts, earlier_failure, response_id, incomplete, usage };
+            (&*response.output, kind)
+        } else {
+            let (response_id, incomplete, usage) = Default::default();
+            (&[][..], EventKind::ModelCallAnswered { attempts, earlier_failure, response_id, incomplete, usage })
         };
         self.tell(&run, &format!("{effect}/answered"), kind);
         self.mark_opaque(response.is_none(), 1);
@@ -88,7 +81,7 @@ impl Facts {
 
     /// Observes that a model call has failed.
     pub(crate) fn model_failed(&mut self, id: &str, attempts: Attempts, failure: RecordedFailure) {
-        let Some(Effect { run, id: effect, .. }) = self.place(id) else { return };
+        let Some(Effect { run, id: effect, .. }) = Effect::of(id) else { return };
         if self.run(&run).has_ended {
             return;
         }
@@ -99,7 +92,7 @@ impl Facts {
 
     /// Observes that a tool activity was scheduled: a run that was resumed calls tools first.
     pub(crate) fn tool_scheduled(&mut self, id: &str, agent: &str, turn: u32) {
-        let Some(Effect { run, .. }) = self.place(id) else { return };
+        let Some(Effect { run, .. }) = Effect::of(id) else { return };
         let observed = self.run(&run);
         if !observed.has_begun {
             (observed.agent, observed.turn) = (agent.to_owned(), turn);
@@ -115,7 +108,7 @@ impl Facts {
         attempts: Attempts,
         output: Option<&Value>,
     ) {
-        let Some(Effect { run, of_call: effect, .. }) = self.place(id) else { return };
+        let Some(Effect { run, of_call: effect, .. }) = Effect::of(id) else { return };
         if self.run(&run).has_ended {
             return;
         }
@@ -142,7 +135,7 @@ impl Facts {
         attempts: Attempts,
         failure: RecordedFailure,
     ) {
-        let Some(Effect { run, id: effect, .. }) = self.place(id) else { return };
+        let Some(Effect { run, id: effect, .. }) = Effect::of(id) else { return };
         if self.run(&run).has_ended {
             return;
         }

@@ -63,6 +63,23 @@ struct Effect {
     id: String,
 }
 
+impl Effect {
+    /// Returns the effect of an activity; `None` for an activity that is not a model call or a tool
+    /// call of a run.
+    fn of(id: &str) -> Option<Self> {
+        let place = Place::of(id)?;
+        let of_call = match place.role {
+            // A summary is an effect of the run that it shortens, and no turn of it.
+            Role::Model { .. } if place.run == id || place.run.ends_with("-summary") => return None,
+            Role::Model { turn } => format!("{turn}-model"),
+            Role::Tool { turn, index } => format!("{turn}-tool-{index}"),
+            Role::Aside => return None,
+        };
+        let id = id.strip_prefix(place.run)?.trim_start_matches('-').to_owned();
+        Some(Self { run: place.run.to_owned(), of_call, id })
+    }
+}
+
 impl Facts {
     /// Sets the time of what is observed next (RFC 3339, UTC).
     pub(crate) fn at(&mut self, now: String) {
@@ -83,21 +100,6 @@ impl Facts {
     pub(crate) fn delta(&mut self, run: &str, agent: &str, turn: u32, kind: EventKind) -> RunEvent {
         let (root, path) = lineage(run);
         RunEvent { run: root, path, agent: agent.to_owned(), turn, time: self.now.clone(), ..RunEvent::new(kind) }
-    }
-
-    /// Returns the effect of an activity; `None` for an activity that is not a model call or a tool
-    /// call of a run.
-    fn place(&self, id: &str) -> Option<Effect> {
-        let place = Place::of(id)?;
-        let of_call = match place.role {
-            // A summary is an effect of the run that it shortens, and no turn of it.
-            Role::Model { .. } if place.run == id || place.run.ends_with("-summary") => return None,
-            Role::Model { turn } => format!("{turn}-model"),
-            Role::Tool { turn, index } => format!("{turn}-tool-{index}"),
-            Role::Aside => return None,
-        };
-        let id = id.strip_prefix(place.run)?.trim_start_matches('-').to_owned();
-        Some(Effect { run: place.run.to_owned(), of_call, id })
     }
 
     fn run(&mut self, run: &str) -> &mut ObservedRun {

@@ -37,7 +37,11 @@ pub(crate) async fn follow(client: &Client, workflow_id: &str) -> Result<(), Run
     loop {
         let printed = tokio::select! {
             event = stream.next() => match event {
-                None => return Ok(drop(screen.clear())),
+                None => {
+                    // A reader of the output that has gone needs no clean line.
+                    let _ = screen.clear();
+                    return Ok(());
+                }
                 Some(event) => screen.event(&lines, &event?),
             },
             _ = frames.tick() => {
@@ -73,7 +77,7 @@ impl Screen {
     fn event(&mut self, lines: &EventLines, event: &RunEvent) -> std::io::Result<()> {
         match &event.kind {
             EventKind::ModelCallScheduled { .. } => {
-                self.waits_for = Some(format!("{} waits for the model", event.agent))
+                self.waits_for = Some(format!("{} waits for the model", event.agent));
             }
             EventKind::ToolCall { name, .. } => self.waits_for = Some(format!("{} runs {name}", event.agent)),
             EventKind::RunPaused {} => self.waits_for = Some("waits for a decision".to_owned()),

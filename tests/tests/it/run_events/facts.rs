@@ -24,7 +24,7 @@ fn lanes(events: &[RunEvent]) -> Lanes {
         }
         let run = runs.iter().position(|run| *run == event.run).unwrap_or_default();
         let Ok(Value::Object(mut members)) = serde_json::to_value(event) else { panic!("an event is an object") };
-        OF_HOST.iter().for_each(|member| drop(members.shift_remove(*member)));
+        members.retain(|member, _| !OF_HOST.contains(&&**member));
         let id = event.id.strip_prefix(&event.run).unwrap_or(&event.id).to_owned();
         members.insert("id".to_owned(), id.clone().into());
         let lane = format!("run {run} {}", event.path.join("/"));

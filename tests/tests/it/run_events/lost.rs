@@ -72,12 +72,12 @@ async fn restless(client: &Client, workflow_id: &str, mut random: Random) -> any
     let shared = RunEvents::new(client);
     let mut seen: Vec<RunEvent> = Vec::new();
     loop {
-        let events = if random.next() % 2 == 0 { shared.clone() } else { RunEvents::new(client) };
+        let events = if random.next().is_multiple_of(2) { shared.clone() } else { RunEvents::new(client) };
         let mut stream = match seen.last().and_then(|event| event.cursor.clone()) {
             Some(cursor) => events.watch_from(workflow_id, cursor),
             None => events.watch(workflow_id),
         };
-        for _ in 0..1 + random.next() % 9 {
+        for _ in 0..=random.next() % 9 {
             // Some readers leave while they wait.
             let patience = Duration::from_millis(u64::from(1 + random.next() % 3_000));
             match timeout(patience, stream.next()).await {

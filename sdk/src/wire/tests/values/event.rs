@@ -28,6 +28,7 @@ fn failure() -> RecordedFailure {
     }
 }
 
+#[expect(clippy::too_many_lines, reason = "one value for each kind")]
 pub(in crate::wire) fn run_events() -> Vec<(&'static str, RunEvent)> {
     let item = || Item::function_call("call_1", "refund", "{\"order\":7}");
     let usage = || Usage::of_tokens(100, 10);
