@@ -3,7 +3,10 @@
 use std::io::{ErrorKind, Write, stdout};
 
 use temporal_agents::client::RunEvents;
-use temporal_agents_testing::{ServerAddress, event_lines::EventLines};
+use temporal_agents_testing::{
+    ServerAddress,
+    event_lines::{EventLines, visible},
+};
 
 use crate::stage::server::connect;
 
@@ -37,7 +40,7 @@ pub async fn watch(
     while let Some(event) = stream.next().await {
         let event = event?;
         let line = match format {
-            Format::Json => Some(serde_json::to_string(&event)?),
+            Format::Json => Some(visible(&serde_json::to_string(&event)?)),
             Format::Text => lines.line(&event),
         };
         let Some(line) = line else { continue };

@@ -1,4 +1,4 @@
-//! The facts of runs: what was observed of their effects becomes the events that readers get.
+//! The facts of runs, derived from their observed effects.
 //!
 //! [`Facts`] is one state machine for all hosts. A reader of histories feeds it with what history
 //! records, the hosts without a workflow feed it with the same effects as they make them. So the
@@ -16,11 +16,11 @@
 
 mod activity_id;
 mod facts;
+mod publisher;
 mod run;
-mod telling;
 
 pub(crate) use self::{
     activity_id::{Place, Role},
     facts::{Attempts, Facts, ScheduledModelCall, call_id_of, lineage},
-    telling::{EventSink, Telling, rfc3339},
+    publisher::{EventPublisher, EventSink, rfc3339},
 };

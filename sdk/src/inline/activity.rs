@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 use super::{
     body::{self, Ended},
     host::InlineHost,
-    told::ToldCall,
+    observed_call::ObservedCall,
 };
 use crate::{
     activity::{
@@ -34,7 +34,7 @@ impl InlineHost {
         options: &ToolActivityOptions,
         call: ToolEffect<'_>,
         scope: &CancellationToken,
-        told: &ToldCall<'_>,
+        told: &ObservedCall<'_>,
     ) -> Result<ToolAnswer, ToolEffectError> {
         let (mut attempt, mut given, mut settings) = (1, Given::default(), call.tool.settings().clone());
         let env = self.resources.providers.env.to([Destination::tool(call.tool.name())]);

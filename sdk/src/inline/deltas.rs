@@ -3,23 +3,23 @@
 use std::sync::Arc;
 
 use crate::{
-    events::Telling,
+    events::EventPublisher,
     tool::{CallInfo, DeltaTransport, Redaction, ToolDelta},
     wire::EventKind,
 };
 
 /// Passes the deltas of the calls of one run, redacted.
-pub(crate) struct ToldDeltas {
-    telling: Arc<Telling>,
-    /// Prefix of the ids of the run's effects.
+pub(crate) struct DeltaPublisher {
+    publisher: Arc<EventPublisher>,
+    /// Path of the nested run; empty for the outermost run.
     path: String,
     redactions: Vec<Redaction>,
 }
 
-impl ToldDeltas {
-    pub(crate) fn new(telling: &Arc<Telling>, path: &str, redaction: Option<&Redaction>) -> Self {
+impl DeltaPublisher {
+    pub(crate) fn new(publisher: &Arc<EventPublisher>, path: &str, redaction: Option<&Redaction>) -> Self {
         let redactions = redaction.cloned().into_iter().collect();
-        Self { telling: Arc::clone(telling), path: path.to_owned(), redactions }
+        Self { publisher: Arc::clone(publisher), path: path.to_owned(), redactions }
     }
 
     /// Adds the redaction of the secrets that the tool has received; it comes first.
@@ -33,7 +33,7 @@ impl ToldDeltas {
     }
 }
 
-impl DeltaTransport for ToldDeltas {
+impl DeltaTransport for DeltaPublisher {
     fn send(&self, call: &CallInfo, delta: ToolDelta) {
         let (call_id, attempt) = (call.call_id.clone(), call.attempt);
         let kind = match delta {
@@ -46,6 +46,6 @@ impl DeltaTransport for ToldDeltas {
                 EventKind::EmittedDelta { call_id, attempt, name, value }
             }
         };
-        self.telling.delta(&self.path, &call.agent, call.turn, kind);
+        self.publisher.delta(&self.path, &call.agent, call.turn, kind);
     }
 }

@@ -16,7 +16,9 @@ use futures::{
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
-use super::{deltas::ToldDeltas, effects, mcp::Unlisted, model, run_threads::BodyThread, states, told::ToldCall};
+use super::{
+    deltas::DeltaPublisher, effects, mcp::Unlisted, model, observed_call::ObservedCall, run_threads::BodyThread, states,
+};
 use crate::{
     activity::tool::GRACE,
     agent::{Graph, GraphIssue},
@@ -25,7 +27,7 @@ use crate::{
         SessionEffectError, ToolAnswer, ToolEffect, ToolEffectError,
         model_limits::{FACTOR, LONGEST_PAUSE, Retries},
     },
-    events::Telling,
+    events::EventPublisher,
     resources::Resources,
     tool::{BoxError, CallInfo, DeltaTransport, StateMap, ToolBinding, ToolDef},
     wire::{
@@ -108,7 +110,7 @@ pub(crate) struct InlineHost {
     pub(crate) patience: Patience,
     pub(crate) cancelled: CancellationToken,
     /// The subscriber of its events, if there is one.
-    pub(crate) telling: Option<Arc<Telling>>,
+    pub(crate) publisher: Option<Arc<EventPublisher>>,
     /// The thread that polls the bodies of its tools.
     pub(crate) bodies: BodyThread,
 }
@@ -154,13 +156,13 @@ impl Host for InlineHost {
     }
 
     fn note(&self, path: &str, note: RunNote, interruptions: &[Interruption]) {
-        let Some(telling) = &self.telling else { return };
+        let Some(publisher) = &self.publisher else { return };
         let questions = (note.note == NoteKind::Paused).then(|| {
             let waits_for = interruptions.iter().cloned().map(AgentInterruption::from);
             AskedQuestions::new(&*note.agent, note.turn, waits_for)
         });
-        let note = RunNote { run: telling.run_at(path), ..note };
-        telling.observe(|facts| facts.noted(note, questions));
+        let note = RunNote { run: publisher.run_at(path), ..note };
+        publisher.observe(|facts| facts.noted(note, questions));
     }
 
     fn call_model<'a>(
@@ -262,13 +264,13 @@ impl Host for InlineHost {
 
 impl InlineHost {
     /// Returns the transport of what this tool sends, without the redaction of secrets.
-    pub(super) fn deltas(&self, path: &str, tool: &ToolDef) -> Option<ToldDeltas> {
-        Some(ToldDeltas::new(self.telling.as_ref()?, path, tool.redaction()))
+    pub(super) fn deltas(&self, path: &str, tool: &ToolDef) -> Option<DeltaPublisher> {
+        Some(DeltaPublisher::new(self.publisher.as_ref()?, path, tool.redaction()))
     }
 
     /// Returns a call of this run, for the subscriber of its events.
-    pub(crate) fn told<'t>(&'t self, id: &'t EffectId, agent: &str, turn: u32) -> ToldCall<'t> {
-        ToldCall::new(self.telling.as_deref(), id, agent, turn)
+    pub(crate) fn told<'t>(&'t self, id: &'t EffectId, agent: &str, turn: u32) -> ObservedCall<'t> {
+        ObservedCall::new(self.publisher.as_deref(), id, agent, turn)
     }
 
     /// Calls a tool. When `scope` is cancelled, the body has the grace period to notice and to
@@ -312,7 +314,7 @@ impl InlineHost {
         &self,
         call: ToolEffect<'_>,
         scope: &CancellationToken,
-        told: &ToldCall<'_>,
+        told: &ObservedCall<'_>,
     ) -> Result<ToolAnswer, ToolEffectError> {
         match call.tool.binding() {
             ToolBinding::Activity { body, options } => self.activity(body, options, call, scope, told).await,

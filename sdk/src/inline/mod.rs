@@ -16,9 +16,9 @@ mod effects;
 pub(crate) mod host;
 pub(crate) mod mcp;
 mod model;
+mod observed_call;
 pub(crate) mod run_threads;
 pub(crate) mod runner;
 pub(crate) mod states;
-mod told;
 
 pub use runner::InlineRunner;

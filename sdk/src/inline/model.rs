@@ -5,7 +5,7 @@ use tokio::time::{Instant, sleep};
 
 use super::{
     host::Patience,
-    told::{ToldCall, of_model},
+    observed_call::{ObservedCall, of_model},
 };
 use crate::{
     activity::failed_attempt::FailedAttempt,
@@ -26,7 +26,7 @@ pub(crate) async fn call(
     providers: &Providers,
     patience: Patience,
     call: ModelCall,
-    told: &ToldCall<'_>,
+    told: &ObservedCall<'_>,
 ) -> Result<ModelResponse, ModelError> {
     let settings = &call.definitions.settings;
     let retries = patience.of_models().replaced_by(settings);

@@ -23,7 +23,7 @@ use crate::{
         run_agents,
     },
     engine::RunError,
-    events::{EventSink, Telling},
+    events::{EventPublisher, EventSink},
     resources::Resources,
     tool::OnToolError,
     wire::{RunEvent, RunState},
@@ -132,10 +132,10 @@ impl InlineRunner {
         self
     }
 
-    /// Sets a function that receives the events of the runs: the same facts that
-    /// `client::RunEvents` reads from the history of a workflow, and deltas. It is called on the
-    /// thread of the run, or of a tool's body, so it must not block; a channel takes the events
-    /// elsewhere.
+    /// Sets the function that receives the events of the runs: the same facts that
+    /// [`RunEvents`](crate::wire::RunEvent) of a workflow has, and deltas. The runner calls the
+    /// function on the thread of the run, or of a tool's body, one event at a time: it must not
+    /// block, so pass the events to a channel. A second call replaces the function.
     ///
     /// ```
     /// # use temporal_agents::{Agent, inline::InlineRunner, wire::EventKind};
@@ -199,7 +199,7 @@ impl InlineRunner {
     /// Returns the host of a run with this id, which no other run may have, and its configuration.
     pub(crate) fn host(self, run: String, cancelled: CancellationToken) -> (InlineHost, RunConfig) {
         let Self { resources, checkpoint, events, config, patience } = self;
-        let telling = events.map(|subscriber| Arc::new(Telling::new(&*run, subscriber)));
+        let publisher = events.map(|subscriber| Arc::new(EventPublisher::new(&*run, subscriber)));
         let (attempt_states, session_writes) = (None, AtomicU32::new(0));
         let host = InlineHost {
             resources,
@@ -209,7 +209,7 @@ impl InlineRunner {
             session_writes,
             patience,
             cancelled,
-            telling,
+            publisher,
             bodies: BodyThread::default(),
         };
         (host, config)

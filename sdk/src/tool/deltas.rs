@@ -1,7 +1,7 @@
 //! Output, progress and values that a tool sends while it works.
 //!
 //! Best effort: nothing of it is recorded, retried, or a part of the tool's result. A run without
-//! a subscriber has no transport, and a tool in it pays nothing.
+//! a subscriber has no transport, and sending costs nothing.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -10,11 +10,11 @@ use super::context::{CallInfo, ToolContext};
 
 /// The stream of [`ToolContext::progress`].
 const PROGRESS: &str = "progress";
-/// Maximum size of the text or the value of one delta, in bytes; a longer text is truncated, a
+/// Maximum size of the string or the value of a delta, in bytes; a longer string is truncated, a
 /// larger value is dropped.
 const MAX_DELTA_BYTES: usize = 64 * 1024;
 
-/// A part of what a tool sends.
+/// A delta of a tool.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum ToolDelta {
@@ -49,7 +49,8 @@ impl ToolContext {
     ///
     /// Best effort: the tool's result does not contain it, and a run without a subscriber drops it.
     /// It is redacted as the result is, each part by itself, so send whole lines where a secret
-    /// could be in them. A text of more than 64 KiB is truncated.
+    /// could be in them. A string of more than 64 KiB is truncated. An activity of a workflow drops
+    /// it.
     pub fn output_delta(&self, stream: &str, text: impl AsRef<str>) {
         self.send(|| Some(ToolDelta::Output { stream: stream.to_owned(), text: cut(text.as_ref()), fraction: None }));
     }

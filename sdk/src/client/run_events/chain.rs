@@ -9,7 +9,7 @@ use temporalio_common::protos::temporal::api::history::v1::HistoryEvent;
 use super::{
     RunEventsError,
     cursor::Position,
-    execution::{Execution, InitiatedChild, Turn},
+    execution::{Execution, InitiatedChild, ReadOutcome},
     pages::{Pages, describe},
 };
 use crate::wire::RunEvent;
@@ -30,11 +30,11 @@ pub(super) struct Chain {
     events: VecDeque<HistoryEvent>,
     /// The place of the latest fact.
     pub(super) position: Position,
-    /// Facts up to this place were told before.
+    /// Facts up to this place were returned before.
     told: Option<Position>,
     /// `true` while the events are copies of those of the execution that was reset.
     is_copy: bool,
-    /// A child that must be told to its end before the next event.
+    /// The child whose events come before the next event.
     waits_for: Option<i64>,
     /// The event at which it waits.
     waits_at: i64,
@@ -95,7 +95,7 @@ impl Chain {
     /// Reads the next event, if it is due.
     ///
     /// # Errors
-    /// [`RunEventsError`] when the server refuses to tell how the workflow continues.
+    /// [`RunEventsError`] when the server refuses to describe the workflow.
     pub(super) async fn step(&mut self) -> Result<Step, RunEventsError> {
         if let Some(child) = self.waits_for {
             return Ok(Step::Waits(child));
@@ -107,26 +107,26 @@ impl Chain {
         let id = event.event_id;
         let turn = self.execution.read(event).await;
         match turn {
-            Turn::GoesOn => {}
-            Turn::ChildStarted { initiated, child, run_id } => {
+            ReadOutcome::Continue => {}
+            ReadOutcome::ChildStarted { initiated, child, run_id } => {
                 let is_told = self.is_copy || self.is_told(id);
                 self.passed(id);
                 return Ok(Step::Child { initiated, child, run_id, is_told });
             }
-            Turn::ChildEnded { initiated } => {
+            ReadOutcome::ChildEnded { initiated } => {
                 if !self.is_copy {
                     self.waits_for = Some(initiated);
                     self.waits_at = id;
                 }
                 return Ok(Step::Facts(Vec::new()));
             }
-            Turn::WasReset { run_id, reason } => {
+            ReadOutcome::WasReset { run_id, reason } => {
                 if self.run_id == run_id {
                     self.is_copy = false;
                     self.execution.reset(&run_id, &reason);
                 }
             }
-            Turn::Ended { next } => {
+            ReadOutcome::Ended { next } => {
                 let facts = self.place(id);
                 self.go_to_next(next).await?;
                 return Ok(Step::Facts(facts));
@@ -140,14 +140,14 @@ impl Chain {
         &self.path
     }
 
-    /// Continues after the end of a child, whose events were told.
+    /// Continues after a child whose events were returned.
     pub(super) fn child_was_told(&mut self) {
         self.waits_for = None;
         self.passed(self.waits_at);
     }
 
     /// Moves the position behind an event without facts, so that a reader from a cursor knows which
-    /// children were told.
+    /// children were read.
     fn passed(&mut self, event: i64) {
         if !self.is_copy && !self.is_told(event) {
             self.position = Position { execution: self.run_id.clone(), event, index: 0 };
@@ -158,7 +158,7 @@ impl Chain {
         self.told.as_ref().is_some_and(|told| event <= told.event)
     }
 
-    /// Takes the facts of an event, without those that were told before.
+    /// Takes the facts of an event, without those that were returned before.
     fn place(&mut self, event: i64) -> Vec<(Position, RunEvent)> {
         let facts = self.execution.facts();
         if self.is_copy {

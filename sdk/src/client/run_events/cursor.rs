@@ -9,13 +9,13 @@ use std::collections::BTreeMap;
 
 /// The version of the form.
 const VERSION: &str = "1";
-/// Maximum length in bytes, and maximum number of children: a cursor may come from a stranger.
+/// Maximum length in bytes: a cursor may come from an untrusted client.
 const MAX_LEN: usize = 64 * 1024;
 
 /// The ids of the events that initiated a child, outermost first; empty for the workflow itself.
 pub(super) type ChainKey = Vec<i64>;
 
-/// The place of the latest fact that was told of one workflow.
+/// The place of the latest fact that was returned of one workflow.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Position {
     /// Temporal's run id.

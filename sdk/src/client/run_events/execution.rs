@@ -48,10 +48,10 @@ pub(super) struct InitiatedChild {
     pub(super) path: Vec<String>,
 }
 
-/// The consequence of an event for its reader.
-pub(super) enum Turn {
+/// The outcome of reading an event.
+pub(super) enum ReadOutcome {
     /// The next event follows.
-    GoesOn,
+    Continue,
     /// A child workflow has started.
     ChildStarted { initiated: i64, child: InitiatedChild, run_id: String },
     /// A child workflow has ended: its own events come before this one.
@@ -81,7 +81,7 @@ impl Execution {
         self.facts.take()
     }
 
-    /// Discards the facts of the copy, and tells that the workflow was reset.
+    /// Discards the facts of the copy, and reports that the workflow was reset.
     pub(super) fn reset(&mut self, run_id: &str, reason: &str) {
         self.facts.take();
         let suffix: String = run_id.chars().filter(|letter| *letter != '-').take(8).collect();
@@ -90,9 +90,9 @@ impl Execution {
     }
 
     /// Reads the next event.
-    pub(super) async fn read(&mut self, event: HistoryEvent) -> Turn {
+    pub(super) async fn read(&mut self, event: HistoryEvent) -> ReadOutcome {
         self.facts.at(event.event_time.as_ref().map(ToString::to_string).unwrap_or_default());
-        let Some(record) = self.reader.read(event).await else { return Turn::GoesOn };
+        let Some(record) = self.reader.read(event).await else { return ReadOutcome::Continue };
         match record {
             Record::Started(start) => self.workflow_id = start.workflow_id,
             Record::Scheduled { activity, id, kind, request, summary: _ } => {
@@ -146,17 +146,17 @@ impl Execution {
             }
             Record::ChildStarted { initiated, run_id } => {
                 if let Some(child) = self.children.remove(&initiated) {
-                    return Turn::ChildStarted { initiated, child, run_id };
+                    return ReadOutcome::ChildStarted { initiated, child, run_id };
                 }
             }
-            Record::ChildEnded { initiated } => return Turn::ChildEnded { initiated },
-            Record::Reset { run_id, reason } => return Turn::WasReset { run_id, reason },
+            Record::ChildEnded { initiated } => return ReadOutcome::ChildEnded { initiated },
+            Record::Reset { run_id, reason } => return ReadOutcome::WasReset { run_id, reason },
             Record::Ended { end, next } => {
                 self.ended(end, next.as_deref());
-                return Turn::Ended { next };
+                return ReadOutcome::Ended { next };
             }
         }
-        Turn::GoesOn
+        ReadOutcome::Continue
     }
 
     fn scheduled(&mut self, activity: i64, id: String, kind: Kind, request: Option<Request>) {
@@ -235,7 +235,7 @@ impl Execution {
                 self.facts.closed(&EventKind::RunFinished { output: serde_json::Value::Null, usage: None }, false);
             }
             End::Failed { failure } => {
-                // A workflow that is retried tells the end of its runs, and nothing of itself.
+                // A workflow that is retried reports the ends of its runs, but no end of its own.
                 let kind = EventKind::RunFailed { failure, usage: None };
                 self.facts.closed(&kind, next.is_none());
             }

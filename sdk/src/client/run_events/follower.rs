@@ -13,7 +13,7 @@ use super::{RunEvents, RunEventsError, cursor::Cursor, merged::Merged};
 use crate::wire::RunEvent;
 
 /// Number of events that a follower holds.
-const MOST_HELD: usize = 1_024;
+const MAX_HELD_EVENTS: usize = 1_024;
 
 /// A reader that runs as long as it has a subscriber.
 pub(super) struct Follower {
@@ -33,12 +33,12 @@ struct Log {
     first: u64,
     /// `true` if event 0 is the first of the workflow.
     is_from_beginning: bool,
-    end: Option<End>,
+    end: Option<FollowerEnd>,
 }
 
 /// The end of a follower.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum End {
+enum FollowerEnd {
     /// The workflow has ended.
     Complete,
     /// The reader has failed; each subscriber reads on to get its own error.
@@ -46,7 +46,7 @@ enum End {
 }
 
 /// The place of a subscriber in the events.
-enum Place {
+enum Subscription {
     /// Nothing was read.
     Start(Option<Cursor>),
     /// The subscriber reads the history itself, until it reaches what the follower holds.
@@ -67,12 +67,12 @@ pub(super) fn subscribe(
     from: Option<Cursor>,
 ) -> impl Stream<Item = Result<RunEvent, RunEventsError>> + Send {
     let client = events.client.clone();
-    let state = (events, client, workflow_id, None::<Arc<Follower>>, Place::Start(from));
+    let state = (events, client, workflow_id, None::<Arc<Follower>>, Subscription::Start(from));
     unfold(state, |(events, client, workflow_id, mut follower, mut place)| async move {
         loop {
             place = match place {
-                Place::Ended => return None,
-                Place::Start(from) => {
+                Subscription::Ended => return None,
+                Subscription::Start(from) => {
                     let mut is_new = false;
                     let shared = events.follower(&workflow_id, || {
                         is_new = true;
@@ -81,36 +81,36 @@ pub(super) fn subscribe(
                     let number = if is_new { Some(0) } else { shared.number_after(from.as_ref()) };
                     follower = Some(shared);
                     match number {
-                        Some(number) => Place::With { number, before: from },
-                        None => Place::Alone(Box::new(Merged::new(&client, &workflow_id, from))),
+                        Some(number) => Subscription::With { number, before: from },
+                        None => Subscription::Alone(Box::new(Merged::new(&client, &workflow_id, from))),
                     }
                 }
-                Place::Alone(mut reader) => match reader.next().await {
+                Subscription::Alone(mut reader) => match reader.next().await {
                     Ok(None) => return None,
                     Err(error) => {
-                        return Some((Err(error), (events, client, workflow_id, follower, Place::Ended)));
+                        return Some((Err(error), (events, client, workflow_id, follower, Subscription::Ended)));
                     }
                     Ok(Some(event)) => {
                         let cursor = event.cursor.as_deref().and_then(|cursor| Cursor::parse(cursor).ok());
                         let number = follower.as_ref().and_then(|follower| follower.number_after(cursor.as_ref()));
                         let place = match (number, cursor) {
-                            (Some(number), Some(cursor)) => Place::With { number, before: Some(cursor) },
-                            _ => Place::Alone(reader),
+                            (Some(number), Some(cursor)) => Subscription::With { number, before: Some(cursor) },
+                            _ => Subscription::Alone(reader),
                         };
                         return Some((Ok(event), (events, client, workflow_id, follower, place)));
                     }
                 },
-                Place::With { number, before } => {
+                Subscription::With { number, before } => {
                     let shared = follower.clone()?;
                     match shared.event(number).await {
                         Next::Event(event) => {
                             let before = event.cursor.as_deref().and_then(|cursor| Cursor::parse(cursor).ok());
-                            let place = Place::With { number: number + 1, before };
+                            let place = Subscription::With { number: number + 1, before };
                             let event = Arc::unwrap_or_clone(event);
                             return Some((Ok(event), (events, client, workflow_id, follower, place)));
                         }
                         Next::Ended => return None,
-                        Next::NotHeld => Place::Alone(Box::new(Merged::new(&client, &workflow_id, before))),
+                        Next::NotHeld => Subscription::Alone(Box::new(Merged::new(&client, &workflow_id, before))),
                     }
                 }
             };
@@ -158,8 +158,8 @@ impl Follower {
                 let held = usize::try_from(place).ok().and_then(|place| log.events.get(place));
                 match (held, log.end) {
                     (Some(event), _) => return Next::Event(Arc::clone(event)),
-                    (None, Some(End::Complete)) => return Next::Ended,
-                    (None, Some(End::Failed)) => return Next::NotHeld,
+                    (None, Some(FollowerEnd::Complete)) => return Next::Ended,
+                    (None, Some(FollowerEnd::Failed)) => return Next::NotHeld,
                     (None, None) => {}
                 }
             }
@@ -193,8 +193,8 @@ async fn read(mut reader: Merged, follower: Weak<Follower>) {
                 log.push(event);
                 false
             }
-            Ok(None) => log.end.insert(End::Complete) == &End::Complete,
-            Err(_) => log.end.insert(End::Failed) == &End::Failed,
+            Ok(None) => log.end.insert(FollowerEnd::Complete) == &FollowerEnd::Complete,
+            Err(_) => log.end.insert(FollowerEnd::Failed) == &FollowerEnd::Failed,
         };
         drop(log);
         follower.news.send_modify(|version| *version += 1);
@@ -206,7 +206,7 @@ async fn read(mut reader: Merged, follower: Weak<Follower>) {
 
 impl Log {
     fn push(&mut self, event: RunEvent) {
-        if self.events.len() == MOST_HELD
+        if self.events.len() == MAX_HELD_EVENTS
             && let Some(oldest) = self.events.pop_front()
         {
             self.first += 1;

@@ -44,7 +44,7 @@
 //! **A cursor names a place in history,** not a count of events: the execution, the id of the
 //! history event, and the index among the facts of that event, for the workflow and for each child
 //! that runs. A reader with a cursor reads the execution from its beginning, because a fact depends
-//! on what came before, and tells what comes after the cursor.
+//! on earlier events, and returns the facts after the cursor.
 
 mod attempts;
 mod chain;
@@ -67,7 +67,7 @@ use temporalio_common::{data_converters::DataConverter, protos::temporal::api::h
 
 use self::{
     cursor::Cursor,
-    execution::{Execution, Turn},
+    execution::{Execution, ReadOutcome},
     follower::{Follower, subscribe},
 };
 use crate::wire::{RunEvent, error_debug};
@@ -92,7 +92,8 @@ pub struct RunEventStream(BoxStream<'static, Result<RunEvent, RunEventsError>>);
 #[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum RunEventsError {
-    /// There is no such workflow, or the server has deleted its history.
+    /// There is no such workflow, the server has deleted its history, or the cursor is of another
+    /// workflow.
     #[error(
         "there is no workflow {workflow_id:?}{} in namespace {namespace:?}; check the id and the namespace. A \
          workflow that has ended is deleted after the namespace's retention period",
@@ -106,7 +107,7 @@ pub enum RunEventsError {
         /// Namespace of the client.
         namespace: String,
     },
-    /// The string is not a cursor of this crate, or not of this workflow.
+    /// The string does not have the form of a cursor.
     #[error("{cursor:?} is not a cursor: {reason}; pass a cursor of an event of the same workflow, unchanged")]
     Cursor {
         /// The string.
@@ -138,7 +139,10 @@ impl RunEvents {
         Self { client: client.clone(), followers: Arc::default() }
     }
 
-    /// Returns the events of the workflow with this id, from the beginning of its first execution.
+    /// Returns the facts of the workflow with this id, from the beginning of its first execution.
+    ///
+    /// # Errors
+    /// The first item of the stream is [`RunEventsError::NotFound`] if there is no such workflow.
     pub fn watch(&self, workflow_id: impl Into<String>) -> RunEventStream {
         self.stream(workflow_id.into(), None)
     }
@@ -148,7 +152,7 @@ impl RunEvents {
     ///
     /// # Errors
     /// The first item of the stream is [`RunEventsError::Cursor`] for a string that is not a
-    /// cursor.
+    /// cursor, and [`RunEventsError::NotFound`] for one of another workflow.
     pub fn watch_from(&self, workflow_id: impl Into<String>, cursor: impl Into<String>) -> RunEventStream {
         self.stream(workflow_id.into(), Some(cursor.into()))
     }
@@ -158,7 +162,8 @@ impl RunEvents {
     /// holds an attempt only when it was the last.
     ///
     /// # Errors
-    /// [`RunEventsError`].
+    /// [`RunEventsError::NotFound`] if there is no such workflow, [`RunEventsError::Server`] if the
+    /// server refuses the request.
     pub async fn attempts(&self, workflow_id: impl Into<String>) -> Result<Vec<RunEvent>, RunEventsError> {
         attempts::attempts(&self.client, &workflow_id.into()).await
     }
@@ -170,7 +175,7 @@ impl RunEvents {
         let mut execution = Execution::new(converter);
         let mut facts = Vec::new();
         for event in history.events {
-            if let Turn::WasReset { run_id, reason } = execution.read(event).await {
+            if let ReadOutcome::WasReset { run_id, reason } = execution.read(event).await {
                 execution.reset(&run_id, &reason);
             }
             facts.append(&mut execution.facts());
@@ -190,7 +195,7 @@ impl RunEvents {
         RunEventStream(subscribe(self.clone(), workflow_id, from).boxed())
     }
 
-    /// Returns the follower of a workflow, or makes one with `make`.
+    /// Returns the follower of a workflow, or creates one with `make`.
     fn follower(&self, workflow_id: &str, make: impl FnOnce() -> Arc<Follower>) -> Arc<Follower> {
         let mut followers = self.followers.lock().unwrap_or_else(PoisonError::into_inner);
         followers.retain(|_, follower| follower.strong_count() > 0);
@@ -204,7 +209,14 @@ impl RunEvents {
 }
 
 impl RunEventStream {
-    /// Returns the next event, as soon as there is one; `None` after the last.
+    /// Returns the next event, as soon as there is one; `None` after the last. No event is lost if
+    /// the future is dropped.
+    ///
+    /// # Errors
+    /// [`RunEventsError`]; the stream has then ended.
+    ///
+    /// # Panics
+    /// Outside of a tokio runtime.
     pub async fn next(&mut self) -> Option<Result<RunEvent, RunEventsError>> {
         self.0.next().await
     }

@@ -145,7 +145,7 @@ impl Facts {
         self.tell(&run, &format!("{effect}/failed"), kind);
     }
 
-    /// Tells that a run begins with a model call.
+    /// Reports that a run begins with a model call.
     fn begin(&mut self, run: &str, call: &ScheduledModelCall<'_>) {
         self.run(run).has_begun = true;
         if call.turn > 1 {
@@ -159,7 +159,7 @@ impl Facts {
         self.mark_opaque(call.agent.is_none(), 1);
     }
 
-    /// Tells the outputs of open calls among these items, in call order.
+    /// Reports the outputs of open calls among these items, in call order.
     fn outputs(&mut self, run: &str, items: &[Item]) {
         let observed = &self.runs[run];
         let mut found: Vec<(usize, &Item)> = Vec::new();
@@ -181,7 +181,7 @@ impl Facts {
         }
     }
 
-    /// Tells the output of a call, unless it was told.
+    /// Reports the output of a call once.
     pub(super) fn output(&mut self, run: &str, item: &Item) {
         let ItemView::FunctionCallOutput { call_id, output } = item.view() else { return };
         let turn = self.run(run).turn;

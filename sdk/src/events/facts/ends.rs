@@ -6,7 +6,7 @@ use super::Facts;
 use crate::wire::EventKind;
 
 impl Facts {
-    /// Tells that the workflow was reset.
+    /// Reports that the workflow was reset.
     pub(crate) fn reset(&mut self, execution: &str, reason: &str) {
         let kind = || EventKind::RunReset { execution: execution.to_owned(), reason: reason.to_owned() };
         let open = self.open_runs();
@@ -29,7 +29,7 @@ impl Facts {
     }
 
     /// Observes the end of the workflow: its open runs end with it. Without open runs, an end from
-    /// outside is told of the workflow itself.
+    /// outside is reported for the workflow.
     pub(crate) fn closed(&mut self, end: &EventKind, is_from_outside: bool) {
         let is_completed = matches!(end, EventKind::RunFinished { .. });
         let mut open = self.open_runs();

@@ -81,7 +81,7 @@ impl Effect {
 }
 
 impl Facts {
-    /// Sets the time of what is observed next (RFC 3339, UTC).
+    /// Sets the time of the next observations (RFC 3339, UTC).
     pub(crate) fn at(&mut self, now: String) {
         self.now = now;
     }
@@ -96,7 +96,7 @@ impl Facts {
         std::mem::take(&mut self.told)
     }
 
-    /// Returns the id of an event of an item: of the message that deltas become.
+    /// Returns a delta of this run, at the current time.
     pub(crate) fn delta(&mut self, run: &str, agent: &str, turn: u32, kind: EventKind) -> RunEvent {
         let (root, path) = lineage(run);
         RunEvent { run: root, path, agent: agent.to_owned(), turn, time: self.now.clone(), ..RunEvent::new(kind) }
@@ -124,7 +124,7 @@ impl Facts {
         self.order.iter().rev().find(|run| self.runs[*run].path.is_empty() && !self.runs[*run].has_ended)
     }
 
-    /// Tells that a run which has paused continues, or which an earlier execution has begun.
+    /// Reports that a run which has paused continues, or which an earlier execution has begun.
     fn goes_on(&mut self, run: &str) {
         let observed = self.run(run);
         if !observed.has_begun || observed.is_paused {
@@ -157,7 +157,7 @@ impl Facts {
         self.told.push(event);
     }
 
-    /// Tells a fact of the workflow, which has no open run: the id of the run is empty.
+    /// Reports a fact of the workflow, which has no open run: the id of the run is empty.
     fn tell_of_workflow(&mut self, local: &str, kind: EventKind) {
         let id = format!("workflow{}/{local}", self.suffix);
         self.told.push(RunEvent { id, time: self.now.clone(), ..RunEvent::new(kind) });

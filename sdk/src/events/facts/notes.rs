@@ -13,7 +13,7 @@ use crate::{
 };
 
 impl Facts {
-    /// Observes what a run has recorded about itself, and the questions with which it pauses.
+    /// Observes a note of a run, and the questions with which it pauses.
     pub(crate) fn noted(&mut self, note: RunNote, questions: Option<AskedQuestions>) {
         let RunNote { version: _, run, agent, turn, outputs, note } = note;
         let observed = self.run(&run);
@@ -101,7 +101,7 @@ impl Facts {
         }
     }
 
-    /// Tells that a run begins, of which the first trace is a note.
+    /// Reports that a run begins, of which the first trace is a note.
     fn begin_from_note(&mut self, run: &str, turn: u32) {
         self.run(run).has_begun = true;
         if turn > 1 {

@@ -40,7 +40,7 @@ pub enum EventKind {
     RunPaused {},
     /// The run has ended with a final output.
     RunFinished {
-        /// The final output; null if the record does not contain it.
+        /// The final output; null if it is larger than 4 KiB of JSON and not the last message.
         output: Value,
         /// Token usage of the whole run, nested runs included; absent if the run did not record it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -179,8 +179,8 @@ pub enum EventKind {
         /// Name of the tool, for a guardrail of a tool.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         tool: Option<String>,
-        /// Information that the guardrail returned; null if there is none, or if it is too large
-        /// for the record.
+        /// Information that the guardrail returned; null if there is none, or if it is larger than
+        /// 1 KiB of JSON.
         #[serde(default, skip_serializing_if = "Value::is_null")]
         output_info: Value,
     },
@@ -209,7 +209,7 @@ pub enum EventKind {
     QuestionDecided {
         /// Id of the question.
         question_id: String,
-        /// The decision.
+        /// The decision; in a run that is resumed from a state, its message is truncated to 1 KiB.
         decision: Verdict,
         /// `true` if the decision also applies to later calls of the tool.
         #[serde(default, skip_serializing_if = "is_default")]
@@ -238,7 +238,7 @@ pub enum EventKind {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         next_at: Option<String>,
     },
-    /// A part of the text of a message.
+    /// A part of the text of a message. This release does not send it.
     TextDelta {
         /// Id of the event of the message that the part becomes.
         message_id: String,
@@ -247,7 +247,7 @@ pub enum EventKind {
         /// The text.
         delta: String,
     },
-    /// A part of a reasoning item.
+    /// A part of a reasoning item. This release does not send it.
     ReasoningDelta {
         /// Id of the event of the item that the part becomes.
         message_id: String,
@@ -256,7 +256,7 @@ pub enum EventKind {
         /// The text.
         delta: String,
     },
-    /// A part of the arguments of a call.
+    /// A part of the arguments of a call. This release does not send it.
     ToolArgumentsDelta {
         /// Id of the event of the call that the part becomes.
         message_id: String,
@@ -273,7 +273,7 @@ pub enum EventKind {
         name: String,
         /// Number of the attempt that sent it.
         attempt: u32,
-        /// `stdout`, `stderr`, `log`, `progress`, or a name of the author.
+        /// `stdout`, `stderr`, `log`, `progress`, or a name that the tool chooses.
         stream: String,
         /// The text.
         delta: String,
@@ -321,6 +321,9 @@ pub enum GuardrailStage {
 }
 
 /// A failure, as far as history holds it.
+///
+/// JSON shape: `{"type": "Timeout", "message": "..", "cause": {..}}`, the cause only if there is
+/// one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct RecordedFailure {

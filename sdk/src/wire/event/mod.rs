@@ -1,8 +1,8 @@
-//! One event of a run, as every reader of every host gets it: a fact, or a part of one that is
+//! One event of a run, in one form for all readers and hosts: a fact, or a part of one that is
 //! under way.
 //!
-//! **Facts** are what a reader of the closed history can tell again, with the same ids and in the
-//! same order. **Deltas**, whose kinds all end in `delta`, are seen only while they happen; a fact
+//! **Facts** are the events that a reader of the closed history returns again, with the same ids
+//! and in the same order. **Deltas**, whose kinds all end in `delta`, are seen only while they happen; a fact
 //! replaces them. [`EventKind`] lists both.
 //!
 //! # Design
@@ -41,9 +41,9 @@ pub struct RunEvent {
     /// The version of this value.
     pub version: WireVersion,
     /// Position in the stream, from which a reader continues with the next event. Absent for
-    /// events that were not read from a history.
+    /// deltas, for events of an inline run and for those of a saved history.
     pub cursor: Option<String>,
-    /// Id of the event: the same for every reader.
+    /// Id of the event: the same for every reader. Empty for deltas.
     pub id: String,
     /// Id of the run: of the outermost run in its workflow. Empty for an end or a reset of a
     /// workflow in which no run is open.
@@ -57,7 +57,8 @@ pub struct RunEvent {
     pub agent: String,
     /// Number of the turn, counted from 1; 0 before the first one.
     pub turn: u32,
-    /// Time of the event (RFC 3339, UTC).
+    /// Time of the event (RFC 3339, UTC). Empty for the attempts that `RunEvents::attempts`
+    /// returns.
     pub time: String,
     /// `true` if the reader could not decode the event's content, because it lacks the codec of
     /// the workers or because another release wrote it.
@@ -111,7 +112,7 @@ impl RunEvent {
         }
     }
 
-    /// Returns `true` for a delta: an event that no reader of the closed history gets.
+    /// Returns `true` for a delta: an event that the closed history does not contain.
     pub fn is_delta(&self) -> bool {
         self.kind.name().ends_with("delta")
     }

@@ -76,7 +76,7 @@ impl ToolRegistry {
             session_writes: AtomicU32::new(0),
             patience: Patience::clone(patience),
             cancelled: CancellationToken::new(),
-            telling: None,
+            publisher: None,
             bodies: BodyThread::default(),
         }
     }

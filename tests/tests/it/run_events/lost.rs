@@ -1,6 +1,6 @@
 //! Readers that disconnect, a worker that is killed, a server that is restarted: every fact is read once.
 //!
-//! `SEEDS=200` plays that many workflows; without it, as many as fit into a minute.
+//! `SEEDS=200` plays 200 workflows; the default is 20.
 
 use std::{collections::BTreeSet, time::Duration};
 
@@ -20,7 +20,7 @@ use temporal_agents_testing::{
 use temporalio_client::{Client, WorkflowGetResultOptions, WorkflowStartOptions};
 use temporalio_common::UntypedWorkflow;
 use temporalio_sdk::WorkerOptions;
-use tokio::time::{sleep, timeout};
+use tokio::time::timeout;
 
 use super::reading::{ids, read};
 use crate::continuing::support::{page_call, reader};
@@ -114,11 +114,18 @@ async fn play(first: u64, count: u64) -> anyhow::Result<()> {
     });
     let readers = tokio::spawn(try_join_all(readers.collect::<Vec<_>>()));
 
-    sleep(Duration::from_millis(600 + first % 7 * 100)).await;
+    // The kill and the restart come in the middle of the first story.
+    let mut story = RunEvents::new(&client).watch(name(first));
+    for _ in 0..4 + first % 7 {
+        timeout(PATIENCE, story.next()).await?.context("the story is over")??;
+    }
     running = tokio::task::spawn_blocking(move || running.kill().map(|()| running)).await??;
     drop(running);
     running = worker(&server)?;
-    sleep(Duration::from_millis(700)).await;
+    for _ in 0..3 {
+        timeout(PATIENCE, story.next()).await?.context("the story is over")??;
+    }
+    drop(story);
     server.shutdown().await;
     let server = DevServer::start_with(options().build()).await?;
 

@@ -1,4 +1,4 @@
-//! The calls of models and tools as the subscriber of a run's events sees them.
+//! One call of a model or a tool, reported to the subscriber of the run's events.
 
 use std::{
     cell::RefCell,
@@ -7,15 +7,15 @@ use std::{
 
 use crate::{
     drive::{EffectId, ToolAnswer, ToolEffectError},
-    events::{Attempts, ScheduledModelCall, Telling, rfc3339},
+    events::{Attempts, EventPublisher, ScheduledModelCall, rfc3339},
     provider::ModelError,
     tool::CallInfo,
     wire::{EventKind, ModelCall, ModelResponse, RecordedFailure},
 };
 
 /// One call of a model or a tool, in all its attempts. Without a subscriber, it costs nothing.
-pub(crate) struct ToldCall<'t> {
-    telling: Option<&'t Telling>,
+pub(crate) struct ObservedCall<'t> {
+    publisher: Option<&'t EventPublisher>,
     /// Id of the effect in the whole run.
     id: &'t EffectId,
     agent: String,
@@ -23,11 +23,11 @@ pub(crate) struct ToldCall<'t> {
     attempts: RefCell<Attempts>,
 }
 
-impl<'t> ToldCall<'t> {
+impl<'t> ObservedCall<'t> {
     /// Creates the call of this effect.
-    pub(crate) fn new(telling: Option<&'t Telling>, id: &'t EffectId, agent: &str, turn: u32) -> Self {
-        let agent = telling.map(|_| agent.to_owned()).unwrap_or_default();
-        Self { telling, id, agent, turn, attempts: RefCell::default() }
+    pub(crate) fn new(publisher: Option<&'t EventPublisher>, id: &'t EffectId, agent: &str, turn: u32) -> Self {
+        let agent = publisher.map(|_| agent.to_owned()).unwrap_or_default();
+        Self { publisher, id, agent, turn, attempts: RefCell::default() }
     }
 
     /// Records that an attempt begins.
@@ -38,7 +38,7 @@ impl<'t> ToldCall<'t> {
 
     /// Records that an attempt has failed, and that another one follows after this pause.
     pub(crate) fn fails(&self, attempt: u32, failure: impl FnOnce() -> RecordedFailure, pause: Duration) {
-        if self.telling.is_none() {
+        if self.publisher.is_none() {
             return;
         }
         let failure = failure();
@@ -47,19 +47,19 @@ impl<'t> ToldCall<'t> {
     }
 
     fn attempt(&self, attempt: u32, failure: Option<RecordedFailure>, next_at: Option<String>) {
-        if let Some(telling) = self.telling {
+        if let Some(publisher) = self.publisher {
             let effect = self.id.as_str()[self.id.path().len()..].to_owned();
             let kind = EventKind::AttemptDelta { effect, attempt, failure, next_at };
-            telling.delta(self.id.path(), &self.agent, self.turn, kind);
+            publisher.delta(self.id.path(), &self.agent, self.turn, kind);
         }
     }
 
-    /// Tells that a model is called.
+    /// Reports the scheduled model call.
     pub(crate) fn model_scheduled(&self, call: &ModelCall) {
-        let Some(telling) = self.telling else { return };
-        telling.observe(|facts| {
+        let Some(publisher) = self.publisher else { return };
+        publisher.observe(|facts| {
             facts.model_scheduled(
-                &telling.id(self.id.as_str()),
+                &publisher.id(self.id.as_str()),
                 &ScheduledModelCall {
                     agent: Some(&call.agent),
                     turn: call.turn,
@@ -71,33 +71,33 @@ impl<'t> ToldCall<'t> {
         });
     }
 
-    /// Tells the response of the model.
+    /// Reports the response of the model.
     pub(crate) fn model_answered(&self, response: &ModelResponse) {
-        let Some(telling) = self.telling else { return };
-        let id = telling.id(self.id.as_str());
-        telling.observe(|facts| facts.model_answered(&id, self.attempts.take(), Some(response)));
+        let Some(publisher) = self.publisher else { return };
+        let id = publisher.id(self.id.as_str());
+        publisher.observe(|facts| facts.model_answered(&id, self.attempts.take(), Some(response)));
     }
 
-    /// Tells that the model call has failed.
+    /// Reports that the model call has failed.
     pub(crate) fn model_failed(&self, error: &ModelError) {
-        let Some(telling) = self.telling else { return };
-        let id = telling.id(self.id.as_str());
-        telling.observe(|facts| facts.model_failed(&id, self.attempts.take(), of_model(error)));
+        let Some(publisher) = self.publisher else { return };
+        let id = publisher.id(self.id.as_str());
+        publisher.observe(|facts| facts.model_failed(&id, self.attempts.take(), of_model(error)));
     }
 
-    /// Tells that a tool is called.
+    /// Reports the scheduled tool call.
     pub(crate) fn tool_scheduled(&self) {
-        let Some(telling) = self.telling else { return };
-        let id = telling.id(self.id.as_str());
-        telling.observe(|facts| facts.tool_scheduled(&id, &self.agent, self.turn));
+        let Some(publisher) = self.publisher else { return };
+        let id = publisher.id(self.id.as_str());
+        publisher.observe(|facts| facts.tool_scheduled(&id, &self.agent, self.turn));
     }
 
-    /// Tells the outcome of a tool call. A question to people is not an output.
+    /// Reports the outcome of a tool call. A question to people is not an output.
     pub(crate) fn tool_ended(&self, info: &CallInfo, outcome: &Result<ToolAnswer, ToolEffectError>) {
-        let Some(telling) = self.telling else { return };
-        let id = telling.id(self.id.as_str());
+        let Some(publisher) = self.publisher else { return };
+        let id = publisher.id(self.id.as_str());
         let call = (&*info.call_id, &*info.tool);
-        telling.observe(|facts| match outcome {
+        publisher.observe(|facts| match outcome {
             Ok(ToolAnswer { question: Some(_), .. }) | Err(ToolEffectError::Cancelled) => {}
             Ok(answer) => {
                 let output = answer.output.clone().into_value();

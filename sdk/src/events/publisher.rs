@@ -1,5 +1,4 @@
-//! The events of a run on a host without a workflow: what the host observes, told to a subscriber
-//! in the process.
+//! The events of a run on a host without a workflow, passed to a subscriber in the same process.
 
 use std::{
     sync::{Arc, Mutex, PoisonError},
@@ -15,13 +14,13 @@ use crate::wire::{EventKind, RunEvent};
 pub(crate) type EventSink = Arc<dyn Fn(&RunEvent) + Send + Sync>;
 
 /// The facts of one run, and the function that receives them.
-pub(crate) struct Telling {
+pub(crate) struct EventPublisher {
     run: String,
     facts: Mutex<Facts>,
     sink: EventSink,
 }
 
-impl Telling {
+impl EventPublisher {
     pub(crate) fn new(run: impl Into<String>, sink: EventSink) -> Self {
         Self { run: run.into(), facts: Mutex::default(), sink }
     }
@@ -62,8 +61,8 @@ pub(crate) fn rfc3339(time: SystemTime) -> String {
     Timestamp::from(time).to_string()
 }
 
-impl std::fmt::Debug for Telling {
+impl std::fmt::Debug for EventPublisher {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Telling").field("run", &self.run).finish_non_exhaustive()
+        f.debug_struct("EventPublisher").field("run", &self.run).finish_non_exhaustive()
     }
 }
