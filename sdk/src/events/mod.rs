@@ -4,13 +4,13 @@
 //! records, the hosts without a workflow feed it with the same effects as they make them. So the
 //! facts of a run are the same everywhere, in the same order and with the same ids.
 //!
-//! Pure: it has no I/O and no clock.
+//! `facts/` is pure: it has no I/O and no clock.
 //!
 //! # Design
 //! **Facts are derived from effects, not from steps of the loop.** History holds effects; the
-//! loop's steps between them leave no trace. The output of an inline tool, for example, is told
-//! when the next model call shows it. A few facts leave no trace in any effect: these the run
-//! records itself, as a [`RunNote`](crate::wire::event::RunNote).
+//! loop's steps between them leave no trace. The output of an inline tool, for example, is
+//! reported with the next model call, which shows it. A few facts leave no trace in any effect: the
+//! run records them itself, as a [`RunNote`](crate::wire::event::RunNote).
 
 #![allow(clippy::disallowed_methods, reason = "the worker half runs outside of workflows: it may use the clock")]
 

@@ -1,9 +1,11 @@
 //! The kinds of events, and their content.
 
-use serde::{Deserialize, Serialize, de::Error as _};
+mod json;
+
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::members_of;
+use super::failure::RecordedFailure;
 use crate::wire::{absent::is_default, agent_handlers::Verdict, item::Item, run_state::InterruptionKind, usage::Usage};
 
 /// The kind of a [`RunEvent`](super::RunEvent), with its content. In JSON, `kind` is the name in
@@ -318,114 +320,4 @@ pub enum GuardrailStage {
     /// A stage that this build does not know.
     #[serde(other)]
     Other,
-}
-
-/// A failure, as far as history holds it.
-///
-/// JSON shape: `{"type": "Timeout", "message": "..", "cause": {..}}`, the cause only if there is
-/// one.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct RecordedFailure {
-    /// Type of an application failure (`ModelInvocationError.RateLimit`), name of a
-    /// [`RunError`](crate::RunError), otherwise Temporal's name for the kind of failure
-    /// (`Timeout`).
-    #[serde(rename = "type")]
-    pub type_name: String,
-    /// Message of the failure.
-    pub message: String,
-    /// The failure that caused this one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cause: Option<Box<RecordedFailure>>,
-}
-
-impl RecordedFailure {
-    /// Returns a failure without a cause.
-    pub(crate) fn new(type_name: impl Into<String>, message: impl Into<String>) -> Self {
-        Self { type_name: type_name.into(), message: message.into(), cause: None }
-    }
-}
-
-impl EventKind {
-    /// Returns the name of the kind, as in JSON.
-    pub fn name(&self) -> &str {
-        match self {
-            Self::RunStarted { .. } => "run_started",
-            Self::RunResumed {} => "run_resumed",
-            Self::RunContinued { .. } => "run_continued",
-            Self::RunReset { .. } => "run_reset",
-            Self::RunPaused {} => "run_paused",
-            Self::RunFinished { .. } => "run_finished",
-            Self::RunFailed { .. } => "run_failed",
-            Self::RunCancelled { .. } => "run_cancelled",
-            Self::RunTerminated { .. } => "run_terminated",
-            Self::RunTimedOut {} => "run_timed_out",
-            Self::TurnStarted {} => "turn_started",
-            Self::ModelCallScheduled { .. } => "model_call_scheduled",
-            Self::ModelCallAnswered { .. } => "model_call_answered",
-            Self::ModelCallFailed { .. } => "model_call_failed",
-            Self::Message { .. } => "message",
-            Self::Reasoning { .. } => "reasoning",
-            Self::ToolCall { .. } => "tool_call",
-            Self::OtherItem { .. } => "other_item",
-            Self::ToolOutput { .. } => "tool_output",
-            Self::ToolFailed { .. } => "tool_failed",
-            Self::Handoff { .. } => "handoff",
-            Self::GuardrailTripped { .. } => "guardrail_tripped",
-            Self::QuestionAsked { .. } => "question_asked",
-            Self::QuestionDecided { .. } => "question_decided",
-            Self::Compaction { .. } => "compaction",
-            Self::AttemptDelta { .. } => "attempt_delta",
-            Self::TextDelta { .. } => "text_delta",
-            Self::ReasoningDelta { .. } => "reasoning_delta",
-            Self::ToolArgumentsDelta { .. } => "tool_arguments_delta",
-            Self::ToolOutputDelta { .. } => "tool_output_delta",
-            Self::EmittedDelta { .. } => "emitted_delta",
-            Self::Other { kind, .. } => kind,
-        }
-    }
-
-    /// Returns `true` if the run has ended with this event.
-    pub fn ends_the_run(&self) -> bool {
-        matches!(
-            self,
-            Self::RunFinished { .. }
-                | Self::RunFailed { .. }
-                | Self::RunCancelled { .. }
-                | Self::RunTerminated { .. }
-                | Self::RunTimedOut {}
-        )
-    }
-
-    pub(super) fn into_members(self) -> Result<Map<String, Value>, serde_json::Error> {
-        match self {
-            Self::Other { kind, mut members } => {
-                members.insert("kind".to_owned(), kind.into());
-                Ok(members)
-            }
-            known => members_of(&known),
-        }
-    }
-
-    /// Reads the kind from its members. Also returns those that the kind does not have.
-    pub(super) fn of_members(mut members: Map<String, Value>) -> Result<(Self, Map<String, Value>), serde_json::Error> {
-        let kind = match members.get("kind") {
-            Some(Value::String(kind)) => kind.clone(),
-            _ => return Err(serde_json::Error::custom("an event has a string \"kind\"")),
-        };
-        // A known kind of a later release may have values that this build cannot read; the event
-        // is then kept as it came.
-        let Ok(known) = Self::deserialize(Value::Object(members.clone())) else {
-            members.shift_remove("kind");
-            return Ok((Self::Other { kind, members }, Map::new()));
-        };
-        let written = members_of(&known)?;
-        members.retain(|name, value| !written.contains_key(name) && !is_absent(value));
-        Ok((known, members))
-    }
-}
-
-/// Returns `true` for a value that is written by leaving the member out.
-fn is_absent(value: &Value) -> bool {
-    matches!(value, Value::Null)
 }

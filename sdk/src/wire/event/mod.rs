@@ -2,8 +2,8 @@
 //! under way.
 //!
 //! **Facts** are the events that a reader of the closed history returns again, with the same ids
-//! and in the same order. **Deltas**, whose kinds all end in `delta`, are seen only while they happen; a fact
-//! replaces them. [`EventKind`] lists both.
+//! and in the same order. **Deltas**, whose kinds all end in `delta`, are seen only while they
+//! happen; a fact replaces them. [`EventKind`] lists both.
 //!
 //! # Design
 //! **Events are data, not instructions.** A kind or a member that this build does not know is kept
@@ -13,6 +13,7 @@
 //! the model call of turn 2 of run `k3x9q2ab`, on every host. Only the id of the run differs
 //! between hosts.
 
+mod failure;
 mod kind;
 mod note;
 
@@ -20,7 +21,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de, ser};
 use serde_json::{Map, Value};
 
 pub use self::{
-    kind::{EventKind, GuardrailStage, RecordedFailure},
+    failure::RecordedFailure,
+    kind::{EventKind, GuardrailStage},
     note::{NoteKind, NotedDecision, NotedOutput, RUN_NOTE_MEMO, RunNote, TrippedGuardrail, untold_outputs},
 };
 #[cfg(any(feature = "worker", test))]

@@ -7,7 +7,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::kind::{GuardrailStage, RecordedFailure};
+use super::{failure::RecordedFailure, kind::GuardrailStage};
 use crate::wire::{
     agent_handlers::Verdict,
     item::{Item, ItemView},
@@ -200,14 +200,6 @@ impl TrippedGuardrail {
         let fits = encoded_len(output_info).is_ok_and(|bytes| bytes <= MAX_MESSAGE_BYTES);
         let output_info = if fits { output_info.clone() } else { Value::Null };
         Self { name: name.to_owned(), stage, tool: tool.map(str::to_owned), output_info }
-    }
-}
-
-impl RecordedFailure {
-    /// Returns a failure whose message is at most 1,024 bytes.
-    pub(crate) fn short(type_name: &str, mut message: String) -> Self {
-        message.truncate(message.floor_char_boundary(MAX_MESSAGE_BYTES));
-        Self::new(type_name, message)
     }
 }
 

@@ -7,7 +7,7 @@ use super::WorkflowHost;
 use crate::wire::{
     Item,
     asked_questions::{AskedQuestions, QUESTIONS_MEMO},
-    event::{RUN_NOTE_MEMO, RunNote},
+    event::{NoteKind, RUN_NOTE_MEMO, RunNote},
 };
 
 /// The patch of executions that record notes about their runs. It costs a marker and an update of
@@ -62,9 +62,12 @@ impl WorkflowHost {
         self.ctx.upsert_memo(fields);
     }
 
-    /// Records a note about the run, or about a run inside it.
-    pub(super) fn record_note(&self, path: &str, note: RunNote) {
-        if self.ctx.patched(RUN_NOTED)
+    /// Records a note about the run, or about a run inside it; that about a pause only when the run
+    /// waits.
+    pub(super) fn take_note(&self, path: &str, note: RunNote) {
+        if note.note == NoteKind::Paused {
+            self.pause.replace(Some(note));
+        } else if self.ctx.patched(RUN_NOTED)
             && let Some(field) = self.field(path, note)
         {
             self.ctx.upsert_memo(vec![field]);

@@ -50,7 +50,7 @@ use crate::{
         AgentInterruption, Interruption, Item, Ledger, McpTool, ModelCall, ModelResponse, RunState,
         asked_questions::AskedQuestions,
         digest::Digest,
-        event::{NoteKind, RunNote},
+        event::RunNote,
         mcp_call::{McpOperation, McpSession},
     },
 };
@@ -92,12 +92,11 @@ impl WorkflowHost {
         ledger: Rc<RefCell<Ledger>>,
         moving: Option<ContinuableRun>,
     ) -> Self {
-        let (run, session_calls) = (OnceCell::new(), Cell::new(0));
         Self {
             ctx,
             model,
-            run,
-            session_calls,
+            run: OnceCell::new(),
+            session_calls: Cell::new(0),
             inbox,
             token,
             ledger,
@@ -382,12 +381,8 @@ impl Host for WorkflowHost {
         self.ctx.patched(slug)
     }
 
-    /// Records the note; that about a pause only when the run waits.
     fn note(&self, path: &str, note: RunNote, _interruptions: &[Interruption]) {
-        match note.note {
-            NoteKind::Paused => drop(self.pause.replace(Some(note))),
-            _ => self.record_note(path, note),
-        }
+        self.take_note(path, note);
     }
 
     /// Shows the activity of the run in the Temporal UI, as the workflow's current details. Logs,

@@ -1,5 +1,5 @@
-//! Checkpoints of the proposal that this crate writes: the golden files of `tests/golden/proposal/`,
-//! what is left out, and what is read from them again.
+//! Checkpoints of the proposal that this crate writes: the golden files in
+//! `tests/golden/proposal/`, what is left out, and what is read from them again.
 
 mod round_trip;
 
