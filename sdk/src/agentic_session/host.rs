@@ -35,7 +35,7 @@ use crate::{
     tool::{DeltaTransport, ToolDef, ToolFailure, ToolFailureKind, state::StateRequirement},
     wire::{
         Interruption, Item, McpTool, ModelCall, ModelResponse, RunState, Usage,
-        event::RunNote,
+        event::{NoteKind, RunNote},
         mcp_call::McpSession,
         run_state::{Admission, Phase},
         session_checkpoint::EffectAnswer,
@@ -238,6 +238,10 @@ impl Host for SessionHost {
     }
 
     fn note(&self, path: &str, note: RunNote, interruptions: &[Interruption]) {
+        // The run has not ended: the next attempt continues it.
+        if matches!(note.note, NoteKind::Cancelled { .. }) && self.shared.end.is_continued_by_next_attempt() {
+            return;
+        }
         self.inner.note(path, note, interruptions);
     }
 

@@ -14,7 +14,6 @@ use super::{
     env::Env,
     guard,
     host::{Host, LoopEvent, ModelEffectError},
-    notes,
 };
 use crate::{
     engine::{Engine, RunError, check_pairs, input_items, json_len_of, start_of_newest, without_orphan_calls},
@@ -56,6 +55,13 @@ enum Kind {
     Newest { bytes: usize },
     Summary { bytes: usize, instructions: Option<String>, model: Option<String> },
     Function(Arc<Compact>),
+}
+
+/// The numbers of items of a conversation that was shortened.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Shortened {
+    pub(super) before: usize,
+    pub(super) after: usize,
 }
 
 type Compact = dyn Fn(Vec<NewItem>, &RunContext) -> Result<Vec<NewItem>, BoxError> + Send + Sync;
@@ -125,18 +131,20 @@ impl fmt::Debug for Compaction {
 /// # Errors
 /// [`RunError::Function`] or [`RunError::Panicked`] of the author's function,
 /// [`RunError::Cancelled`] of a summary.
-pub(super) async fn compact<H: Host>(env: &Env<'_, H>, engine: &mut Engine) -> Result<(), RunError> {
-    let Some(Compaction(kind)) = &env.config.compaction else { return Ok(()) };
+pub(super) async fn compact<H: Host>(env: &Env<'_, H>, engine: &mut Engine) -> Result<Option<Shortened>, RunError> {
+    let Some(Compaction(kind)) = &env.config.compaction else { return Ok(None) };
     let before: Vec<NewItem> = engine.state().model_items().cloned().collect();
     let after = match kind {
         Kind::Newest { bytes } => before[start_of_newest(&before, *bytes)..].to_vec(),
         Kind::Summary { bytes, instructions, model } => {
             let (older, newest) = before.split_at(start_of_newest(&before, *bytes));
             if older.is_empty() {
-                return Ok(());
+                return Ok(None);
             }
             let instructions = instructions.as_deref().unwrap_or(INSTRUCTIONS);
-            let Some(summary) = summary(env, engine, older, instructions, model.clone()).await? else { return Ok(()) };
+            let Some(summary) = summary(env, engine, older, instructions, model.clone()).await? else {
+                return Ok(None);
+            };
             std::iter::once(summary).chain(newest.iter().cloned()).collect()
         }
         Kind::Function(compact) => {
@@ -149,10 +157,11 @@ pub(super) async fn compact<H: Host>(env: &Env<'_, H>, engine: &mut Engine) -> R
         }
     };
     if json_len_of(&after) < json_len_of(&before) {
-        notes::compacted(env, engine.state(), before.len(), after.len());
+        let shortened = Shortened { before: before.len(), after: after.len() };
         engine.compact(after);
+        return Ok(Some(shortened));
     }
-    Ok(())
+    Ok(None)
 }
 
 /// Calls the agent's model for a summary. Returns `None` when that call fails or returns no text.

@@ -6,6 +6,7 @@
 use serde_json::Value;
 
 use super::{
+    compaction::Shortened,
     env::Env,
     host::{Host, Stays},
 };
@@ -14,6 +15,7 @@ use crate::{
     wire::{
         RecordedFailure, RunState,
         event::{GuardrailStage, NoteKind, NotedOutput, RunNote, TrippedGuardrail, untold_outputs},
+        run_state::Phase,
     },
 };
 
@@ -23,6 +25,18 @@ pub(super) fn resumed<H: Host>(env: &Env<'_, H>, state: &RunState) {
     let done = untold_outputs(state, |_| false);
     env.shown.borrow_mut().extend(done.iter().filter_map(|item| item.call_id().map(str::to_owned)));
     env.host.note(&env.path, RunNote::resumed(state), &[]);
+}
+
+/// Remembers which outputs the previous execution has shown: those of activities.
+pub(super) fn continued<H: Host>(env: &Env<'_, H>, state: &RunState) {
+    let Phase::Interrupted { round } = &state.phase else { return };
+    let tools = env.agent(&state.agent).map(|agent| &agent.tools);
+    let is_inline = |name: &str| {
+        let named = tools.iter().flat_map(|tools| tools.iter()).find(|tool| tool.name() == name);
+        named.is_some_and(|tool| !tool.binding().leaves_a_reply())
+    };
+    let shown = round.calls.iter().filter(|call| !is_inline(&call.call.tool)).map(|call| call.call.call_id.clone());
+    env.shown.borrow_mut().extend(shown);
 }
 
 /// Notes that the run waits for decisions.
@@ -63,9 +77,9 @@ pub(super) fn nested_failed<H: Host>(env: &Env<'_, H>, state: &RunState, error: 
 }
 
 /// Notes that the conversation was shortened.
-pub(super) fn compacted<H: Host>(env: &Env<'_, H>, state: &RunState, before: usize, after: usize) {
+pub(super) fn compacted<H: Host>(env: &Env<'_, H>, state: &RunState, shortened: Shortened) {
     let count = |items: usize| u32::try_from(items).unwrap_or(u32::MAX);
-    let kind = NoteKind::Compacted { before: count(before), after: count(after) };
+    let kind = NoteKind::Compacted { before: count(shortened.before), after: count(shortened.after) };
     env.host.note(&env.path, RunNote::new(&*state.agent, state.turn, kind), &[]);
 }
 

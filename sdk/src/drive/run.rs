@@ -169,6 +169,7 @@ async fn execute_in<H: Host>(env: &Env<'_, H>, scope: &H::Scope, run: Run) -> Re
                 return Err(RunFailure { error, state: Some(state) });
             }
             if goes_on {
+                notes::continued(env, &state);
                 Engine::go_on(*state, config.rules())
             } else {
                 notes::resumed(env, &state);
@@ -189,7 +190,12 @@ async fn execute_in<H: Host>(env: &Env<'_, H>, scope: &H::Scope, run: Run) -> Re
             }
             Ok(Ended::Moves) => {
                 let error = match compaction::compact(env, &mut engine).await {
-                    Ok(()) => host.continue_elsewhere(engine.state(), scope).await,
+                    Ok(shortened) => {
+                        if let Some(shortened) = shortened {
+                            notes::compacted(env, engine.state(), shortened);
+                        }
+                        host.continue_elsewhere(engine.state(), scope).await
+                    }
                     Err(error) => error,
                 };
                 if Stays::is_source_of(&error) {
@@ -247,8 +253,9 @@ pub(crate) async fn continue_idle<H: Host>(
     let (graph, scope) = (Graph::new(agent), host.scope());
     let env = Env::new(host, &graph, config, &scope, String::new());
     let mut engine = Engine::go_on(state, config.rules());
+    // Without a run, there is nothing to note about one.
     let error = match compaction::compact(&env, &mut engine).await {
-        Ok(()) => host.continue_elsewhere(engine.state(), &scope).await,
+        Ok(_) => host.continue_elsewhere(engine.state(), &scope).await,
         Err(error) => error,
     };
     RunFailure { error, state: Some(Box::new(engine.into_state())) }

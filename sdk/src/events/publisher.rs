@@ -1,7 +1,9 @@
 //! The events of a run on a host without a workflow, passed to a subscriber in the same process.
 
 use std::{
-    sync::{Arc, Mutex, PoisonError},
+    collections::VecDeque,
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::SystemTime,
 };
 
@@ -16,13 +18,22 @@ pub(crate) type EventSink = Arc<dyn Fn(&RunEvent) + Send + Sync>;
 /// The facts of one run, and the function that receives them.
 pub(crate) struct EventPublisher {
     run: String,
-    facts: Mutex<Facts>,
+    state: Mutex<Published>,
     sink: EventSink,
+}
+
+/// The facts so far, and the events that the subscriber has not received.
+#[derive(Default)]
+struct Published {
+    facts: Facts,
+    queue: VecDeque<RunEvent>,
+    /// `true` while one caller passes on the queue, so that no event overtakes another.
+    is_busy: bool,
 }
 
 impl EventPublisher {
     pub(crate) fn new(run: impl Into<String>, sink: EventSink) -> Self {
-        Self { run: run.into(), facts: Mutex::default(), sink }
+        Self { run: run.into(), state: Mutex::default(), sink }
     }
 
     /// Returns the prefix of the effects of the run at this path.
@@ -37,22 +48,41 @@ impl EventPublisher {
 
     /// Passes what was observed to the facts, and the facts that follow to the subscriber.
     pub(crate) fn observe(&self, observed: impl FnOnce(&mut Facts)) {
-        // Held while the events are passed on, so that no fact overtakes another.
-        let mut facts = self.facts.lock().unwrap_or_else(PoisonError::into_inner);
-        facts.at(rfc3339(SystemTime::now()));
-        observed(&mut facts);
-        for event in facts.take() {
-            (self.sink)(&event);
-        }
+        self.publish(|facts| {
+            observed(facts);
+            facts.take()
+        });
     }
 
     /// Passes a delta of the run at this path to the subscriber.
     pub(crate) fn delta(&self, path: &str, agent: &str, turn: u32, kind: EventKind) {
         let run = self.run_at(path);
-        let mut facts = self.facts.lock().unwrap_or_else(PoisonError::into_inner);
-        facts.at(rfc3339(SystemTime::now()));
-        let event = facts.delta(&run, agent, turn, kind);
-        (self.sink)(&event);
+        self.publish(|facts| vec![facts.delta(&run, agent, turn, kind)]);
+    }
+
+    /// Passes the events on, outside of the lock: the subscriber may itself cause events, which
+    /// then follow.
+    fn publish(&self, events: impl FnOnce(&mut Facts) -> Vec<RunEvent>) {
+        let mut state = self.lock();
+        state.facts.at(rfc3339(SystemTime::now()));
+        let events = events(&mut state.facts);
+        state.queue.extend(events);
+        if std::mem::replace(&mut state.is_busy, true) {
+            return;
+        }
+        while let Some(event) = state.queue.pop_front() {
+            drop(state);
+            // A subscriber must not change the run, also not by a panic.
+            if catch_unwind(AssertUnwindSafe(|| (self.sink)(&event))).is_err() {
+                tracing::warn!(kind = event.kind.name(), id = event.id, "the function on_event panicked");
+            }
+            state = self.lock();
+        }
+        state.is_busy = false;
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Published> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -29,8 +29,8 @@ pub(super) struct ObservedRun {
     pub(super) text: Option<String>,
     /// Ids of questions that wait.
     pub(super) asked: Vec<String>,
-    /// Numbers of pauses, resumptions, questions and decisions.
-    pub(super) numbers: BTreeMap<&'static str, u32>,
+    /// Numbers of pauses, resumptions, questions and decisions, by turn.
+    pub(super) numbers: BTreeMap<(u32, &'static str), u32>,
 }
 
 /// A call that may still get an output.
@@ -38,17 +38,18 @@ pub(super) struct ObservedRun {
 pub(super) struct OpenCall {
     pub(super) call_id: String,
     pub(super) name: String,
-    /// Index of the call among the tool calls of its response.
-    pub(super) index: usize,
+    /// Index of the call among the tool calls of its response; `None` for a call of a response that
+    /// was not observed, and for a handoff.
+    pub(super) index: Option<usize>,
     /// The output that was told last, and the number of outputs.
     pub(super) told: Option<Value>,
     pub(super) outputs: u32,
 }
 
 impl ObservedRun {
-    /// Returns the id in the run of its next fact of this name: `2-question-1`.
+    /// Returns the id in the run of the next fact of this name in the turn: `2-question-1`.
     pub(super) fn numbered(&mut self, name: &'static str) -> String {
-        let number = self.numbers.entry(name).or_default();
+        let number = self.numbers.entry((self.turn, name)).or_default();
         *number += 1;
         format!("{}-{name}-{number}", self.turn)
     }
@@ -68,14 +69,17 @@ impl ObservedRun {
         for item in output {
             match item.view() {
                 ItemView::FunctionCall(call) => {
+                    if !self.calls.insert(call.call_id.to_owned()) {
+                        continue;
+                    }
                     let target = handoffs.and_then(|handoffs| handoffs.get(call.name));
-                    if let (Some(target), None) = (target, call.namespace) {
+                    let target = target.filter(|_| call.namespace.is_none());
+                    let own = target.is_none().then_some(index);
+                    index += own.map_or(0, |_| 1);
+                    if let Some(target) = target {
                         self.hands_off_to.get_or_insert_with(|| target.clone());
                     }
-                    if self.calls.insert(call.call_id.to_owned()) {
-                        self.open.push(OpenCall::new(call.call_id, call.name, index));
-                    }
-                    index += 1;
+                    self.open.push(OpenCall::new(call.call_id, call.name, own));
                 }
                 ItemView::Message { .. } => self.text = item.text(),
                 _ => {}
@@ -86,7 +90,7 @@ impl ObservedRun {
     /// Returns the open call with this id, and opens one that an earlier run has made.
     pub(super) fn call(&mut self, call_id: &str, name: &str) -> &mut OpenCall {
         let at = self.open.iter().position(|call| call.call_id == call_id).unwrap_or_else(|| {
-            self.open.push(OpenCall::new(call_id, name, self.open.len()));
+            self.open.push(OpenCall::new(call_id, name, None));
             self.open.len() - 1
         });
         &mut self.open[at]
@@ -94,7 +98,7 @@ impl ObservedRun {
 }
 
 impl OpenCall {
-    fn new(call_id: &str, name: &str, index: usize) -> Self {
+    fn new(call_id: &str, name: &str, index: Option<usize>) -> Self {
         Self { call_id: call_id.to_owned(), name: name.to_owned(), index, told: None, outputs: 0 }
     }
 }

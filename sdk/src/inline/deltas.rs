@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::{
     events::EventPublisher,
-    tool::{CallInfo, DeltaTransport, Redaction, ToolDelta},
+    tool::{CallInfo, DeltaTransport, Redaction, ToolDelta, deltas::cut},
     wire::EventKind,
 };
 
@@ -29,7 +29,7 @@ impl DeltaPublisher {
     }
 
     fn text(&self, text: String) -> String {
-        self.redactions.iter().fold(text, |text, redaction| redaction.text(&text))
+        cut(self.redactions.iter().fold(text, |text, redaction| redaction.text(&text)))
     }
 }
 
@@ -38,12 +38,12 @@ impl DeltaTransport for DeltaPublisher {
         let (call_id, attempt) = (call.call_id.clone(), call.attempt);
         let kind = match delta {
             ToolDelta::Output { stream, text, fraction } => {
-                let (name, delta) = (call.tool.clone(), self.text(text));
+                let (name, delta, stream) = (call.tool.clone(), self.text(text), self.text(stream));
                 EventKind::ToolOutputDelta { call_id, name, attempt, stream, delta, fraction }
             }
             ToolDelta::Emitted { name, value } => {
                 let value = self.redactions.iter().fold(value, |value, redaction| redaction.value(value));
-                EventKind::EmittedDelta { call_id, attempt, name, value }
+                EventKind::EmittedDelta { call_id, attempt, name: self.text(name), value }
             }
         };
         self.publisher.delta(&self.path, &call.agent, call.turn, kind);

@@ -52,7 +52,9 @@ impl ToolContext {
     /// could be in them. A string of more than 64 KiB is truncated. An activity of a workflow drops
     /// it.
     pub fn output_delta(&self, stream: &str, text: impl AsRef<str>) {
-        self.send(|| Some(ToolDelta::Output { stream: stream.to_owned(), text: cut(text.as_ref()), fraction: None }));
+        self.send(|| {
+            Some(ToolDelta::Output { stream: stream.to_owned(), text: text.as_ref().to_owned(), fraction: None })
+        });
     }
 
     /// Sends the progress of the tool: a message and, if it is known, the fraction of the work that
@@ -73,7 +75,7 @@ impl ToolContext {
     pub fn progress(&self, fraction: impl Into<Option<f64>>, message: impl AsRef<str>) {
         self.send(|| {
             let fraction = fraction.into().filter(|part| part.is_finite()).map(|part| part.clamp(0.0, 1.0));
-            Some(ToolDelta::Output { stream: PROGRESS.to_owned(), text: cut(message.as_ref()), fraction })
+            Some(ToolDelta::Output { stream: PROGRESS.to_owned(), text: message.as_ref().to_owned(), fraction })
         });
     }
 
@@ -99,6 +101,9 @@ impl ToolContext {
     }
 }
 
-fn cut(text: &str) -> String {
-    text[..text.floor_char_boundary(MAX_DELTA_BYTES)].to_owned()
+/// Returns a string within the limit. A transport redacts it before.
+#[cfg(feature = "worker")]
+pub(crate) fn cut(mut text: String) -> String {
+    text.truncate(text.floor_char_boundary(MAX_DELTA_BYTES));
+    text
 }

@@ -19,7 +19,7 @@ use temporalio_common::{
         coresdk::common::extract_local_activity_marker_details,
         temporal::api::{
             common::v1::Payload,
-            enums::v1::WorkflowTaskFailedCause,
+            enums::v1::{ParentClosePolicy, WorkflowTaskFailedCause},
             failure::v1::Failure as WireFailure,
             history::v1::{
                 ActivityTaskScheduledEventAttributes, HistoryEvent, MarkerRecordedEventAttributes,
@@ -117,6 +117,7 @@ impl HistoryReader {
             Attributes::StartChildWorkflowExecutionInitiatedEventAttributes(initiated) => {
                 Some(Record::ChildInitiated {
                     event: event_id,
+                    ends_with_parent: initiated.parent_close_policy() == ParentClosePolicy::Terminate,
                     namespace: initiated.namespace,
                     workflow_id: initiated.workflow_id,
                 })

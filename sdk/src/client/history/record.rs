@@ -55,7 +55,7 @@ pub(in crate::client) enum Record {
     /// The update that `event` accepted has its reply.
     DecisionAnswered { event: i64, reply: DecisionReply },
     /// A child workflow is to be started.
-    ChildInitiated { event: i64, namespace: String, workflow_id: String },
+    ChildInitiated { event: i64, namespace: String, workflow_id: String, ends_with_parent: bool },
     /// A child workflow has started.
     ChildStarted { initiated: i64, run_id: String },
     /// A child workflow has ended.
@@ -113,7 +113,7 @@ pub(in crate::client) enum Reply {
 
 impl Kind {
     /// Returns the kind of an activity; `None` for an activity that is not of this crate.
-    pub(super) fn of(activity_type: &str) -> Option<Self> {
+    pub(in crate::client) fn of(activity_type: &str) -> Option<Self> {
         Some(match activity_type {
             MODEL_ACTIVITY => Self::Model,
             RECORD_ACTIVITY => Self::Items,

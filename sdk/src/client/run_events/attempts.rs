@@ -1,11 +1,13 @@
 //! The attempts at activities that have not ended, from the server's description of the workflow.
 
+use std::time::SystemTime;
+
 use temporalio_client::{Client, NamespacedClient};
 
 use super::{RunEventsError, pages::described};
 use crate::{
-    client::history,
-    events::{Place, Role, lineage},
+    client::history::{self, Kind},
+    events::{Place, Role, lineage, rfc3339},
     wire::{EventKind, RunEvent},
 };
 
@@ -16,6 +18,10 @@ use crate::{
 pub(super) async fn attempts(client: &Client, workflow_id: &str) -> Result<Vec<RunEvent>, RunEventsError> {
     let mut attempts = Vec::new();
     for activity in described(client, workflow_id, None).await?.pending_activities {
+        let activity_type = activity.activity_type.unwrap_or_default().name;
+        if !matches!(Kind::of(&activity_type), Some(Kind::Model | Kind::Tool)) {
+            continue;
+        }
         let Some(Place { run, role: Role::Model { turn } | Role::Tool { turn, .. } }) =
             Place::of(&activity.activity_id)
         else {
@@ -33,6 +39,7 @@ pub(super) async fn attempts(client: &Client, workflow_id: &str) -> Result<Vec<R
         let (root, path) = lineage(run);
         let mut event = RunEvent::new(EventKind::AttemptDelta { effect, attempt, failure, next_at });
         (event.run, event.path, event.turn) = (root, path, turn);
+        event.time = rfc3339(SystemTime::now());
         attempts.push(event);
     }
     Ok(attempts)

@@ -8,7 +8,7 @@ use temporalio_common::protos::temporal::api::history::v1::HistoryEvent;
 
 use super::{
     RunEventsError,
-    cursor::Position,
+    cursor::{Origin, Position},
     execution::{Execution, InitiatedChild, ReadOutcome},
     pages::{Pages, describe},
 };
@@ -38,6 +38,12 @@ pub(super) struct Chain {
     waits_for: Option<i64>,
     /// The event at which it waits.
     waits_at: i64,
+    /// Id of the latest event that was read.
+    read: i64,
+    /// The facts of the end, while children that end with the workflow have not ended.
+    end: Option<Vec<(Position, RunEvent)>>,
+    /// `true` if the server ends the workflow together with its parent.
+    pub(super) ends_with_parent: bool,
     pub(super) has_ended: bool,
 }
 
@@ -47,8 +53,12 @@ pub(super) enum Step {
     Facts(Vec<(Position, RunEvent)>),
     /// A child workflow has started. `is_told` if that was told before.
     Child { initiated: i64, child: InitiatedChild, run_id: String, is_told: bool },
+    /// Facts of the end of an execution, which the next one continues: its children are left.
+    Left(Vec<(Position, RunEvent)>),
     /// The next event waits for the end of this child.
     Waits(i64),
+    /// The end waits for the children that end with the workflow.
+    WaitsForChildren,
     /// More events are needed.
     Needs,
     /// The chain has ended.
@@ -70,7 +80,7 @@ impl Chain {
             workflow_id: workflow_id.to_owned(),
             shown_id,
             path,
-            execution: Execution::new(client.data_converter()),
+            execution: Execution::new(client.data_converter(), execution),
             run_id: execution.to_owned(),
             pages: Some(Pages::new(client, workflow_id, execution)),
             events: VecDeque::new(),
@@ -79,6 +89,9 @@ impl Chain {
             is_copy: false,
             waits_for: None,
             waits_at: 0,
+            read: 0,
+            end: None,
+            ends_with_parent: false,
             has_ended: false,
         }
     }
@@ -100,11 +113,15 @@ impl Chain {
         if let Some(child) = self.waits_for {
             return Ok(Step::Waits(child));
         }
+        if self.end.is_some() {
+            return Ok(Step::WaitsForChildren);
+        }
         if self.has_ended {
             return Ok(Step::Ended);
         }
         let Some(event) = self.events.pop_front() else { return Ok(Step::Needs) };
         let id = event.event_id;
+        self.read = id;
         let turn = self.execution.read(event).await;
         match turn {
             ReadOutcome::Continue => {}
@@ -128,11 +145,36 @@ impl Chain {
             }
             ReadOutcome::Ended { next } => {
                 let facts = self.place(id);
-                self.go_to_next(next).await?;
-                return Ok(Step::Facts(facts));
+                if let Some(next) = next {
+                    self.go_to(next, false);
+                    return Ok(Step::Left(facts));
+                }
+                if let Some(next) = self.reset_as().await? {
+                    self.go_to(next, true);
+                    return Ok(Step::Left(facts));
+                }
+                // The children that end with the workflow come before its end.
+                self.end = Some(facts);
+                return Ok(Step::WaitsForChildren);
             }
         }
         Ok(Step::Facts(self.place(id)))
+    }
+
+    /// Ends the chain, after the children that end with it, and returns its last facts.
+    pub(super) fn conclude(&mut self) -> Vec<(Position, RunEvent)> {
+        self.has_ended = true;
+        self.end.take().unwrap_or_default()
+    }
+
+    /// Returns `true` while the events are those that a cursor's reader has read before.
+    pub(super) fn is_before_cursor(&self) -> bool {
+        self.told.as_ref().is_some_and(|told| self.read < told.event)
+    }
+
+    /// Returns the origin of a child that this execution initiates with the event.
+    pub(super) fn origin(&self, event: i64) -> Origin {
+        Origin::new(&self.run_id, event)
     }
 
     /// Returns the calls in which the workflow runs.
@@ -181,29 +223,33 @@ impl Chain {
         placed
     }
 
-    /// Continues with the next execution, if there is one.
-    async fn go_to_next(&mut self, next: Option<String>) -> Result<(), RunEventsError> {
-        let execution = self.run_id.clone();
-        let (next, is_copy) = match next {
-            Some(next) => (Some(next), false),
-            None => match describe(&self.client, &self.workflow_id, Some(&execution)).await {
-                Ok(described) => (Some(described.reset_as).filter(|id| !id.is_empty()), true),
-                // The server deletes a workflow as a whole.
-                Err(RunEventsError::NotFound { .. }) => (None, false),
-                Err(error) => return Err(error),
-            },
-        };
-        match next {
-            Some(next) => {
-                self.execution = Execution::new(self.client.data_converter());
-                self.pages = Some(Pages::new(&self.client, &self.workflow_id, &next));
-                self.events.clear();
-                self.run_id.clone_from(&next);
-                (self.told, self.is_copy) = (None, is_copy);
-                self.position = Position { execution: next, event: 0, index: 0 };
-            }
-            None => self.has_ended = true,
+    /// Continues with the next execution, which may begin as a copy of this one.
+    fn go_to(&mut self, next: String, is_copy: bool) {
+        self.execution = Execution::new(self.client.data_converter(), &next);
+        self.pages = Some(Pages::new(&self.client, &self.workflow_id, &next));
+        self.events.clear();
+        self.run_id.clone_from(&next);
+        (self.told, self.is_copy, self.read) = (None, is_copy, 0);
+        // The position of a copy begins with its own first event.
+        if !is_copy {
+            self.position = Position { execution: next, event: 0, index: 0 };
         }
-        Ok(())
+    }
+
+    /// Returns the execution as which this one was reset, if it was.
+    ///
+    /// # Errors
+    /// [`RunEventsError`] when the server refuses to describe the workflow.
+    async fn reset_as(&self) -> Result<Option<String>, RunEventsError> {
+        // The parent has recorded the end of a child, which a reset does not change.
+        if self.shown_id.is_some() {
+            return Ok(None);
+        }
+        match describe(&self.client, &self.workflow_id, Some(&self.run_id)).await {
+            Ok(described) => Ok(Some(described.reset_as).filter(|id| !id.is_empty())),
+            // The server deletes a workflow as a whole.
+            Err(RunEventsError::NotFound { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 }

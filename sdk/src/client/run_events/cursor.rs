@@ -1,19 +1,41 @@
 //! A position in the events of a workflow and its children, as a short string.
 //!
 //! `1.<execution>.<event>.<index>`, and for each child that runs
-//! `~<initiated events>.<execution>.<event>.<index>`: an execution is Temporal's run id; initiated
-//! events are the ids of the events that led to the child, joined by `-`. The index counts the
-//! facts of one history event from 0.
+//! `~<origins>.<execution>.<event>.<index>`: an execution is Temporal's run id; origins are the
+//! events that initiated the child and the children that contain it, outermost first, joined by
+//! `_`: `<end of the execution's run id>-<event>`. The index counts the facts of one history event
+//! from 0.
 
 use std::collections::BTreeMap;
 
 /// The version of the form.
 const VERSION: &str = "1";
-/// Maximum length in bytes: a cursor may come from an untrusted client.
+/// Maximum length in bytes of a cursor of a client, which may be untrusted.
 const MAX_LEN: usize = 64 * 1024;
 
-/// The ids of the events that initiated a child, outermost first; empty for the workflow itself.
-pub(super) type ChainKey = Vec<i64>;
+/// The events that initiated a child and the children that contain it, outermost first; empty for
+/// the workflow itself.
+pub(super) type ChainKey = Vec<Origin>;
+
+/// The event that initiated a child.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Origin {
+    /// The last 8 digits of the run id of the execution.
+    execution: String,
+    /// Id of the event.
+    event: i64,
+}
+
+impl Origin {
+    pub(super) fn new(run_id: &str, event: i64) -> Self {
+        Self { execution: short(run_id), event }
+    }
+}
+
+/// Returns the last 8 digits of a run id: its first ones are a time.
+pub(super) fn short(run_id: &str) -> String {
+    run_id[run_id.len().saturating_sub(8)..].to_owned()
+}
 
 /// The place of the latest fact that was returned of one workflow.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,14 +53,19 @@ pub(super) struct Position {
 pub(super) struct Cursor(pub(super) BTreeMap<ChainKey, Position>);
 
 impl Cursor {
+    /// Reads a cursor of a client.
+    ///
+    /// # Errors
+    /// The reason why the string is not a cursor.
+    pub(super) fn of_client(text: &str) -> Result<Self, &'static str> {
+        if text.len() > MAX_LEN { Err("it is longer than 64 KiB") } else { Self::parse(text) }
+    }
+
     /// Reads a cursor.
     ///
     /// # Errors
     /// The reason why the string is not a cursor.
     pub(super) fn parse(text: &str) -> Result<Self, &'static str> {
-        if text.len() > MAX_LEN {
-            return Err("it is longer than 64 KiB");
-        }
         let (version, rest) = text.split_once('.').ok_or("it has no version")?;
         if version != VERSION {
             return Err("it has a version that this release does not read");
@@ -49,8 +76,14 @@ impl Cursor {
                 (ChainKey::new(), part)
             } else {
                 let (key, part) = part.split_once('.').ok_or("a child has no position")?;
-                let key = key.split('-').map(str::parse).collect::<Result<ChainKey, _>>();
-                (key.map_err(|_| "the events of a child are not numbers")?, part)
+                let origin = |text: &str| {
+                    let (execution, event) = text.split_once('-')?;
+                    let is_short = execution.len() <= 8 && execution.bytes().all(|byte| byte.is_ascii_alphanumeric());
+                    let event = event.parse().ok().filter(|_| is_short)?;
+                    Some(Origin { execution: execution.to_owned(), event })
+                };
+                let key: Option<ChainKey> = key.split('_').map(origin).collect();
+                (key.ok_or("the origin of a child is not an execution and an event")?, part)
             };
             let mut parts = part.split('.');
             let (Some(execution), Some(event), Some(index), None) =
@@ -76,8 +109,8 @@ impl std::fmt::Display for Cursor {
         // The key of the workflow itself is empty and comes first.
         for (key, Position { execution, event, index }) in &self.0 {
             if !key.is_empty() {
-                let key: Vec<String> = key.iter().map(i64::to_string).collect();
-                write!(f, "~{}.", key.join("-"))?;
+                let origin = |Origin { execution, event }: &Origin| format!("{execution}-{event}");
+                write!(f, "~{}.", key.iter().map(origin).collect::<Vec<_>>().join("_"))?;
             }
             write!(f, "{execution}.{event}.{index}")?;
         }

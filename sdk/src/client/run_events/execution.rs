@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use temporalio_common::{data_converters::DataConverter, protos::temporal::api::history::v1::HistoryEvent};
 
+use super::cursor::short;
 use crate::{
     client::{
         history::{HistoryReader, Kind, Record, Reply, Request},
@@ -46,6 +47,8 @@ pub(super) struct InitiatedChild {
     pub(super) workflow_id: String,
     /// The calls in which the child runs, outermost first.
     pub(super) path: Vec<String>,
+    /// `true` if the server ends the child together with its parent.
+    pub(super) ends_with_parent: bool,
 }
 
 /// The outcome of reading an event.
@@ -63,10 +66,10 @@ pub(super) enum ReadOutcome {
 }
 
 impl Execution {
-    pub(super) fn new(converter: &DataConverter) -> Self {
+    pub(super) fn new(converter: &DataConverter, run_id: &str) -> Self {
         Self {
             reader: HistoryReader::new(converter),
-            facts: Facts::default(),
+            facts: Facts::of_execution(short(run_id)),
             calls: BTreeMap::new(),
             recorded: Recorded::default(),
             latest: BTreeMap::new(),
@@ -84,8 +87,7 @@ impl Execution {
     /// Discards the facts of the copy, and reports that the workflow was reset.
     pub(super) fn reset(&mut self, run_id: &str, reason: &str) {
         self.facts.take();
-        let suffix: String = run_id.chars().filter(|letter| *letter != '-').take(8).collect();
-        self.facts.after_reset(format!("~{suffix}"));
+        self.facts.after_reset(format!("~{}", short(run_id)));
         self.facts.reset(run_id, reason);
     }
 
@@ -140,9 +142,9 @@ impl Execution {
                     self.facts.decided(decision);
                 }
             }
-            Record::ChildInitiated { event, namespace, workflow_id } => {
+            Record::ChildInitiated { event, namespace, workflow_id, ends_with_parent } => {
                 let path = self.path_of(&workflow_id);
-                self.children.insert(event, InitiatedChild { namespace, workflow_id, path });
+                self.children.insert(event, InitiatedChild { namespace, workflow_id, path, ends_with_parent });
             }
             Record::ChildStarted { initiated, run_id } => {
                 if let Some(child) = self.children.remove(&initiated) {

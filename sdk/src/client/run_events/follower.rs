@@ -147,6 +147,11 @@ impl Follower {
         }
     }
 
+    /// Returns `true` if the reader has failed.
+    pub(super) fn has_failed(&self) -> bool {
+        self.log().end == Some(FollowerEnd::Failed)
+    }
+
     /// Waits for the event of this number.
     async fn event(&self, number: u64) -> Next {
         let mut news = self.news.subscribe();

@@ -12,7 +12,7 @@ use temporalio_common::protos::temporal::api::history::v1::HistoryEvent;
 use super::{
     RunEventsError,
     chain::{Chain, Step},
-    cursor::{ChainKey, Cursor},
+    cursor::{ChainKey, Cursor, Position},
     execution::InitiatedChild,
     pages::{Pages, describe},
 };
@@ -104,9 +104,24 @@ impl Merged {
                 Step::Needs => self.need(key),
                 Step::Facts(facts) => {
                     has_advanced = true;
-                    for (position, mut event) in facts {
-                        event.cursor = Some(self.cursor_at(&key, &position).to_string());
-                        self.events.push_back(event);
+                    self.push(&key, facts);
+                }
+                Step::Left(facts) => {
+                    has_advanced = true;
+                    self.push(&key, facts);
+                    self.leave_children(&key);
+                }
+                Step::WaitsForChildren => {
+                    let is_open = |(other, child): (&ChainKey, &Chain)| {
+                        is_inside(other, &key) && child.ends_with_parent && !child.has_ended
+                    };
+                    if !self.chains.iter().any(is_open) {
+                        has_advanced = true;
+                        self.leave_children(&key);
+                        if let Some(chain) = self.chains.get_mut(&key) {
+                            let facts = chain.conclude();
+                            self.push(&key, facts);
+                        }
                     }
                 }
                 Step::Child { initiated, child, run_id, is_told } => {
@@ -114,7 +129,7 @@ impl Merged {
                     self.child(&key, initiated, child, &run_id, is_told);
                 }
                 Step::Waits(initiated) => {
-                    let of_child: ChainKey = key.iter().copied().chain([initiated]).collect();
+                    let of_child: ChainKey = key.iter().cloned().chain([chain.origin(initiated)]).collect();
                     if self.chains.get(&of_child).is_none_or(|child| child.has_ended) {
                         has_advanced = true;
                         self.chains.retain(|other, _| !other.starts_with(&of_child));
@@ -135,9 +150,10 @@ impl Merged {
 
     /// Follows a child that has started, unless its events were told before.
     fn child(&mut self, parent: &ChainKey, initiated: i64, child: InitiatedChild, run_id: &str, is_told: bool) {
-        let key: ChainKey = parent.iter().copied().chain([initiated]).collect();
+        let Some(origin) = self.chains.get(parent).map(|chain| chain.origin(initiated)) else { return };
+        let key: ChainKey = parent.iter().cloned().chain([origin]).collect();
         let position = self.from.0.remove(&key);
-        let InitiatedChild { namespace, workflow_id, path } = child;
+        let InitiatedChild { namespace, workflow_id, path, ends_with_parent } = child;
         // The client belongs to one namespace.
         if (is_told && position.is_none()) || !(namespace.is_empty() || namespace == self.client.namespace()) {
             return;
@@ -146,11 +162,39 @@ impl Merged {
         let outer = self.chains.get(parent).map(|chain| chain.path().to_vec()).unwrap_or_default();
         let path = outer.into_iter().chain(path).collect();
         let shown = Some((workflow_id.clone(), path));
-        let chain = Chain::new(&self.client, (&workflow_id, &execution), shown, position);
+        let mut chain = Chain::new(&self.client, (&workflow_id, &execution), shown, position);
+        chain.ends_with_parent = ends_with_parent;
         self.chains.insert(key, chain);
     }
 
-    fn cursor_at(&self, key: &ChainKey, position: &super::cursor::Position) -> Cursor {
+    /// Adds facts of a chain, with the cursor of each.
+    fn push(&mut self, key: &ChainKey, facts: Vec<(Position, RunEvent)>) {
+        self.discard_unreached();
+        for (position, mut event) in facts {
+            event.cursor = Some(self.cursor_at(key, &position).to_string());
+            self.events.push_back(event);
+        }
+    }
+
+    /// Discards the children of an execution that has ended. What they do from then on belongs to
+    /// no run of this workflow.
+    fn leave_children(&mut self, key: &ChainKey) {
+        self.chains.retain(|other, _| !is_inside(other, key));
+        self.needs.retain(|other| !is_inside(other, key));
+        self.waiting.retain(|other| !is_inside(other, key));
+    }
+
+    /// Discards positions of the cursor that the reader has passed without a child for them.
+    fn discard_unreached(&mut self) {
+        let chains = &self.chains;
+        let known: BTreeSet<ChainKey> = self.from.0.keys().cloned().collect();
+        self.from.0.retain(|key, _| {
+            let parent = &key[..key.len().saturating_sub(1)];
+            chains.get(parent).map_or_else(|| known.contains(parent), Chain::is_before_cursor)
+        });
+    }
+
+    fn cursor_at(&self, key: &ChainKey, position: &Position) -> Cursor {
         let mut positions: BTreeMap<_, _> =
             self.chains.iter().map(|(key, chain)| (key.clone(), chain.position.clone())).collect();
         positions.insert(key.clone(), position.clone());
@@ -164,7 +208,12 @@ impl Merged {
     /// Requests the next page of a chain, when it is its turn.
     fn need(&mut self, key: ChainKey) {
         if self.needs.insert(key.clone()) {
-            self.waiting.push_back(key);
+            // The workflow itself does not wait behind its children.
+            if key.is_empty() {
+                self.waiting.push_front(key);
+            } else {
+                self.waiting.push_back(key);
+            }
         }
     }
 
@@ -196,4 +245,9 @@ impl Merged {
         }
         Ok(())
     }
+}
+
+/// Returns `true` if a chain is of a child of this one, at any depth.
+fn is_inside(key: &ChainKey, outer: &ChainKey) -> bool {
+    key.len() > outer.len() && key.starts_with(outer)
 }

@@ -63,7 +63,10 @@ use std::{
 
 use futures::{Stream, StreamExt, stream::BoxStream};
 use temporalio_client::{Client, NamespacedClient};
-use temporalio_common::{data_converters::DataConverter, protos::temporal::api::history::v1::History};
+use temporalio_common::{
+    data_converters::DataConverter,
+    protos::temporal::api::history::v1::{History, history_event::Attributes},
+};
 
 use self::{
     cursor::Cursor,
@@ -172,7 +175,13 @@ impl RunEvents {
     /// cursors. `converter` decodes the payloads: use the data converter of the workers, with their
     /// codec.
     pub async fn of_history(history: History, converter: &DataConverter) -> Vec<RunEvent> {
-        let mut execution = Execution::new(converter);
+        let started = history.events.first().and_then(|event| match &event.attributes {
+            Some(Attributes::WorkflowExecutionStartedEventAttributes(started)) => {
+                Some(started.original_execution_run_id.clone())
+            }
+            _ => None,
+        });
+        let mut execution = Execution::new(converter, started.as_deref().unwrap_or_default());
         let mut facts = Vec::new();
         for event in history.events {
             if let ReadOutcome::WasReset { run_id, reason } = execution.read(event).await {
@@ -184,7 +193,7 @@ impl RunEvents {
     }
 
     fn stream(&self, workflow_id: String, cursor: Option<String>) -> RunEventStream {
-        let from = match cursor.as_deref().map(Cursor::parse) {
+        let from = match cursor.as_deref().map(Cursor::of_client) {
             None => None,
             Some(Ok(cursor)) => Some(cursor),
             Some(Err(reason)) => {
@@ -199,7 +208,9 @@ impl RunEvents {
     fn follower(&self, workflow_id: &str, make: impl FnOnce() -> Arc<Follower>) -> Arc<Follower> {
         let mut followers = self.followers.lock().unwrap_or_else(PoisonError::into_inner);
         followers.retain(|_, follower| follower.strong_count() > 0);
-        if let Some(follower) = followers.get(workflow_id).and_then(Weak::upgrade) {
+        if let Some(follower) = followers.get(workflow_id).and_then(Weak::upgrade)
+            && !follower.has_failed()
+        {
             return follower;
         }
         let follower = make();

@@ -60,8 +60,8 @@ impl Pages {
         }
     }
 
-    /// Returns the next events, as soon as there are any; `None` after the last page. Waits as long
-    /// as the server is unavailable.
+    /// Returns the next events; none if the server has none for some 20 s, `None` after the last
+    /// page. Waits as long as the server is unavailable.
     ///
     /// # Errors
     /// [`RunEventsError`] when the server refuses the request.
@@ -69,12 +69,12 @@ impl Pages {
         let (mut pause, mut failures) = (FIRST_PAUSE, 0);
         while !self.has_ended {
             match self.request().await {
-                Ok(events) if events.is_empty() => (pause, failures) = (FIRST_PAUSE, 0),
-                Ok(events) => return Ok(Some(events)),
+                Ok(events) => {
+                    self.page_size = (self.page_size * 2).min(PAGE);
+                    return Ok(Some(events));
+                }
                 // The page is larger than a message may be: a smaller one is requested.
-                Err(status)
-                    if matches!(status.code(), Code::OutOfRange | Code::ResourceExhausted) && self.page_size > 1 =>
-                {
+                Err(status) if is_too_large(&status) && self.page_size > 1 => {
                     self.page_size = (self.page_size / 10).max(1);
                     sleep(FIRST_PAUSE).await;
                 }
@@ -169,6 +169,13 @@ pub(super) async fn described(
             }
         }
     }
+}
+
+/// Returns `true` if the page is larger than a message may be. A server that limits the rate of
+/// requests uses one of these codes as well.
+fn is_too_large(status: &tonic::Status) -> bool {
+    let names_a_size = || ["larger", "exceeds", "too large"].iter().any(|word| status.message().contains(word));
+    status.code() == Code::OutOfRange || (status.code() == Code::ResourceExhausted && names_a_size())
 }
 
 /// Returns `true` if the server will answer a later request in the same way.

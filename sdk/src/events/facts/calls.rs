@@ -18,6 +18,7 @@ impl Facts {
         let is_new_turn = call.turn != observed.turn;
         let handed_off_to = observed.hands_off_to.take();
         let has_begun = observed.has_begun;
+        self.root_goes_on(&run);
         if has_begun {
             self.goes_on(&run);
             self.outputs(&run, call.items);
@@ -97,6 +98,7 @@ impl Facts {
         if !observed.has_begun {
             (observed.agent, observed.turn) = (agent.to_owned(), turn);
         }
+        self.root_goes_on(&run);
         self.goes_on(&run);
     }
 
@@ -113,7 +115,9 @@ impl Facts {
             return;
         }
         let Attempts { number, earlier_failure } = attempts;
+        let index = effect.rsplit_once('-').and_then(|(_, index)| index.parse().ok());
         let call = self.run(&run).call(call_id, name);
+        call.index = index;
         call.told = Some(output.cloned().unwrap_or(Value::Null));
         call.outputs += 1;
         let kind = EventKind::ToolOutput {
@@ -191,10 +195,8 @@ impl Facts {
         }
         call.told = Some(output.clone());
         call.outputs += 1;
-        let local = match (call.index, call.outputs) {
-            (index, 1) => format!("{turn}-tool-{index}/output"),
-            (index, number) => format!("{turn}-tool-{index}/output-{number}"),
-        };
+        let own = call.index.map_or_else(|| format!("{turn}-call-{call_id}"), |index| format!("{turn}-tool-{index}"));
+        let local = if call.outputs == 1 { format!("{own}/output") } else { format!("{own}/output-{}", call.outputs) };
         let (call_id, name, output) = (call_id.to_owned(), call.name.clone(), output.clone());
         let kind = EventKind::ToolOutput { call_id, name, output, attempts: 0, earlier_failure: None };
         self.tell(run, &local, kind);

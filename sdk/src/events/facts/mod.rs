@@ -25,6 +25,8 @@ pub(crate) struct Facts {
     runs: BTreeMap<String, ObservedRun>,
     /// The prefixes, in the order in which the runs began.
     order: Vec<String>,
+    /// Distinguishes the ids of facts of the workflow; empty without a workflow.
+    execution: String,
     /// Distinguishes the ids after a reset from those before.
     suffix: String,
     now: String,
@@ -81,6 +83,11 @@ impl Effect {
 }
 
 impl Facts {
+    /// Creates the facts of the runs of this execution.
+    pub(crate) fn of_execution(execution: String) -> Self {
+        Self { execution, ..Self::default() }
+    }
+
     /// Sets the time of the next observations (RFC 3339, UTC).
     pub(crate) fn at(&mut self, now: String) {
         self.now = now;
@@ -133,6 +140,14 @@ impl Facts {
         }
     }
 
+    /// Reports that the outermost run continues, if a run inside it does.
+    fn root_goes_on(&mut self, run: &str) {
+        let (root, _) = lineage(run);
+        if root != run && self.runs.get(&root).is_some_and(|observed| observed.is_paused) {
+            self.resumed(&root);
+        }
+    }
+
     fn resumed(&mut self, run: &str) {
         let observed = self.run(run);
         observed.is_paused = false;
@@ -159,7 +174,7 @@ impl Facts {
 
     /// Reports a fact of the workflow, which has no open run: the id of the run is empty.
     fn tell_of_workflow(&mut self, local: &str, kind: EventKind) {
-        let id = format!("workflow{}/{local}", self.suffix);
+        let id = format!("workflow~{}/{local}", self.execution);
         self.told.push(RunEvent { id, time: self.now.clone(), ..RunEvent::new(kind) });
     }
 

@@ -21,7 +21,8 @@ impl Facts {
         if has_ended {
             return;
         }
-        let handed_off_to = observed.hands_off_to.take();
+        observed.hands_off_to = None;
+        let waited = observed.is_paused;
         let (before, earlier_turn) = (std::mem::replace(&mut observed.agent, agent.clone()), observed.turn);
         observed.turn = turn;
         match note {
@@ -34,14 +35,17 @@ impl Facts {
                 self.resumed(&run);
                 return;
             }
+            // A run that pauses first continues an earlier one.
+            NoteKind::Paused if !has_begun => self.goes_on(&run),
             _ if !has_begun => self.begin_from_note(&run, turn),
+            _ if waited => self.resumed(&run),
             _ => {}
         }
         for output in &outputs {
             self.output(&run, output);
         }
         // The next agent has not called its model: the run has ended before.
-        if has_begun && !before.is_empty() && before != agent && handed_off_to.as_deref() == Some(&*agent) {
+        if has_begun && !before.is_empty() && before != agent {
             let kind = EventKind::Handoff { from: before, to: agent };
             self.tell(&run, &format!("{earlier_turn}/handoff"), kind);
         }

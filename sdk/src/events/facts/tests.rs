@@ -87,7 +87,7 @@ fn a_run_that_begins_at_a_later_turn_is_resumed_and_nothing_follows_its_end() {
     facts.model_failed("k-4-model", Attempts::default(), RecordedFailure::new("Timeout", "late"));
     facts.closed(&EventKind::RunTimedOut {}, true);
     let ids = ids(&mut facts);
-    assert_eq!(ids, ["k/4-resumed-1", "k/4", "k/4-model", "k/ended", "workflow/ended"]);
+    assert_eq!(ids, ["k/4-resumed-1", "k/4", "k/4-model", "k/ended", "workflow~/ended"]);
 }
 
 #[test]

@@ -59,8 +59,7 @@ pub struct RunEvent {
     pub agent: String,
     /// Number of the turn, counted from 1; 0 before the first one.
     pub turn: u32,
-    /// Time of the event (RFC 3339, UTC). Empty for the attempts that `RunEvents::attempts`
-    /// returns.
+    /// Time of the event (RFC 3339, UTC).
     pub time: String,
     /// `true` if the reader could not decode the event's content, because it lacks the codec of
     /// the workers or because another release wrote it.

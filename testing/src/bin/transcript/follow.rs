@@ -13,7 +13,7 @@ use temporal_agents::{
     client::{RunEvents, RunEventsError},
     wire::{EventKind, RunEvent},
 };
-use temporal_agents_testing::event_lines::EventLines;
+use temporal_agents_testing::event_lines::{EventLines, one_line};
 use temporalio_client::Client;
 use tokio::time::{Instant, interval};
 
@@ -77,9 +77,11 @@ impl Screen {
     fn event(&mut self, lines: &EventLines, event: &RunEvent) -> std::io::Result<()> {
         match &event.kind {
             EventKind::ModelCallScheduled { .. } => {
-                self.waits_for = Some(format!("{} waits for the model", event.agent));
+                self.waits_for = Some(format!("{} waits for the model", start(&event.agent)));
             }
-            EventKind::ToolCall { name, .. } => self.waits_for = Some(format!("{} runs {name}", event.agent)),
+            EventKind::ToolCall { name, .. } => {
+                self.waits_for = Some(format!("{} runs {}", start(&event.agent), start(name)))
+            }
             EventKind::RunPaused {} => self.waits_for = Some("waits for a decision".to_owned()),
             kind if kind.ends_the_run() => self.waits_for = None,
             _ => {}
@@ -114,8 +116,7 @@ impl Screen {
     fn spin(&mut self) -> std::io::Result<()> {
         let (true, Some(waits_for)) = (self.is_terminal, &self.waits_for) else { return Ok(()) };
         self.frame = (self.frame + 1) % SPINNER.len();
-        let text = temporal_agents_testing::event_lines::visible(waits_for);
-        write!(stdout(), "\r\u{1b}[2K{} {text}", SPINNER[self.frame])?;
+        write!(stdout(), "\r\u{1b}[2K{} {waits_for}", SPINNER[self.frame])?;
         stdout().flush()
     }
 
@@ -126,4 +127,9 @@ impl Screen {
         }
         Ok(())
     }
+}
+
+/// Returns the beginning of a name, so that the line of what waits is one line.
+fn start(name: &str) -> String {
+    one_line(name).chars().take(30).collect()
 }
