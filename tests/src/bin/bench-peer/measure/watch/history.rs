@@ -5,7 +5,10 @@ use temporal_agents::client::RunEvents;
 use temporal_agents_testing::history::{self, History};
 use temporal_agents_tests::bench::Spec;
 use temporalio_client::WorkflowGetResultOptions;
-use temporalio_common::protos::temporal::api::{enums::v1::EventType, history::v1::history_event::Attributes};
+use temporalio_common::protos::temporal::api::{
+    enums::v1::EventType,
+    history::v1::{HistoryEvent, history_event::Attributes},
+};
 
 use super::{Column, MODEL_PAUSE_MS, Server, WorkerProcess, reader};
 
@@ -58,7 +61,7 @@ async fn size(server: &Server, spec: Spec, readers: usize) -> anyhow::Result<Siz
         received??;
     }
     let history = history::fetch(&server.client, &id, None).await?;
-    let types = history.events.iter().map(|event| event.event_type()).collect();
+    let types = history.events.iter().map(HistoryEvent::event_type).collect();
     Ok(Size { types, bytes: history.encoded_len(), comparable_bytes: comparable(history).encoded_len() })
 }
 

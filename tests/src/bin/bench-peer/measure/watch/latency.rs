@@ -17,16 +17,26 @@ use crate::clock::own_cpu_ms;
 struct Readers {
     name: &'static str,
     count: usize,
-    /// `true` if each has a connection and a follower of its own.
-    are_separate: bool,
+    kind: Kind,
 }
 
-const ROWS: [Readers; 5] = [
-    Readers { name: "none", count: 0, are_separate: false },
-    Readers { name: "1", count: 1, are_separate: false },
-    Readers { name: "25, one follower", count: 25, are_separate: false },
-    Readers { name: "200, one follower", count: 200, are_separate: false },
-    Readers { name: "25, a connection and a follower each", count: 25, are_separate: true },
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// One handle, and so one follower, for all readers.
+    Shared,
+    /// A connection and a follower for each reader.
+    Separate,
+    /// A loop of long polls that decodes nothing, as the baseline.
+    Bare,
+}
+
+const ROWS: [Readers; 6] = [
+    Readers { name: "none", count: 0, kind: Kind::Shared },
+    Readers { name: "1 that decodes nothing", count: 1, kind: Kind::Bare },
+    Readers { name: "1", count: 1, kind: Kind::Shared },
+    Readers { name: "25, one follower", count: 25, kind: Kind::Shared },
+    Readers { name: "200, one follower", count: 200, kind: Kind::Shared },
+    Readers { name: "25, a connection and a follower each", count: 25, kind: Kind::Separate },
 ];
 
 /// The figures of one run.
@@ -62,12 +72,18 @@ async fn measure_row(server: &Server, readers: &Readers, spec: Spec) -> anyhow::
     let shared = RunEvents::new(&server.client);
     let mut sources = Vec::new();
     for _ in 0..readers.count {
-        sources.push(if readers.are_separate { RunEvents::new(&server.connect().await?) } else { shared.clone() });
+        sources.push(match readers.kind {
+            Kind::Separate => RunEvents::new(&server.connect().await?),
+            Kind::Shared | Kind::Bare => shared.clone(),
+        });
     }
     let (cpu, server_cpu, began) = (own_cpu_ms(), server.cpu_ms()?, Instant::now());
     let handle = server.begin(Column::Agents, "watch", spec).await?;
     let id = handle.info().workflow_id.clone();
-    let mut reading = reader::read_all(sources.iter().map(|events| events.watch(&*id)));
+    let mut reading = match readers.kind {
+        Kind::Bare => [reader::poll(server.client.clone(), id.clone())].into_iter().collect(),
+        Kind::Shared | Kind::Separate => reader::read_all(sources.iter().map(|events| events.watch(&*id))),
+    };
     handle.get_result(WorkflowGetResultOptions::default()).await?;
     let seconds = began.elapsed().as_secs_f64();
     let mut all = Vec::new();
@@ -76,7 +92,10 @@ async fn measure_row(server: &Server, readers: &Readers, spec: Spec) -> anyhow::
     }
     let (readers_cpu, server_cpu) = (own_cpu_ms() - cpu, server.cpu_ms()? - server_cpu);
     let expected = reader::read(RunEvents::new(&server.client).watch(&*id)).await?.ids;
-    let incomplete = all.iter().filter(|received| received.ids != expected).count();
+    let incomplete = match readers.kind {
+        Kind::Bare => 0,
+        Kind::Shared | Kind::Separate => all.iter().filter(|received| received.ids != expected).count(),
+    };
     let latencies = sorted(all);
     Ok(Figures {
         events: expected.len(),
@@ -112,13 +131,14 @@ pub(super) fn print(rows: Vec<Vec<Figures>>) {
     println!("|---|---:|---:|---:|---:|---:|---:|---:|---:|");
     for (Readers { name, .. }, rounds) in ROWS.iter().zip(rows) {
         let of = |figure: fn(&Figures) -> f64| median(rounds.iter().map(figure).collect());
+        let shown = |value: f64| if value.is_nan() { "-".to_owned() } else { format!("{value:.1}") };
         println!(
-            "| {name} | {} | {} | {:.2} | {:.2} | {:.1} | {:.0} | {:.0} | {:.2} |",
+            "| {name} | {} | {} | {} | {} | {} | {:.0} | {:.0} | {:.2} |",
             rounds.last().map_or(0, |figures| figures.events),
             rounds.iter().map(|figures| figures.incomplete).sum::<usize>(),
-            of(|figures| figures.p50),
-            of(|figures| figures.p99),
-            of(|figures| figures.longest),
+            shown(of(|figures| figures.p50)),
+            shown(of(|figures| figures.p99)),
+            shown(of(|figures| figures.longest)),
             of(|figures| figures.readers_cpu / figures.seconds),
             of(|figures| figures.server_cpu / figures.seconds),
             of(|figures| figures.seconds),

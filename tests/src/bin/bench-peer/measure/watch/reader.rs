@@ -5,6 +5,10 @@ use std::time::{Duration, SystemTime};
 use anyhow::Context;
 use prost_types::Timestamp;
 use temporal_agents::client::RunEventStream;
+use temporalio_client::{Client, NamespacedClient, grpc::WorkflowService, tonic::Request};
+use temporalio_common::protos::temporal::api::{
+    common::v1::WorkflowExecution, enums::v1::EventType, workflowservice::v1::GetWorkflowExecutionHistoryRequest,
+};
 use tokio::{task::JoinSet, time::timeout};
 
 /// A stream that is silent for longer hangs.
@@ -20,6 +24,18 @@ pub(super) struct Received {
     pub(super) latencies: Vec<Duration>,
 }
 
+impl Received {
+    /// Adds the latency of an event that the reader has now.
+    fn note(&mut self, time: Timestamp, now: SystemTime, connected: SystemTime) -> anyhow::Result<()> {
+        let happened = SystemTime::try_from(time)?;
+        if happened >= connected {
+            // The server runs on the same machine, with the same clock.
+            self.latencies.push(now.duration_since(happened).unwrap_or_default());
+        }
+        Ok(())
+    }
+}
+
 /// Reads a stream to its end.
 pub(super) async fn read(mut stream: RunEventStream) -> anyhow::Result<Received> {
     let mut received = Received::default();
@@ -27,11 +43,7 @@ pub(super) async fn read(mut stream: RunEventStream) -> anyhow::Result<Received>
     while let Some(event) = timeout(PATIENCE, stream.next()).await.context("the stream is silent")? {
         let now = SystemTime::now();
         let event = event?;
-        let happened = SystemTime::try_from(event.time.parse::<Timestamp>()?)?;
-        if happened >= *connected.get_or_insert(now) {
-            // The server runs on the same machine, with the same clock.
-            received.latencies.push(now.duration_since(happened).unwrap_or_default());
-        }
+        received.note(event.time.parse::<Timestamp>()?, now, *connected.get_or_insert(now))?;
         received.ids.push(event.id);
     }
     Ok(received)
@@ -40,4 +52,38 @@ pub(super) async fn read(mut stream: RunEventStream) -> anyhow::Result<Received>
 /// Reads streams to their ends, each in a task.
 pub(super) fn read_all(streams: impl IntoIterator<Item = RunEventStream>) -> JoinSet<anyhow::Result<Received>> {
     streams.into_iter().map(read).collect()
+}
+
+/// Polls the history of a workflow to its end, without decoding what the events hold. Notes the
+/// latency of the events that tell something of a run.
+pub(super) async fn poll(mut client: Client, workflow_id: String) -> anyhow::Result<Received> {
+    let mut received = Received::default();
+    let mut connected = None;
+    let execution = Some(WorkflowExecution { workflow_id, run_id: String::new() });
+    let mut request = GetWorkflowExecutionHistoryRequest {
+        namespace: client.namespace(),
+        execution,
+        wait_new_event: true,
+        ..GetWorkflowExecutionHistoryRequest::default()
+    };
+    loop {
+        let polled = WorkflowService::get_workflow_execution_history(&mut client, Request::new(request.clone()));
+        let page = timeout(PATIENCE, polled).await.context("the history is silent")??.into_inner();
+        let now = SystemTime::now();
+        for event in page.history.unwrap_or_default().events {
+            let time = event.event_time.context("an event has no time")?;
+            let time = Timestamp { seconds: time.seconds, nanos: time.nanos };
+            let connected = *connected.get_or_insert(now);
+            match event.event_type() {
+                EventType::ActivityTaskScheduled
+                | EventType::ActivityTaskCompleted
+                | EventType::WorkflowPropertiesModified => received.note(time, now, connected)?,
+                _ => {}
+            }
+        }
+        if page.next_page_token.is_empty() {
+            return Ok(received);
+        }
+        request.next_page_token = page.next_page_token;
+    }
 }
