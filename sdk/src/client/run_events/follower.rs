@@ -137,6 +137,11 @@ impl Follower {
         follower
     }
 
+    /// Returns `true` if the follower reads no more events.
+    pub(super) fn has_ended(&self) -> bool {
+        self.log().end.is_some()
+    }
+
     /// Returns the number of the event after this cursor, if the follower holds the event before
     /// or begins there.
     fn number_after(&self, cursor: Option<&Cursor>) -> Option<u64> {
