@@ -69,10 +69,7 @@ impl Pages {
             match self.request().await {
                 Ok(events) if events.is_empty() => (pause, failures) = (FIRST_PAUSE, 0),
                 Ok(events) => return Ok(Some(events)),
-                // The page is larger than a message may be: a smaller one is requested.
-                Err(status)
-                    if matches!(status.code(), Code::OutOfRange | Code::ResourceExhausted) && self.page_size > 1 =>
-                {
+                Err(status) if is_too_large(&status) && self.page_size > 1 => {
                     self.page_size = (self.page_size / 10).max(1);
                     sleep(FIRST_PAUSE).await;
                 }
@@ -169,6 +166,17 @@ pub(super) async fn described(
     }
 }
 
+/// Returns `true` if the page is larger than a message may be. A server that limits the rate of
+/// requests answers with the same code: smaller pages would only lead to more requests.
+fn is_too_large(status: &tonic::Status) -> bool {
+    match status.code() {
+        Code::OutOfRange => true,
+        // The words of gRPC in Go, which the SDK also reads.
+        Code::ResourceExhausted => status.message().contains("larger than max"),
+        _ => false,
+    }
+}
+
 /// Returns `true` if the server will answer a later request in the same way.
 fn is_permanent(status: &tonic::Status) -> bool {
     matches!(
@@ -188,3 +196,6 @@ fn error(client: &Client, workflow_id: &str, run_id: Option<&str>, status: tonic
         _ => RunEventsError::Server { workflow_id, source: Box::new(status) },
     }
 }
+
+#[cfg(test)]
+mod tests;
