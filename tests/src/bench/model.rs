@@ -1,7 +1,7 @@
-//! The scripted model as a provider: it answers immediately, and reads from a conversation only the
+//! The scripted model as a provider: it answers immediately, or after a pause, and reads from a conversation only the
 //! values that the script needs.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use futures::future::{BoxFuture, ready};
 use serde_json::Value;
@@ -10,6 +10,7 @@ use temporal_agents::{
     provider::ModelError,
     wire::{Item, ModelCall, ModelFailureKind, ModelResponse, Usage},
 };
+use tokio::time::sleep;
 
 use super::{script, spec::Spec};
 
@@ -37,6 +38,33 @@ impl ModelProvider for ScriptedModel {
             _ => Arc::new(Self),
         };
         Box::pin(ready(Ok(Some(model))))
+    }
+}
+
+/// The scripted model, under any name, with a pause before each answer.
+#[derive(Clone, Copy, Debug)]
+pub struct PausingModel(pub Duration);
+
+impl ModelProvider for PausingModel {
+    fn model<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<Option<Arc<dyn Model>>, ModelError>> {
+        Box::pin(async move {
+            let model = ScriptedModel.model(name).await?;
+            Ok(model.map(|model| Arc::new(Pausing { model, pause: self.0 }) as Arc<dyn Model>))
+        })
+    }
+}
+
+struct Pausing {
+    model: Arc<dyn Model>,
+    pause: Duration,
+}
+
+impl Model for Pausing {
+    fn call(&self, call: ModelCall) -> BoxFuture<'_, Result<ModelResponse, ModelError>> {
+        Box::pin(async move {
+            sleep(self.pause).await;
+            self.model.call(call).await
+        })
     }
 }
 

@@ -1,6 +1,8 @@
 //! A worker that serves all workflows of the benchmarks, and a replayer for their histories, both
 //! with the SDK's defaults unless configured otherwise.
 
+use std::time::Duration;
+
 use temporal_agents::{AgentsPlugin, worker::ConversationCache};
 use temporalio_sdk::{
     WorkerOptions,
@@ -8,7 +10,9 @@ use temporalio_sdk::{
 };
 
 use super::{
-    AgentBench, BurstBench, EndlessBench, FloorBare, FloorConv, agents, floor::FloorActivities, model::ScriptedModel,
+    AgentBench, BurstBench, EndlessBench, FloorBare, FloorConv, agents,
+    floor::FloorActivities,
+    model::{PausingModel, ScriptedModel},
 };
 
 /// The sizes of a worker's caches; `None` is the default.
@@ -20,11 +24,11 @@ pub struct Memory {
     pub cached_workflows: Option<usize>,
 }
 
-/// Returns the options of a worker on this task queue.
+/// Returns the options of a worker on this task queue, whose model answers after this pause.
 ///
 /// # Errors
 /// If the SDK or the plugin refuses a registration.
-pub fn options(task_queue: &str, memory: Memory) -> anyhow::Result<WorkerOptions> {
+pub fn options(task_queue: &str, memory: Memory, model_pause: Duration) -> anyhow::Result<WorkerOptions> {
     let mut options = WorkerOptions::new(task_queue)
         .register_workflow::<AgentBench>()?
         .register_workflow::<EndlessBench>()?
@@ -34,7 +38,12 @@ pub fn options(task_queue: &str, memory: Memory) -> anyhow::Result<WorkerOptions
         .register_activities(FloorActivities)
         .build();
     let agents = (agents::chat, agents::assistant, agents::triage);
-    let mut plugin = AgentsPlugin::new(ScriptedModel).agents(agents);
+    let plugin = if model_pause.is_zero() {
+        AgentsPlugin::new(ScriptedModel)
+    } else {
+        AgentsPlugin::new(PausingModel(model_pause))
+    };
+    let mut plugin = plugin.agents(agents);
     if let Some(bytes) = memory.conversation_bytes {
         plugin = plugin.conversation_cache(ConversationCache::with_bytes(bytes));
     }

@@ -137,6 +137,11 @@ impl Follower {
         follower
     }
 
+    /// Returns `true` if the follower reads no more events.
+    pub(super) fn has_ended(&self) -> bool {
+        self.log().end.is_some()
+    }
+
     /// Returns the number of the event after this cursor, if the follower holds the event before
     /// or begins there.
     fn number_after(&self, cursor: Option<&Cursor>) -> Option<u64> {
@@ -145,11 +150,6 @@ impl Follower {
             None => (log.is_from_beginning && log.first == 0).then_some(0),
             Some(cursor) => log.numbers.get(&cursor.to_string()).map(|number| number + 1),
         }
-    }
-
-    /// Returns `true` if the reader has failed.
-    pub(super) fn has_failed(&self) -> bool {
-        self.log().end == Some(FollowerEnd::Failed)
     }
 
     /// Waits for the event of this number.

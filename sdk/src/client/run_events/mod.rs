@@ -204,13 +204,14 @@ impl RunEvents {
         RunEventStream(subscribe(self.clone(), workflow_id, from).boxed())
     }
 
-    /// Returns the follower of a workflow, or creates one with `make`.
+    /// Returns the follower of a workflow, or creates one with `make` if none is still reading.
     fn follower(&self, workflow_id: &str, make: impl FnOnce() -> Arc<Follower>) -> Arc<Follower> {
         let mut followers = self.followers.lock().unwrap_or_else(PoisonError::into_inner);
         followers.retain(|_, follower| follower.strong_count() > 0);
-        if let Some(follower) = followers.get(workflow_id).and_then(Weak::upgrade)
-            && !follower.has_failed()
-        {
+        // A new workflow may have the id of one that has ended, whose events a slow subscriber still
+        // reads.
+        let running = followers.get(workflow_id).and_then(Weak::upgrade).filter(|follower| !follower.has_ended());
+        if let Some(follower) = running {
             return follower;
         }
         let follower = make();

@@ -172,10 +172,14 @@ pub(super) async fn described(
 }
 
 /// Returns `true` if the page is larger than a message may be. A server that limits the rate of
-/// requests uses one of these codes as well.
+/// requests answers with the same code: smaller pages would only lead to more requests.
 fn is_too_large(status: &tonic::Status) -> bool {
-    let names_a_size = || ["larger", "exceeds", "too large"].iter().any(|word| status.message().contains(word));
-    status.code() == Code::OutOfRange || (status.code() == Code::ResourceExhausted && names_a_size())
+    match status.code() {
+        Code::OutOfRange => true,
+        // The words of gRPC in Go, which the SDK also reads.
+        Code::ResourceExhausted => status.message().contains("larger than max"),
+        _ => false,
+    }
 }
 
 /// Returns `true` if the server will answer a later request in the same way.
@@ -197,3 +201,6 @@ fn error(client: &Client, workflow_id: &str, run_id: Option<&str>, status: tonic
         _ => RunEventsError::Server { workflow_id, source: Box::new(status) },
     }
 }
+
+#[cfg(test)]
+mod tests;

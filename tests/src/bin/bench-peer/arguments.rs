@@ -1,6 +1,6 @@
 //! The command line.
 
-use std::path::PathBuf;
+use std::{path::PathBuf, time::Duration};
 
 use clap::{Parser, Subcommand};
 use temporal_agents_testing::ServerAddress;
@@ -49,6 +49,9 @@ enum Command {
         /// Number of workflows kept in memory.
         #[arg(long)]
         cached_workflows: Option<usize>,
+        /// Pause before each answer of the model, in milliseconds.
+        #[arg(long, default_value_t = 0)]
+        model_pause_ms: u64,
     },
     /// Runs thousands of turns that continue as new, and prints a table of their time, CPU, memory
     /// and history sizes.
@@ -72,6 +75,16 @@ enum Command {
         /// Number of rounds.
         #[arg(long, default_value_t = 3)]
         rounds: u32,
+    },
+    /// Measures readers of events: the history that they cost, their latency, the price of a question
+    /// and of a verdict, and the time to catch up; prints tables.
+    Watch {
+        /// Number of rounds.
+        #[arg(long, default_value_t = 3)]
+        rounds: u32,
+        /// Uses small numbers: shows that the measurement works, and is not a result.
+        #[arg(long)]
+        quick: bool,
     },
     /// Replays a history on one CPU, and prints one line of JSON with the wall time, the CPU time
     /// and the peak memory.
@@ -101,14 +114,16 @@ pub(crate) fn run() -> anyhow::Result<()> {
                 let scale = if quick { Scale::QUICK } else { Scale::FULL };
                 measure::run(rounds, &scale).await
             }
-            Command::Worker { address, task_queue, gzip, conversation_bytes, cached_workflows } => {
+            Command::Worker { address, task_queue, gzip, conversation_bytes, cached_workflows, model_pause_ms } => {
                 let compression = if gzip { GrpcCompression::Gzip } else { GrpcCompression::None };
                 let memory = Memory { conversation_bytes, cached_workflows };
-                serve::serve(&address, &task_queue, compression, memory).await
+                let model_pause = Duration::from_millis(model_pause_ms);
+                serve::serve(&address, &task_queue, compression, memory, model_pause).await
             }
             Command::Endless { turns } => measure::endless(turns).await,
             Command::Prices { turns, rounds } => measure::prices(turns, rounds).await,
             Command::Tools { rounds } => measure::tools(rounds).await,
+            Command::Watch { rounds, quick } => measure::watch(rounds, quick).await,
             Command::Replay { history, n, warmup } => replay::replay(&history, n, warmup).await,
         }
     })

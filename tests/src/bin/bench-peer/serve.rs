@@ -1,7 +1,7 @@
 //! The worker: with the SDK's defaults, until SIGTERM; without compression by default, since the
 //! connection is over loopback.
 
-use std::pin::pin;
+use std::{pin::pin, time::Duration};
 
 use temporal_agents_testing::ServerAddress;
 use temporal_agents_tests::bench::worker::{self, Memory};
@@ -17,12 +17,13 @@ pub(crate) async fn serve(
     task_queue: &str,
     compression: GrpcCompression,
     memory: Memory,
+    model_pause: Duration,
 ) -> anyhow::Result<()> {
     let options = ConnectionOptions::new(address.url()).grpc_compression(compression).build();
     let connection = Connection::connect(options).await?;
     let client = Client::new(connection, ClientOptions::new("default").build())?;
     let runtime = Runtime::from_current_tokio(RuntimeOptions::default())?;
-    let mut worker = Worker::new(&runtime, client, worker::options(task_queue, memory)?)?;
+    let mut worker = Worker::new(&runtime, client, worker::options(task_queue, memory, model_pause)?)?;
     let shut_down = worker.shutdown_handle();
     let mut terminate = signal(SignalKind::terminate())?;
     let mut running = pin!(worker.run());

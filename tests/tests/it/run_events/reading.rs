@@ -104,6 +104,35 @@ async fn a_run_over_several_executions_has_one_stream_and_each_cursor_continues_
     Ok(())
 }
 
+#[tokio::test]
+async fn a_slow_reader_of_an_ended_workflow_does_not_hide_a_new_one_with_its_id() -> anyhow::Result<()> {
+    let env = AgentEnvironment::builder()
+        .workflow_with_factory::<AgentWorkflow, _>(AgentWorkflow::factory(readers()))?
+        .model(&FakeModel::script([text("one"), text("two")]))
+        .agents((reader,))
+        .start()
+        .await?;
+    let shared = RunEvents::new(env.client());
+    let mut slow = None;
+    let mut read_so_far = Vec::new();
+    for _ in 0..2 {
+        let options = WorkflowStartOptions::new(env.task_queue(), "same").build();
+        let request = AgentRequest::new("reader", "Read it to me.");
+        let handle = env.client().start_workflow(AgentWorkflow::run, request, options).await?;
+        if slow.is_none() {
+            let stream = slow.insert(shared.watch("same"));
+            read_so_far.extend(timeout(PATIENCE, stream.next()).await?.transpose()?);
+        }
+        env.await_run(&handle).await?;
+        let events = all(shared.watch("same")).await?;
+        assert_eq!(ids(&events), ids(&read(env.client(), "same").await?));
+    }
+    read_so_far.extend(all(slow.expect("the first run has set it")).await?);
+    assert_eq!(kinds(&read_so_far).last(), Some(&"run_finished"), "{:?}", kinds(&read_so_far));
+    env.finish().await?;
+    Ok(())
+}
+
 fn output(kind: &EventKind) -> Option<Value> {
     match kind {
         EventKind::RunFinished { output, .. } => Some(output.clone()),

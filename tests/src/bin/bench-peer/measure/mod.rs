@@ -13,6 +13,7 @@
 //! | `endless.rs` | thousands of turns that continue as new |
 //! | `prices.rs` | the cost of disabled caches and of alternating workers |
 //! | `tools.rs` | many calls of a tool in one response, and large results |
+//! | `watch/` | readers of events: their latency, and the history that they cost |
 //! | `replays.rs` | replays of their histories |
 //! | `table.rs` | the numbers, and the table of their medians |
 
@@ -27,6 +28,7 @@ mod server;
 mod small;
 mod table;
 mod tools;
+mod watch;
 mod worker_process;
 
 use std::time::Duration;
@@ -37,6 +39,7 @@ pub(crate) use endless::endless;
 pub(crate) use prices::prices;
 pub(crate) use scale::Scale;
 pub(crate) use tools::tools;
+pub(crate) use watch::watch;
 
 use self::{column::Column, server::Server, table::Table};
 

@@ -49,12 +49,27 @@ impl Server {
         cpu_ms_of(self.process.pid())
     }
 
+    /// Returns another connection to the server.
+    pub(super) async fn connect(&self) -> anyhow::Result<Client> {
+        Ok(self.process.client().await?)
+    }
+
+    /// Starts a workflow.
+    pub(super) async fn begin(
+        &self,
+        column: Column,
+        task_queue: &str,
+        spec: Spec,
+    ) -> anyhow::Result<WorkflowHandle<Client, Column>> {
+        let id = format!("bench-{}", self.started.fetch_add(1, Ordering::Relaxed));
+        let options = WorkflowStartOptions::new(task_queue, &*id).build();
+        Ok(self.client.start_workflow(column, spec, options).await?)
+    }
+
     /// Runs a workflow, and measures the time from the request that starts it to its result.
     pub(super) async fn run(&self, column: Column, task_queue: &str, spec: Spec) -> anyhow::Result<Ended> {
-        let id = format!("bench-{}", self.started.fetch_add(1, Ordering::Relaxed));
         let began = Instant::now();
-        let options = WorkflowStartOptions::new(task_queue, &*id).build();
-        let handle = self.client.start_workflow(column, spec, options).await?;
+        let handle = self.begin(column, task_queue, spec).await?;
         let result = timeout(PATIENCE, handle.get_result(WorkflowGetResultOptions::default())).await;
         let output = result.with_context(|| format!("{} has not ended after {PATIENCE:?}", column.name()))??;
         let took = began.elapsed();
