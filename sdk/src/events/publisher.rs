@@ -96,3 +96,6 @@ impl std::fmt::Debug for EventPublisher {
         f.debug_struct("EventPublisher").field("run", &self.run).finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests;

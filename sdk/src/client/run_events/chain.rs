@@ -144,6 +144,7 @@ impl Chain {
                 }
             }
             ReadOutcome::Ended { next } => {
+                let before = self.position.clone();
                 let facts = self.place(id);
                 if let Some(next) = next {
                     self.go_to(next, false);
@@ -154,7 +155,7 @@ impl Chain {
                     return Ok(Step::Left(facts));
                 }
                 // The children that end with the workflow come before its end.
-                self.end = Some(facts);
+                (self.end, self.position) = (Some(facts), before);
                 return Ok(Step::WaitsForChildren);
             }
         }
@@ -164,7 +165,11 @@ impl Chain {
     /// Ends the chain, after the children that end with it, and returns its last facts.
     pub(super) fn conclude(&mut self) -> Vec<(Position, RunEvent)> {
         self.has_ended = true;
-        self.end.take().unwrap_or_default()
+        let facts = self.end.take().unwrap_or_default();
+        if let Some((position, _)) = facts.last() {
+            self.position.clone_from(position);
+        }
+        facts
     }
 
     /// Returns `true` while the events are those that a cursor's reader has read before.

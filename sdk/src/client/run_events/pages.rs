@@ -83,7 +83,7 @@ impl Pages {
                 }
                 Err(status) => {
                     tracing::debug!(workflow = self.workflow_id, %status, "the history cannot be read; trying again");
-                    failures += 1;
+                    failures += u32::from(status.code() != Code::ResourceExhausted);
                     if failures > 1 {
                         // The token may be of a server that no longer exists.
                         self.token.clear();

@@ -80,7 +80,7 @@ impl Screen {
                 self.waits_for = Some(format!("{} waits for the model", start(&event.agent)));
             }
             EventKind::ToolCall { name, .. } => {
-                self.waits_for = Some(format!("{} runs {}", start(&event.agent), start(name)))
+                self.waits_for = Some(format!("{} runs {}", start(&event.agent), start(name)));
             }
             EventKind::RunPaused {} => self.waits_for = Some("waits for a decision".to_owned()),
             kind if kind.ends_the_run() => self.waits_for = None,

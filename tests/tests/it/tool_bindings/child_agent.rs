@@ -16,12 +16,14 @@ use temporal_agents_testing::{
     environment::WorkerThread,
     fake_model::{failure, text, tool_call},
 };
+use temporalio_client::WorkflowTerminateOptions;
 use temporalio_macros::{workflow, workflow_methods};
 use temporalio_sdk::{WorkerOptions, WorkflowContext, WorkflowResult};
 
 use super::support::{FAILED, outputs};
 use crate::{
     examples::{Cache, histories},
+    held_model::HeldModel,
     run_events::reading::{continue_everywhere, read},
 };
 
@@ -63,6 +65,25 @@ impl Editor {
         let runner = Runner::new(ctx).context("topic", "bees").context("budget", 7);
         let result = runner.run(&editor(), request).await?;
         Ok((result.final_output, result.usage))
+    }
+}
+
+fn doomed(child: ChildAgent) -> Agent {
+    let research = researcher().as_tool().description("Researches.").in_child_workflow(child);
+    Agent::new("editor").model("gpt-5").tool(research)
+}
+
+/// Runs an agent whose child ends with it.
+#[workflow]
+#[derive(Default)]
+pub(crate) struct Doomed;
+
+#[workflow_methods]
+impl Doomed {
+    #[run(name = "doomed")]
+    pub(crate) async fn run(ctx: &mut WorkflowContext<Self>, request: String) -> WorkflowResult<String> {
+        let child = ChildAgent::new().task_queue(QUEUE).parent_close_policy(ParentClosePolicy::Terminate);
+        Ok(Runner::new(ctx).run(&doomed(child), request).await?.final_output)
     }
 }
 
@@ -112,6 +133,31 @@ async fn the_events_of_a_child_workflow_carry_its_path_and_one_cursor_covers_all
     let output = events.iter().position(|event| event.kind.name() == "tool_output" && event.workflow.is_none());
     assert!(last_of_child < output, "the child is told before its output");
     continue_everywhere(env.client(), &run.workflow_id, &events).await?;
+    desk.stop()?;
+    env.finish().await?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn the_facts_of_a_child_that_ends_with_its_parent_come_before_the_end_of_the_parent() -> anyhow::Result<()> {
+    let model = FakeModel::script([tool_call("researcher", json!({"input": "What of bees?"}))]);
+    let child = ChildAgent::new().task_queue(QUEUE).parent_close_policy(ParentClosePolicy::Terminate);
+    let waiting = HeldModel::new(&FakeModel::script([text("They hum.")]));
+    let env = Cache::On.environment::<Doomed>()?.model(&model).agents((doomed(child),)).start().await?;
+    let factory = AgentWorkflow::factory(AgentSet::new((researcher,)));
+    let mut options = WorkerOptions::new(QUEUE).register_workflow_with_factory::<AgentWorkflow, _>(factory)?.build();
+    AgentsPlugin::new(waiting.clone()).agents((researcher,)).install(&mut options)?;
+    let mut desk = WorkerThread::start(env.server().target_url(), env.server().namespace(), options)?;
+    let handle = env.start_workflow(Doomed::run, "Edit.".to_owned()).await?;
+    waiting.asked().await?;
+    handle.terminate(WorkflowTerminateOptions::builder().reason("enough").build()).await?;
+    let workflow_id = &handle.info().workflow_id;
+    let events = read(env.client(), workflow_id).await?;
+    let kinds: Vec<(bool, &str)> = events.iter().map(|event| (event.workflow.is_some(), event.kind.name())).collect();
+    assert!(kinds.ends_with(&[(true, "run_terminated"), (false, "run_terminated")]), "{kinds:?}");
+    assert!(kinds.contains(&(true, "model_call_scheduled")), "{kinds:?}");
+    continue_everywhere(env.client(), workflow_id, &events).await?;
+    waiting.answer();
     desk.stop()?;
     env.finish().await?;
     Ok(())
