@@ -207,8 +207,8 @@ impl Execution {
             }
             (Kind::Chunk, Some(Reply::Chunk(chunk))) => self.recorded.chunk(&id, chunk),
             (Kind::Model, _) => self.facts.model_answered(&id, attempts, None),
-            // A call during which an MCP server has requested a value from people is made again, and
-            // has no output.
+            // A call during which an MCP server has requested a value from people is made again,
+            // and has no output.
             (Kind::Chunk, _) | (_, Some(Reply::Tool(ToolReply { question: Some(_), .. }))) => {}
             (_, Some(Reply::Tool(reply))) => {
                 let output = reply.output.into_value();

@@ -208,8 +208,8 @@ impl RunEvents {
     fn follower(&self, workflow_id: &str, make: impl FnOnce() -> Arc<Follower>) -> Arc<Follower> {
         let mut followers = self.followers.lock().unwrap_or_else(PoisonError::into_inner);
         followers.retain(|_, follower| follower.strong_count() > 0);
-        // A new workflow may have the id of one that has ended, whose events a slow subscriber still
-        // reads.
+        // A new workflow may have the id of one that has ended, whose events a slow subscriber
+        // still reads.
         let running = followers.get(workflow_id).and_then(Weak::upgrade).filter(|follower| !follower.has_ended());
         if let Some(follower) = running {
             return follower;
