@@ -24,15 +24,14 @@ pub async fn serve(address: &ServerAddress, namespace: &str, task_queue: &str) -
     let runtime = Runtime::from_current_tokio(RuntimeOptions::default())?;
     let mut worker = Worker::new(&runtime, client, options(task_queue)?)?;
     let shut_down = worker.shutdown_handle();
+    // Caught before the line is printed: whoever reads it may send the signal at once.
+    let terminated = termination()?;
     let mut running = pin!(worker.run());
     tokio::select! {
         // In this order, so that the worker polls before the line is printed.
         biased;
         ended = &mut running => return Ok(ended?),
-        ended = async { println!("{READY}"); until_terminated().await } => {
-            ended?;
-            shut_down();
-        }
+        () = async { println!("{READY}"); terminated.await } => shut_down(),
     }
     Ok(running.await?)
 }
@@ -47,20 +46,26 @@ fn options(task_queue: &str) -> anyhow::Result<WorkerOptions> {
     Ok(options)
 }
 
-/// Waits for SIGTERM or Ctrl-C.
+/// Catches SIGTERM from this call on; the future ends with SIGTERM or Ctrl-C.
 #[cfg(unix)]
-async fn until_terminated() -> std::io::Result<()> {
+fn termination() -> std::io::Result<impl Future<Output = ()>> {
     use tokio::signal::unix::{SignalKind, signal};
 
     let mut terminated = signal(SignalKind::terminate())?;
-    tokio::select! {
-        _ = terminated.recv() => Ok(()),
-        interrupted = tokio::signal::ctrl_c() => interrupted,
-    }
+    let mut interrupted = signal(SignalKind::interrupt())?;
+    Ok(async move {
+        tokio::select! {
+            _ = terminated.recv() => {}
+            _ = interrupted.recv() => {}
+        }
+    })
 }
 
-/// Waits for Ctrl-C.
-#[cfg(not(unix))]
-async fn until_terminated() -> std::io::Result<()> {
-    tokio::signal::ctrl_c().await
+/// Catches Ctrl-C from this call on; the future ends with it.
+#[cfg(windows)]
+fn termination() -> std::io::Result<impl Future<Output = ()>> {
+    let mut interrupted = tokio::signal::windows::ctrl_c()?;
+    Ok(async move {
+        interrupted.recv().await;
+    })
 }
