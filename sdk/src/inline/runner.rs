@@ -133,9 +133,10 @@ impl InlineRunner {
     }
 
     /// Sets the function that receives the events of the runs: the same facts that
-    /// [`RunEvents`](crate::wire::RunEvent) of a workflow has, and deltas. The runner calls the
-    /// function on the thread of the run, or of a tool's body, one event at a time: it must not
-    /// block, so pass the events to a channel. A second call replaces the function.
+    /// [`RunEvents`](crate::client::RunEvents) reads of a workflow, and deltas. The runner calls
+    /// the function on the thread of the run, or of a tool's body, one event at a time: it must
+    /// not block, so pass the events to a channel. A panic of the function is logged, and the run
+    /// goes on. A second call replaces the function.
     ///
     /// ```
     /// # use temporal_agents::{Agent, inline::InlineRunner, wire::EventKind};

@@ -7,6 +7,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::context::{CallInfo, ToolContext};
+use crate::wire::size::encoded_len;
 
 /// The stream of [`ToolContext::progress`].
 const PROGRESS: &str = "progress";
@@ -44,8 +45,8 @@ pub trait DeltaTransport: Send + Sync {
 
 impl ToolContext {
     /// Sends a part of the tool's output while the tool works, to the subscribers of the run's
-    /// events (`InlineRunner::on_event`): `stream` is
-    /// `stdout`, `stderr`, `log`, or a name of the author.
+    /// events (`InlineRunner::on_event`). `stream` is `stdout`, `stderr`, `log`, or a name of the
+    /// author.
     ///
     /// Best effort: the tool's result does not contain it, and a run without a subscriber drops it.
     /// It is redacted as the result is, each part by itself, so send whole lines where a secret
@@ -84,7 +85,7 @@ impl ToolContext {
     /// dropped with a warning.
     pub fn emit(&self, name: &str, value: impl Serialize) {
         self.send(|| {
-            let json = serde_json::to_value(value).ok().filter(|json| json.to_string().len() <= MAX_DELTA_BYTES);
+            let json = serde_json::to_value(value).ok().filter(fits);
             if json.is_none() {
                 tracing::warn!(name, tool = self.info().tool, "an emitted value is not JSON or too large: dropped");
             }
@@ -99,6 +100,10 @@ impl ToolContext {
             transport.send(self.info(), delta);
         }
     }
+}
+
+fn fits(value: &Value) -> bool {
+    encoded_len(value).is_ok_and(|bytes| bytes <= MAX_DELTA_BYTES)
 }
 
 /// Returns a string within the limit. A transport redacts it before.

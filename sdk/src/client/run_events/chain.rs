@@ -122,8 +122,7 @@ impl Chain {
         let Some(event) = self.events.pop_front() else { return Ok(Step::Needs) };
         let id = event.event_id;
         self.read = id;
-        let turn = self.execution.read(event).await;
-        match turn {
+        match self.execution.read(event).await {
             ReadOutcome::Continue => {}
             ReadOutcome::ChildStarted { initiated, child, run_id } => {
                 let is_told = self.is_copy || self.is_told(id);

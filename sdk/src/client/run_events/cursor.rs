@@ -34,7 +34,8 @@ impl Origin {
 
 /// Returns the last 8 digits of a run id: its first ones are a time.
 pub(super) fn short(run_id: &str) -> String {
-    run_id[run_id.len().saturating_sub(8)..].to_owned()
+    let start = run_id.ceil_char_boundary(run_id.len().saturating_sub(8));
+    run_id[start..].to_owned()
 }
 
 /// The place of the latest fact that was returned of one workflow.

@@ -73,8 +73,11 @@ impl Pages {
                     self.page_size = (self.page_size * 2).min(PAGE);
                     return Ok(Some(events));
                 }
-                // The page is larger than a message may be: a smaller one is requested.
-                Err(status) if is_too_large(&status) && self.page_size > 1 => {
+                // The page is larger than a message may be, so a smaller one is requested.
+                Err(status) if is_too_large(&status) => {
+                    if self.page_size == 1 {
+                        return Err(error(&self.client, &self.workflow_id, Some(&self.execution), status));
+                    }
                     self.page_size = (self.page_size / 10).max(1);
                     sleep(FIRST_PAUSE).await;
                 }

@@ -48,17 +48,11 @@ impl Facts {
         if self.run(&run).has_ended {
             return;
         }
-        let Attempts { number, earlier_failure } = attempts;
-        let attempts = number;
-        let (output, kind) = if let Some(response) = response {
-            let (response_id, incomplete) = (response.response_id.clone(), response.incomplete.clone());
-            let usage = response.usage.clone();
-            let kind = EventKind::ModelCallAnswered { attempts, earlier_failure, response_id, incomplete, usage };
-            (&*response.output, kind)
-        } else {
-            let (response_id, incomplete, usage) = Default::default();
-            (&[][..], EventKind::ModelCallAnswered { attempts, earlier_failure, response_id, incomplete, usage })
-        };
+        let Attempts { number: attempts, earlier_failure } = attempts;
+        let unread = ModelResponse::default();
+        let ModelResponse { output, usage, response_id, incomplete, .. } = response.unwrap_or(&unread);
+        let (usage, response_id, incomplete) = (usage.clone(), response_id.clone(), incomplete.clone());
+        let kind = EventKind::ModelCallAnswered { attempts, earlier_failure, response_id, incomplete, usage };
         self.tell(&run, &format!("{effect}/answered"), kind);
         self.mark_opaque(response.is_none(), 1);
         self.run(&run).answered(output);

@@ -104,7 +104,7 @@ impl Facts {
     }
 
     /// Returns a delta of this run, at the current time.
-    pub(crate) fn delta(&mut self, run: &str, agent: &str, turn: u32, kind: EventKind) -> RunEvent {
+    pub(crate) fn delta(&self, run: &str, agent: &str, turn: u32, kind: EventKind) -> RunEvent {
         let (root, path) = lineage(run);
         RunEvent { run: root, path, agent: agent.to_owned(), turn, time: self.now.clone(), ..RunEvent::new(kind) }
     }

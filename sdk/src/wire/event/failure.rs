@@ -29,9 +29,7 @@ impl RecordedFailure {
     pub(crate) fn new(type_name: impl Into<String>, message: impl Into<String>) -> Self {
         Self { type_name: type_name.into(), message: message.into(), cause: None }
     }
-}
 
-impl RecordedFailure {
     /// Returns a failure whose message is at most 1,024 bytes.
     pub(crate) fn short(type_name: &str, mut message: String) -> Self {
         message.truncate(message.floor_char_boundary(MAX_MESSAGE_BYTES));

@@ -1,7 +1,7 @@
-//! A live run in the terminal: its events as they happen, and a line that shows what waits.
+//! A live run in the terminal: its events as they happen, and a last line with a spinner, which
+//! names the call that is under way.
 //!
-//! Where the output is not a terminal, there are no colours and no such line; retries are then
-//! lines of their own.
+//! Output to a file or a pipe has no colours and no spinner.
 
 use std::{
     collections::BTreeSet,
@@ -61,12 +61,12 @@ pub(crate) async fn follow(client: &Client, workflow_id: &str) -> Result<(), Run
     }
 }
 
-/// What the terminal shows below the events.
+/// The last line of the terminal, below the events.
 #[derive(Default)]
 struct Screen {
     is_terminal: bool,
     frame: usize,
-    /// What the run waits for.
+    /// The call or the decision that is awaited.
     waits_for: Option<String>,
     attempts: Vec<RunEvent>,
     /// The failed attempts that were printed, by effect and number.
@@ -112,7 +112,7 @@ impl Screen {
         stdout().flush()
     }
 
-    /// Draws the line of what waits.
+    /// Draws the last line.
     fn spin(&mut self) -> std::io::Result<()> {
         let (true, Some(waits_for)) = (self.is_terminal, &self.waits_for) else { return Ok(()) };
         self.frame = (self.frame + 1) % SPINNER.len();
@@ -129,7 +129,7 @@ impl Screen {
     }
 }
 
-/// Returns the beginning of a name, so that the line of what waits is one line.
+/// Returns the beginning of a name, so that the last line is not broken.
 fn start(name: &str) -> String {
     one_line(name).chars().take(30).collect()
 }

@@ -48,7 +48,7 @@ pub(super) struct Shelf {
 }
 
 impl Shelf {
-    /// How often it was written to.
+    /// Number of writes.
     pub(super) fn writes(&self) -> u32 {
         self.writes.load(Ordering::SeqCst)
     }

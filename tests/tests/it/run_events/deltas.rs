@@ -1,4 +1,4 @@
-//! What is seen only while it happens: attempts, and what tools send.
+//! Deltas: attempts at calls, and the output, progress and values that tools send.
 
 use std::{
     sync::{Arc, Mutex, PoisonError},

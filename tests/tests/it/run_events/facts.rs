@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, fmt::Write};
 use serde_json::Value;
 use temporal_agents::wire::RunEvent;
 
-/// What distinguishes hosts: ids of executions, times, and the words of their failures.
+/// The members that differ between hosts: ids of executions, times, attempts and failures.
 const OF_HOST: [&str; 8] = ["version", "cursor", "run", "time", "attempts", "earlier_failure", "failure", "execution"];
 
 /// Facts by run and path: what runs side by side has no order on any host.

@@ -1,4 +1,4 @@
-//! What notes about runs, questions and verdicts add to a history.
+//! The events and bytes that notes about runs, questions and verdicts add to a history.
 
 mod desk;
 
