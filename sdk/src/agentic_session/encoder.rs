@@ -14,7 +14,10 @@ use super::{
     proposal,
     store::{Kept, Storage},
 };
-use crate::wire::size::{Bytes, MOST_BYTES};
+use crate::wire::{
+    SessionCheckpoint,
+    size::{Bytes, MOST_BYTES},
+};
 
 /// Encodes the checkpoints of a session.
 pub(super) struct Encoder {
@@ -56,8 +59,14 @@ impl Encoder {
     }
 
     async fn native(&self, kept: &mut Kept) -> Result<(String, u64), CheckpointError> {
-        let (picture, change) = self.progress.picture();
-        let json = serde_json::to_string(&picture).map_err(|source| CheckpointError::NotSerializable { source })?;
+        let (mut picture, change) = self.progress.picture();
+        let mut json = json(&picture)?;
+        if json.len() > MOST_BYTES && self.storage.store.is_none() {
+            tracing::warn!(turns = picture.turns, "the checkpoint has no room for the facts of the session's runs");
+            self.progress.drop_facts();
+            picture.runs.iter_mut().for_each(|run| run.facts = None);
+            json = self::json(&picture)?;
+        }
         let json = self.storage.fit(json, kept).await?;
         let (bytes, limit, turns) = (json.len(), MOST_BYTES, picture.turns);
         if bytes > limit {
@@ -96,6 +105,10 @@ impl Encoder {
             );
         }
     }
+}
+
+fn json(checkpoint: &SessionCheckpoint) -> Result<String, CheckpointError> {
+    serde_json::to_string(checkpoint).map_err(|source| CheckpointError::NotSerializable { source })
 }
 
 /// Returns a JSON string as a payload, in the form that the SDK's own converter writes.

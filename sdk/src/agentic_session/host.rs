@@ -100,7 +100,10 @@ impl SessionHost {
     pub(super) fn reach(&self, state: &RunState) {
         let session_writes = self.inner.session_writes.load(Ordering::Relaxed);
         let memory = self.memory.as_ref().map(MemorySession::items);
-        self.shared.progress.reach(self.ordinal, Point { state, session_writes, memory });
+        // Nested runs end within a turn, unless they wait.
+        let nested = matches!(state.phase, Phase::Interrupted { .. });
+        let observed = self.inner.publisher.as_ref().map(|publisher| publisher.snapshot(nested));
+        self.shared.progress.reach(self.ordinal, Point { state, session_writes, memory, observed });
     }
 
     /// Waits until the server has everything that an effect depends on. Returns `false` when the
@@ -240,6 +243,11 @@ impl Host for SessionHost {
     fn note(&self, path: &str, note: RunNote, interruptions: &[Interruption]) {
         // The run has not ended: the next attempt continues it.
         if matches!(note.note, NoteKind::Cancelled { .. }) && self.shared.end.is_continued_by_next_attempt() {
+            return;
+        }
+        // An earlier attempt has reported the pause in which this one begins.
+        let is_known = || self.inner.publisher.as_ref().is_some_and(|publisher| publisher.is_paused());
+        if matches!(note.note, NoteKind::Paused) && is_known() {
             return;
         }
         self.inner.note(path, note, interruptions);

@@ -97,6 +97,7 @@ mod decisions;
 mod encoder;
 mod end;
 mod error;
+mod fact_log;
 mod format;
 mod host;
 mod options;

@@ -12,13 +12,18 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde_json::Value;
 
-use super::format::CheckpointFormat;
+use super::{
+    fact_log::{kept_facts, make_room, settle},
+    format::CheckpointFormat,
+};
 use crate::{
     engine::{ReasoningItemIds, input_items},
+    events::shortened,
     wire::{
-        Item, RunState, SessionCheckpoint,
+        Item, RunEvent, RunState, SessionCheckpoint,
         run_state::Phase,
         session_checkpoint::{EffectAnswer, SESSION_FORMAT, SessionRun},
+        session_facts::SessionFacts,
     },
 };
 
@@ -74,6 +79,8 @@ pub(super) struct Point<'p> {
     pub(super) state: &'p RunState,
     pub(super) session_writes: u32,
     pub(super) memory: Option<Vec<Item>>,
+    /// Data that the facts after the state depend on; `None` if facts are not kept.
+    pub(super) observed: Option<Value>,
 }
 
 impl Progress {
@@ -118,6 +125,31 @@ impl Progress {
         Begun { ordinal, earlier: inner.runs[ordinal].clone() }
     }
 
+    /// Sets the facts of a run that begins: those before the state that it continues from.
+    pub(super) fn keep_facts(&self, run: usize, facts: SessionFacts) {
+        self.lock().runs[run].facts = Some(facts);
+    }
+
+    /// Records a fact of a run. It is written with the next checkpoint.
+    pub(super) fn told(&self, run: usize, event: &RunEvent) {
+        let mut inner = self.lock();
+        if let Some(facts) = &mut inner.runs[run].facts {
+            facts.facts.push(shortened(event, &facts.run, None));
+            inner.change(false);
+        }
+    }
+
+    /// Returns the facts of all runs of this attempt, as far as they are kept.
+    pub(super) fn facts(&self) -> Vec<RunEvent> {
+        let inner = self.lock();
+        inner.runs.iter().take(inner.begun).flat_map(kept_facts).collect()
+    }
+
+    /// Removes all facts, to make room for the rest of the checkpoint.
+    pub(super) fn drop_facts(&self) {
+        self.lock().runs.iter_mut().for_each(|run| run.facts = None);
+    }
+
     /// Returns the recorded answer of an effect since the state from which the run continues.
     pub(super) fn answer(&self, run: usize, effect: &str) -> Option<EffectAnswer> {
         self.lock().runs[run].answers.get(effect).cloned()
@@ -129,7 +161,10 @@ impl Progress {
     pub(super) fn reach(&self, run: usize, point: Point<'_>) {
         let mut inner = self.lock();
         let reached = &mut inner.runs[run];
-        let Point { state, session_writes, memory } = point;
+        let Point { state, session_writes, memory, observed } = point;
+        if let (Some(facts), Some(observed)) = (&mut reached.facts, observed) {
+            settle(facts, reached.state.as_deref(), state, observed);
+        }
         reached.state = Some(Box::new(state.clone()));
         reached.session_writes = session_writes;
         reached.memory = memory;
@@ -140,6 +175,7 @@ impl Progress {
         if is_proposal && is_between_turns {
             inner.conversation = Some(inner.conversation_of(run, state));
         }
+        make_room(&mut inner.runs);
         inner.change(!is_proposal || is_between_turns);
     }
 

@@ -112,6 +112,7 @@ async fn steps<'g, H: Host>(
     guards: &mut ParallelInputGuardrails<'g>,
 ) -> Result<Ended, RunError> {
     loop {
+        engine.set_shown(&env.shown.borrow());
         env.host.checkpoint(&env.path, engine.state());
         let resolution = match engine.next() {
             Step::Save { items } => {

@@ -15,7 +15,6 @@ use crate::{
     wire::{
         RecordedFailure, RunState,
         event::{GuardrailStage, NoteKind, NotedOutput, RunNote, TrippedGuardrail, untold_outputs},
-        run_state::Phase,
     },
 };
 
@@ -25,18 +24,6 @@ pub(super) fn resumed<H: Host>(env: &Env<'_, H>, state: &RunState) {
     let done = untold_outputs(state, |_| false);
     env.shown.borrow_mut().extend(done.iter().filter_map(|item| item.call_id().map(str::to_owned)));
     env.host.note(&env.path, RunNote::resumed(state), &[]);
-}
-
-/// Remembers which outputs the previous execution has shown: those of activities.
-pub(super) fn continued<H: Host>(env: &Env<'_, H>, state: &RunState) {
-    let Phase::Interrupted { round } = &state.phase else { return };
-    let tools = env.agent(&state.agent).map(|agent| &agent.tools);
-    let is_inline = |name: &str| {
-        let named = tools.iter().flat_map(|tools| tools.iter()).find(|tool| tool.name() == name);
-        named.is_some_and(|tool| !tool.binding().leaves_a_reply())
-    };
-    let shown = round.calls.iter().filter(|call| !is_inline(&call.call.tool)).map(|call| call.call.call_id.clone());
-    env.shown.borrow_mut().extend(shown);
 }
 
 /// Notes that the run waits for decisions.

@@ -169,7 +169,7 @@ async fn execute_in<H: Host>(env: &Env<'_, H>, scope: &H::Scope, run: Run) -> Re
                 return Err(RunFailure { error, state: Some(state) });
             }
             if goes_on {
-                notes::continued(env, &state);
+                env.shown.borrow_mut().clone_from(&state.shown);
                 Engine::go_on(*state, config.rules())
             } else {
                 notes::resumed(env, &state);

@@ -106,6 +106,7 @@ impl Engine {
             turn_began: TurnMark::default(),
             holds_back_turn: false,
             completed: Vec::new(),
+            shown: BTreeSet::new(),
             patches: BTreeMap::new(),
             key_scope: None,
             phase: Phase::TurnDue,
@@ -147,6 +148,13 @@ impl Engine {
     /// Returns the unique scope of this run's idempotency keys. Calls `ask` only the first time.
     pub fn key_scope(&mut self, ask: impl FnOnce() -> String) -> &str {
         self.state.key_scope.get_or_insert_with(ask)
+    }
+
+    /// Keeps the ids of the calls of this turn whose outputs an effect of the host shows.
+    pub fn set_shown(&mut self, shown: &BTreeSet<String>) {
+        if self.state.shown != *shown {
+            self.state.shown.clone_from(shown);
+        }
     }
 
     /// Returns the run's sessions with stateful MCP servers. The driver takes them out while it is

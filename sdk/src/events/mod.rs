@@ -16,11 +16,13 @@
 
 mod activity_id;
 mod facts;
+mod kept;
 mod publisher;
 mod run;
 
 pub(crate) use self::{
     activity_id::{Place, Role},
     facts::{Attempts, Facts, ScheduledModelCall, call_id_of, lineage},
-    publisher::{EventPublisher, EventSink, rfc3339},
+    kept::{shortened, whole},
+    publisher::{EventPublisher, EventSink, FactKeeper, rfc3339},
 };

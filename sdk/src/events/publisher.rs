@@ -8,6 +8,7 @@ use std::{
 };
 
 use prost_types::Timestamp;
+use serde_json::Value;
 
 use super::Facts;
 use crate::wire::{EventKind, RunEvent};
@@ -15,11 +16,16 @@ use crate::wire::{EventKind, RunEvent};
 /// A function that receives the events of runs.
 pub(crate) type EventSink = Arc<dyn Fn(&RunEvent) + Send + Sync>;
 
+/// A function that keeps the facts of a run, in order, before its subscriber receives them. It may
+/// complete a fact.
+pub(crate) type FactKeeper = Box<dyn Fn(&mut RunEvent) + Send + Sync>;
+
 /// The facts of one run, and the function that receives them.
 pub(crate) struct EventPublisher {
     run: String,
     state: Mutex<Published>,
-    sink: EventSink,
+    keeper: Option<FactKeeper>,
+    sink: Option<EventSink>,
 }
 
 /// The facts so far, and the events that the subscriber has not received.
@@ -32,8 +38,38 @@ struct Published {
 }
 
 impl EventPublisher {
+    /// Creates a publisher for a subscriber in this process.
     pub(crate) fn new(run: impl Into<String>, sink: EventSink) -> Self {
-        Self { run: run.into(), state: Mutex::default(), sink }
+        Self { run: run.into(), state: Mutex::default(), keeper: None, sink: Some(sink) }
+    }
+
+    /// Creates a publisher whose facts are kept, with or without a subscriber. It continues from
+    /// `facts`.
+    pub(crate) fn keeping(run: &str, facts: Facts, keeper: FactKeeper, sink: Option<EventSink>) -> Self {
+        let state = Mutex::new(Published { facts, ..Published::default() });
+        Self { run: run.to_owned(), state, keeper: Some(keeper), sink }
+    }
+
+    /// Returns the subscriber, which also receives deltas.
+    pub(crate) fn subscriber(&self) -> Option<EventSink> {
+        self.sink.clone()
+    }
+
+    /// Returns the data that later facts depend on, and with `nested` those of nested runs.
+    pub(crate) fn snapshot(&self, nested: bool) -> Value {
+        self.lock().facts.snapshot(nested)
+    }
+
+    /// Returns `true` if the outermost run waits for decisions.
+    pub(crate) fn is_paused(&self) -> bool {
+        self.lock().facts.is_paused(&self.run)
+    }
+
+    /// Passes facts of an earlier attempt to the subscriber, which were kept before.
+    pub(crate) fn repeat(&self, earlier: Vec<RunEvent>) {
+        let mut state = self.lock();
+        state.queue.extend(earlier);
+        self.pass_on(state);
     }
 
     /// Returns the prefix of the effects of the run at this path.
@@ -56,24 +92,38 @@ impl EventPublisher {
 
     /// Passes a delta of the run at this path to the subscriber.
     pub(crate) fn delta(&self, path: &str, agent: &str, turn: u32, kind: EventKind) {
-        let run = self.run_at(path);
-        self.publish(|facts| vec![facts.delta(&run, agent, turn, kind)]);
+        if self.sink.is_some() {
+            let run = self.run_at(path);
+            self.publish(|facts| vec![facts.delta(&run, agent, turn, kind)]);
+        }
     }
 
-    /// Passes the events on, outside of the lock: the subscriber may itself cause events, which
-    /// then follow.
     fn publish(&self, events: impl FnOnce(&mut Facts) -> Vec<RunEvent>) {
         let mut state = self.lock();
         state.facts.at(rfc3339(SystemTime::now()));
-        let events = events(&mut state.facts);
+        let mut events = events(&mut state.facts);
+        if let Some(keeper) = &self.keeper {
+            // Within the lock: what is kept must not lag behind a snapshot.
+            events.iter_mut().filter(|event| !event.is_delta()).for_each(keeper);
+        }
         state.queue.extend(events);
+        self.pass_on(state);
+    }
+
+    /// Passes the queue to the subscriber, outside of the lock: it may itself cause events, which
+    /// then follow.
+    fn pass_on<'s>(&'s self, mut state: MutexGuard<'s, Published>) {
+        let Some(sink) = &self.sink else {
+            state.queue.clear();
+            return;
+        };
         if std::mem::replace(&mut state.is_busy, true) {
             return;
         }
         while let Some(event) = state.queue.pop_front() {
             drop(state);
             // A subscriber must not change the run, also not by a panic.
-            if catch_unwind(AssertUnwindSafe(|| (self.sink)(&event))).is_err() {
+            if catch_unwind(AssertUnwindSafe(|| sink(&event))).is_err() {
                 tracing::warn!(kind = event.kind.name(), id = event.id, "the function on_event panicked");
             }
             state = self.lock();

@@ -2,12 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::wire::{HandoffSpec, Item, ItemView};
+use crate::wire::{HandoffSpec, Item, ItemView, digest::Digest};
 
 /// One run, as far as it was observed.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct ObservedRun {
     /// Id of the outermost run, and the calls in which this run runs.
     pub(super) root: String,
@@ -29,29 +30,30 @@ pub(super) struct ObservedRun {
     pub(super) text: Option<String>,
     /// Ids of questions that wait.
     pub(super) asked: Vec<String>,
-    /// Numbers of pauses, resumptions, questions and decisions, by turn.
-    pub(super) numbers: BTreeMap<(u32, &'static str), u32>,
+    /// Numbers of pauses, resumptions, questions and decisions, by turn and name: `2-question`.
+    pub(super) numbers: BTreeMap<String, u32>,
 }
 
 /// A call that may still get an output.
-#[derive(Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct OpenCall {
     pub(super) call_id: String,
     pub(super) name: String,
     /// Index of the call among the tool calls of its response; `None` for a call of a response that
     /// was not observed, and for a handoff.
     pub(super) index: Option<usize>,
-    /// The output that was told last, and the number of outputs.
-    pub(super) told: Option<Value>,
+    /// Digest of the output that was reported last, and the number of outputs.
+    pub(super) told: Option<Digest>,
     pub(super) outputs: u32,
 }
 
 impl ObservedRun {
     /// Returns the id in the run of the next fact of this name in the turn: `2-question-1`.
-    pub(super) fn numbered(&mut self, name: &'static str) -> String {
-        let number = self.numbers.entry((self.turn, name)).or_default();
+    pub(super) fn numbered(&mut self, name: &str) -> String {
+        let name = format!("{}-{name}", self.turn);
+        let number = self.numbers.entry(name.clone()).or_default();
         *number += 1;
-        format!("{}-{name}-{number}", self.turn)
+        format!("{name}-{number}")
     }
 
     /// Keeps the handoffs of an agent's definitions.
@@ -98,6 +100,17 @@ impl ObservedRun {
 }
 
 impl OpenCall {
+    /// Records that this output is reported. Returns `false` if it was the last one already.
+    pub(super) fn tells(&mut self, output: &Value) -> bool {
+        let digest = Digest::of_text(&output.to_string());
+        if self.told.as_ref() == Some(&digest) {
+            return false;
+        }
+        self.told = Some(digest);
+        self.outputs += 1;
+        true
+    }
+
     fn new(call_id: &str, name: &str, index: Option<usize>) -> Self {
         Self { call_id: call_id.to_owned(), name: name.to_owned(), index, told: None, outputs: 0 }
     }

@@ -265,7 +265,8 @@ impl Host for InlineHost {
 impl InlineHost {
     /// Returns the transport of what this tool sends, without the redaction of secrets.
     pub(super) fn deltas(&self, path: &str, tool: &ToolDef) -> Option<DeltaPublisher> {
-        Some(DeltaPublisher::new(self.publisher.as_ref()?, path, tool.redaction()))
+        let publisher = self.publisher.as_ref().filter(|publisher| publisher.subscriber().is_some())?;
+        Some(DeltaPublisher::new(publisher, path, tool.redaction()))
     }
 
     /// Returns a call of this run, for the subscriber of its events.

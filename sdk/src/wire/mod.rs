@@ -33,6 +33,7 @@ pub(crate) mod run_state;
 pub(crate) mod schema;
 pub(crate) mod session_call;
 pub(crate) mod session_checkpoint;
+pub(crate) mod session_facts;
 pub(crate) mod settings;
 pub(crate) mod size;
 pub(crate) mod tool_call;

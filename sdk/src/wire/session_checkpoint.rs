@@ -23,8 +23,8 @@
 //! | `runs` | each run, in the order in which they began |
 //!
 //! A run has its `agent`, the `state` it continues from, the `answers` since by effect id, `memory`
-//! and `session_writes` of its session, and, if it continues from a checkpoint of another kind, the
-//! `conversation` it begins with.
+//! and `session_writes` of its session, its `facts` for readers outside of the worker, and, if it
+//! continues from a checkpoint of another kind, the `conversation` it begins with.
 //!
 //! For a checkpoint that a store keeps, the heartbeat contains
 //! `{format, version, kept: {key, bytes, digest}}`. For a tool that is not idempotent, `begun` is
@@ -44,6 +44,7 @@ use super::{
     mcp_call::McpQuestion,
     model_call::ModelResponse,
     run_state::RunState,
+    session_facts::SessionFacts,
     tool_call::ToolOutput,
     version::{Versioned, WIRE_VERSION, WireVersion},
 };
@@ -154,6 +155,9 @@ pub struct SessionRun {
     /// `<turn>-model`, `<turn>-tool-<index>`, and longer ids in agents that are tools.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub answers: BTreeMap<String, EffectAnswer>,
+    /// Facts of the run, as far as the checkpoint has room for them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub facts: Option<SessionFacts>,
 }
 
 /// The recorded answer of an effect.

@@ -1,7 +1,7 @@
 //! Agents inside one activity: what they come to, what another attempt goes on from, and what it does not do again.
 
 mod approvals;
-mod asked;
+pub(crate) mod asked;
 mod cancelled;
 mod crash;
 mod deployed;
@@ -10,7 +10,7 @@ mod handed_over;
 mod impostor;
 mod kept;
 mod large;
-mod mishap;
+pub(crate) mod mishap;
 mod stopped;
 mod stored;
 mod without_a_server;

@@ -74,12 +74,15 @@ async fn the_session_host_does_what_the_reference_does_in_one_attempt() -> anyho
 
 #[tokio::test]
 async fn a_session_whose_attempts_fail_before_each_effect_does_what_the_reference_does() -> anyhow::Result<()> {
-    for Observed { name, expect, attempts, .. } in play(Host::SessionInterrupted).await? {
+    let (inline, mut differences) = (facts_of(play(Host::Inline).await?), Differences::default());
+    for Observed { name, expect, attempts, facts, .. } in play(Host::SessionInterrupted).await? {
+        differences.compare(&name, &inline[&name], &facts);
         let count = |member: &str| expect[member].as_array().map_or(0, Vec::len);
         // The run and the end of the activity are effects, too; and the last attempt does not fail.
         let least = count("calls") + count("tool_invocations") + 3;
         let attempts = attempts.with_context(|| format!("{name} was not played in an activity"))?;
         assert!(attempts as usize >= least, "{name}: {attempts} attempts, and {least} were to be made");
     }
+    differences.finish();
     Ok(())
 }

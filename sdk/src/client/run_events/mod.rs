@@ -34,6 +34,7 @@
 //! | `cursor.rs` | the position in that order, as a string |
 //! | `follower.rs` | one reader for many subscribers |
 //! | `attempts.rs` | the attempts that history does not hold yet |
+//! | `sessions.rs` | the facts of agentic sessions that are under way |
 //!
 //! # Design
 //! **A follower for each workflow and process.** The first subscriber's reader serves the others: a
@@ -53,6 +54,7 @@ mod execution;
 mod follower;
 mod merged;
 mod pages;
+mod sessions;
 
 use std::{
     collections::HashMap,
@@ -169,6 +171,22 @@ impl RunEvents {
     /// server refuses the request.
     pub async fn attempts(&self, workflow_id: impl Into<String>) -> Result<Vec<RunEvent>, RunEventsError> {
         attempts::attempts(&self.client, &workflow_id.into()).await
+    }
+
+    /// Returns the facts so far of the workflow's agentic sessions that are under way, from the
+    /// checkpoints in their heartbeats. History holds a session as one activity, so these facts end
+    /// with the activity, unless it returns them
+    /// ([`AgenticSession::facts`](crate::agentic_session::AgenticSession::facts)).
+    ///
+    /// Each call returns all facts again, without cursors and with the same ids, so that a caller
+    /// that polls passes over those it knows. A fact is there as soon as the checkpoint after it is
+    /// written. Checkpoints in a store, and those of the proposal's format, have none.
+    ///
+    /// # Errors
+    /// [`RunEventsError::NotFound`] if there is no such workflow, [`RunEventsError::Server`] if the
+    /// server refuses the request.
+    pub async fn sessions(&self, workflow_id: impl Into<String>) -> Result<Vec<RunEvent>, RunEventsError> {
+        sessions::sessions(&self.client, &workflow_id.into()).await
     }
 
     /// Returns the facts of one execution from its saved history, as far as it goes. They have no

@@ -112,8 +112,7 @@ impl Facts {
         let index = effect.rsplit_once('-').and_then(|(_, index)| index.parse().ok());
         let call = self.run(&run).call(call_id, name);
         call.index = index;
-        call.told = Some(output.cloned().unwrap_or(Value::Null));
-        call.outputs += 1;
+        call.tells(output.unwrap_or(&Value::Null));
         let kind = EventKind::ToolOutput {
             call_id: call_id.to_owned(),
             name: name.to_owned(),
@@ -184,11 +183,9 @@ impl Facts {
         let ItemView::FunctionCallOutput { call_id, output } = item.view() else { return };
         let turn = self.run(run).turn;
         let call = self.run(run).call(call_id, "");
-        if call.told.as_ref() == Some(output) {
+        if !call.tells(output) {
             return;
         }
-        call.told = Some(output.clone());
-        call.outputs += 1;
         let own = call.index.map_or_else(|| format!("{turn}-call-{call_id}"), |index| format!("{turn}-tool-{index}"));
         let local = if call.outputs == 1 { format!("{own}/output") } else { format!("{own}/output-{}", call.outputs) };
         let (call_id, name, output) = (call_id.to_owned(), call.name.clone(), output.clone());

@@ -12,6 +12,9 @@ mod notes;
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
 use super::{
     activity_id::{Place, Role},
     run::ObservedRun,
@@ -19,17 +22,24 @@ use super::{
 use crate::wire::{EventKind, HandoffSpec, Item, ItemView, RecordedFailure, RunEvent};
 
 /// The runs of one workflow execution, or of one process, and the facts that were not taken yet.
-#[derive(Debug, Default)]
+///
+/// Serialized, it is the data that later facts depend on, so that another process continues with
+/// them.
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Facts {
     /// The runs, by the prefix of the ids of their effects.
     runs: BTreeMap<String, ObservedRun>,
     /// The prefixes, in the order in which the runs began.
     order: Vec<String>,
     /// Distinguishes the ids of facts of the workflow; empty without a workflow.
+    #[serde(skip)]
     execution: String,
     /// Distinguishes the ids after a reset from those before.
+    #[serde(skip)]
     suffix: String,
+    #[serde(skip)]
     now: String,
+    #[serde(skip)]
     told: Vec<RunEvent>,
 }
 
@@ -107,6 +117,21 @@ impl Facts {
     pub(crate) fn delta(&self, run: &str, agent: &str, turn: u32, kind: EventKind) -> RunEvent {
         let (root, path) = lineage(run);
         RunEvent { run: root, path, agent: agent.to_owned(), turn, time: self.now.clone(), ..RunEvent::new(kind) }
+    }
+
+    /// Returns the data that later facts of the outermost runs depend on, and with `nested` those of
+    /// nested runs.
+    pub(crate) fn snapshot(&self, nested: bool) -> Value {
+        let is_kept = |run: &&String| nested || self.runs[*run].path.is_empty();
+        let order: Vec<String> = self.order.iter().filter(is_kept).cloned().collect();
+        let runs = order.iter().map(|run| (run.clone(), self.runs[run].clone())).collect();
+        let kept = Self { runs, order, ..Self::default() };
+        serde_json::to_value(kept).expect("the facts are maps with string keys")
+    }
+
+    /// Returns `true` if this run waits for decisions.
+    pub(crate) fn is_paused(&self, run: &str) -> bool {
+        self.runs.get(run).is_some_and(|observed| observed.is_paused)
     }
 
     fn run(&mut self, run: &str) -> &mut ObservedRun {

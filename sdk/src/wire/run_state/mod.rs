@@ -107,6 +107,10 @@ pub struct RunState {
     /// Ids of the calls of this turn that ran and have their output.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub completed: Vec<String>,
+    /// Ids of the calls of this turn whose outputs a recorded effect shows, so that no note of the
+    /// run repeats them.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub shown: BTreeSet<String>,
     /// Results of `Host::patched`, by slug.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub patches: BTreeMap<String, bool>,
@@ -227,6 +231,7 @@ impl RunState {
             turn_began: TurnMark::default(),
             holds_back_turn: false,
             completed: Vec::new(),
+            shown: BTreeSet::new(),
             patches: BTreeMap::new(),
             key_scope: None,
             phase: Phase::Finished { output: Value::Null },

@@ -17,9 +17,10 @@ use temporal_agents_testing::event_lines::{EventLines, one_line};
 use temporalio_client::Client;
 use tokio::time::{Instant, interval};
 
-/// The pause between two pictures of the spinner, and between two requests for attempts.
+/// The pause between two pictures of the spinner, and between two requests for what history does
+/// not hold: attempts, and the facts of sessions.
 const FRAME: Duration = Duration::from_millis(120);
-const ATTEMPTS: Duration = Duration::from_secs(1);
+const REQUESTS: Duration = Duration::from_secs(1);
 const SPINNER: [char; 10] = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
 
 /// Prints the events of a workflow until it has ended. Returns without an error when the reader of
@@ -45,11 +46,12 @@ pub(crate) async fn follow(client: &Client, workflow_id: &str) -> Result<(), Run
                 Some(event) => screen.event(&lines, &event?),
             },
             _ = frames.tick() => {
-                if asked.elapsed() >= ATTEMPTS && screen.waits_for.is_some() {
-                    // The retries are a courtesy: a failure to read them is none of the run's.
-                    let attempts = events.attempts(workflow_id).await.unwrap_or_default();
-                    (screen.attempts, asked) = (attempts, Instant::now());
-                    screen.retries(&lines)
+                if asked.elapsed() >= REQUESTS {
+                    // Retries and sessions are a courtesy: a failure to read them is not the run's.
+                    screen.attempts = events.attempts(workflow_id).await.unwrap_or_default();
+                    let of_sessions = events.sessions(workflow_id).await.unwrap_or_default();
+                    asked = Instant::now();
+                    screen.of_sessions(&lines, &of_sessions).and_then(|()| screen.retries(&lines))
                 } else {
                     screen.spin()
                 }
@@ -71,6 +73,8 @@ struct Screen {
     attempts: Vec<RunEvent>,
     /// The failed attempts that were printed, by effect and number.
     printed: BTreeSet<(String, u32)>,
+    /// The ids of the facts of sessions that were printed.
+    known: BTreeSet<String>,
 }
 
 impl Screen {
@@ -86,11 +90,20 @@ impl Screen {
             kind if kind.ends_the_run() => self.waits_for = None,
             _ => {}
         }
-        self.attempts.clear();
         match lines.line(event) {
             Some(line) => self.print(&line),
             None => Ok(()),
         }
+    }
+
+    /// Prints the facts of sessions since the last time.
+    fn of_sessions(&mut self, lines: &EventLines, facts: &[RunEvent]) -> std::io::Result<()> {
+        for fact in facts {
+            if self.known.insert(fact.id.clone()) {
+                self.event(lines, fact)?;
+            }
+        }
+        Ok(())
     }
 
     /// Prints the attempts that have failed since the last time.

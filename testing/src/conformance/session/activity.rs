@@ -105,6 +105,8 @@ impl Stage {
         attempt: Arc<Attempt>,
         seen: Seen,
     ) -> Result<Value, AgenticSessionError> {
+        // The attempt reports all facts, those of earlier attempts included.
+        self.recorder.take_facts();
         let recorder = self.recorder.at(Arc::clone(&attempt));
         let host = InSession { session, recorder, attempt: Arc::clone(&attempt) };
         let progress = Progress { seen, ..Progress::of(&self.scenario) };

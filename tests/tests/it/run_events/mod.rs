@@ -6,5 +6,6 @@ mod frozen;
 mod golden;
 mod lost;
 pub(crate) mod reading;
+mod sessions;
 
 pub(crate) use facts::Differences;

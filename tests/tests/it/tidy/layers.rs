@@ -26,7 +26,7 @@ const MAY_IMPORT: [(&str, &[&str], &[&str]); 18] = [
     ("client", LOOP, &["conversations", "events", "provider"]),
     ("resources", LOOP, &["mcp", "provider", "secret", "store"]),
     ("inline", LOOP, &["activity", "events", "mcp", "provider", "resources", "secret"]),
-    ("agentic_session", LOOP, &["activity", "client", "inline", "provider"]),
+    ("agentic_session", LOOP, &["activity", "client", "events", "inline", "provider"]),
 ];
 
 /// The directory that joins the rooms of the worker half, and may import all of them.

@@ -2,12 +2,13 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::wire::{
     ModelReply, RunState, SessionCheckpoint, ToolReply,
     digest::Digest,
     session_checkpoint::{EffectAnswer, KeptAs, KeptCheckpoint, SessionRun, ToolFailed},
+    session_facts::SessionFacts,
 };
 
 use super::{items, model_reply_full, run_states, tool_reply_content, tool_reply_question};
@@ -40,13 +41,39 @@ pub(in crate::wire::tests) fn session_checkpoints() -> Vec<(&'static str, Sessio
         runs: vec![SessionRun { conversation: Some(items().into_iter().take(2).collect()), ..SessionRun::default() }],
         ..SessionCheckpoint::new()
     };
+    let with_facts = SessionCheckpoint {
+        runs: vec![SessionRun { state: state("turn_due"), facts: Some(facts()), ..run("triage") }],
+        ..SessionCheckpoint::new()
+    };
     let begun = SessionCheckpoint { runs: vec![run("triage")], ..SessionCheckpoint::new() };
     vec![
         ("empty", SessionCheckpoint::new()),
         ("begun", begun),
         ("everything", everything),
         ("handed_over", handed_over),
+        ("with_facts", with_facts),
     ]
+}
+
+/// Facts whose content is in the state, and one whose content is not.
+fn facts() -> SessionFacts {
+    let fact = |value: Value| value.as_object().expect("an object").clone();
+    let common = |id: &str, kind: &str, time: &str| json!({"id": id, "agent": "triage", "time": time, "kind": kind});
+    let with = |mut value: Value, member: &str, content: Value| {
+        value[member] = content;
+        fact(value)
+    };
+    SessionFacts {
+        run: "trip-1/run-1/activity-5-0".to_owned(),
+        facts: vec![
+            with(common("/started", "run_started", "2026-11-23T12:00:00Z"), "input_from", json!(0)),
+            with(common("/1-model/0", "message", "2026-11-23T12:00:01Z"), "item_at", json!(0)),
+            with(common("/1-tool-0-1-model/0", "other_item", "2026-11-23T12:00:02Z"), "item", json!({"type": "new"})),
+        ],
+        settled: 2,
+        dropped: 7,
+        observed: json!({"runs": {}, "order": []}),
+    }
 }
 
 /// Every kind of answer.

@@ -4,7 +4,7 @@ mod parts;
 mod phases;
 mod round;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Map;
 
@@ -23,6 +23,7 @@ pub(in crate::wire::tests) fn run_states() -> Vec<(&'static str, RunState)> {
         ("decided_by", parts::decided_by()),
         ("in_session", parts::in_session()),
         ("begun_here", parts::begun_here()),
+        ("shown", RunState { shown: BTreeSet::from(["call_1".to_owned()]), ..state(Phase::TurnDue) }),
     ]);
     states
 }
@@ -51,6 +52,7 @@ fn state(phase: Phase) -> RunState {
         turn_began: TurnMark::default(),
         holds_back_turn: false,
         completed: Vec::new(),
+        shown: BTreeSet::new(),
         patches: BTreeMap::new(),
         key_scope: None,
         phase,

@@ -56,6 +56,7 @@ pub(super) fn everything() -> RunState {
         turn_began: TurnMark { items: 4, tool_input: 1, tool_output: 1 },
         holds_back_turn: true,
         completed: vec!["call_1".to_owned()],
+        shown: BTreeSet::new(),
         patches: BTreeMap::from([("corrected-rule".to_owned(), false)]),
         ..state(Phase::TurnDue)
     }

@@ -1,0 +1,111 @@
+//! Facts in the form in which the checkpoint of a session keeps them
+//! ([`SessionFacts`](crate::wire::session_facts::SessionFacts)), and facts made of it again.
+
+use serde_json::{Map, Value};
+
+use crate::wire::{EventKind, Item, ItemView, RunEvent, RunState, WireVersion};
+
+/// The member with the index, among the items of the state, of the item that has the content.
+const ITEM_AT: &str = "item_at";
+/// The member with the index, in the input of the state, of the first item of the content.
+const INPUT_FROM: &str = "input_from";
+
+/// Returns a fact of this run in the kept form. Content that `state` holds is left out.
+pub(crate) fn shortened(event: &RunEvent, run: &str, state: Option<&RunState>) -> Map<String, Value> {
+    let Ok(Value::Object(mut members)) = serde_json::to_value(event) else { return Map::new() };
+    members.shift_remove("version");
+    members.shift_remove("run");
+    members.shift_remove("cursor");
+    let local = event.id.strip_prefix(run).unwrap_or(&event.id);
+    members.insert("id".to_owned(), local.into());
+    if let Some(state) = state {
+        leave_out(&mut members, event, state);
+    }
+    members
+}
+
+/// Replaces the content of a fact by its place in the state, if it is there.
+fn leave_out(members: &mut Map<String, Value>, event: &RunEvent, state: &RunState) {
+    // The items of nested runs are in no state.
+    if !event.path.is_empty() {
+        return;
+    }
+    // The newest items are last.
+    let at = |is_it: &dyn Fn(&Item) -> bool| state.items.iter().rposition(|kept| is_it(&kept.raw));
+    let (place, left_out): (_, &[&str]) = match &event.kind {
+        EventKind::RunStarted { input } if !input.is_empty() && state.input.ends_with(input) => {
+            members.insert(INPUT_FROM.to_owned(), (state.input.len() - input.len()).into());
+            (None, &["input"])
+        }
+        EventKind::Message { item, .. }
+        | EventKind::Reasoning { item }
+        | EventKind::ToolCall { item, .. }
+        | EventKind::OtherItem { item } => {
+            (at(&|kept| kept == item), &["text", "item", "call_id", "name", "arguments"])
+        }
+        EventKind::ToolOutput { call_id, output, .. } => {
+            (at(&|kept| is_output(kept, call_id, output)), &["call_id", "output"])
+        }
+        _ => return,
+    };
+    if place.is_none() && !members.contains_key(INPUT_FROM) {
+        return;
+    }
+    members.extend(place.map(|place| (ITEM_AT.to_owned(), place.into())));
+    members.retain(|name, _| !left_out.contains(&&**name));
+}
+
+fn is_output(item: &Item, of: &str, with: &Value) -> bool {
+    matches!(item.view(), ItemView::FunctionCallOutput { call_id, output } if call_id == of && output == with)
+}
+
+/// Returns the fact of a kept one; `None` if it is malformed, or if its content is not in the state.
+pub(crate) fn whole(
+    kept: &Map<String, Value>,
+    run: &str,
+    version: WireVersion,
+    state: Option<&RunState>,
+) -> Option<RunEvent> {
+    let mut members = kept.clone();
+    let id = format!("{run}{}", members.get("id")?.as_str()?);
+    members.insert("id".to_owned(), id.into());
+    members.insert("run".to_owned(), run.into());
+    members.insert("version".to_owned(), serde_json::to_value(version).ok()?);
+    if let Some(from) = index(members.shift_remove(INPUT_FROM)) {
+        members.insert("input".to_owned(), serde_json::to_value(state?.input.get(from?..)?).ok()?);
+    }
+    if let Some(at) = index(members.shift_remove(ITEM_AT)) {
+        let kind = members.get("kind")?.as_str()?.to_owned();
+        put_back(&mut members, &kind, &state?.items.get(at?)?.raw);
+    }
+    serde_json::from_value(Value::Object(members)).ok()
+}
+
+/// Returns the index in a member, if the member is there; `Some(None)` if it holds no index.
+fn index(member: Option<Value>) -> Option<Option<usize>> {
+    member.map(|at| usize::try_from(at.as_u64()?).ok())
+}
+
+fn put_back(members: &mut Map<String, Value>, kind: &str, item: &Item) {
+    let mut put = |name: &str, value: Value| members.insert(name.to_owned(), value);
+    match item.view() {
+        ItemView::FunctionCallOutput { call_id, output } if kind == "tool_output" => {
+            put("call_id", call_id.into());
+            put("output", output.clone());
+            return;
+        }
+        ItemView::FunctionCall(call) => {
+            put("call_id", call.call_id.into());
+            put("name", call.name.into());
+            put("arguments", call.arguments.clone().into_owned().into());
+        }
+        ItemView::Message { .. } => {
+            put("text", item.text().unwrap_or_default().into());
+        }
+        _ => {}
+    }
+    put("item", serde_json::to_value(item).unwrap_or_default());
+}
+
+#[cfg(test)]
+mod tests;
