@@ -2,13 +2,18 @@
 //!
 //! `SEEDS=200` plays 200 workflows; the default is 20.
 
-use std::{collections::BTreeSet, time::Duration};
+use std::{
+    collections::BTreeSet,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
 
 use anyhow::Context;
 use futures::future::try_join_all;
 use temporal_agents::{
     AgentsPlugin, RunConfig,
     client::RunEvents,
+    inline::InlineRunner,
     wire::{AgentRequest, RunEvent},
     workflow::{AgentSet, AgentWorkflow, ContinueOptions, ModelActivityOptions},
 };
@@ -22,7 +27,10 @@ use temporalio_common::UntypedWorkflow;
 use temporalio_sdk::WorkerOptions;
 use tokio::time::timeout;
 
-use super::reading::{ids, read};
+use super::{
+    Differences,
+    reading::{ids, read},
+};
 use crate::continuing::support::{page_call, reader};
 
 const PATIENCE: Duration = Duration::from_mins(2);
@@ -129,8 +137,10 @@ async fn play(first: u64, count: u64) -> anyhow::Result<()> {
     server.shutdown().await;
     let server = DevServer::start_with(options().build()).await?;
 
+    let (uninterrupted, mut differences) = (facts_of_an_inline_run().await?, Differences::default());
     for (name, events) in readers.await?? {
         let all = read(&client, &name).await?;
+        differences.compare(&name, &uninterrupted, &within_a_run(all.clone()));
         assert_eq!(ids(&events), ids(&all), "{name}");
         assert_eq!(ids(&all).into_iter().collect::<BTreeSet<_>>().len(), all.len(), "{name}");
         assert_eq!(all.last().map(|event| event.kind.name()), Some("run_finished"), "{name}");
@@ -139,9 +149,36 @@ async fn play(first: u64, count: u64) -> anyhow::Result<()> {
         let handle = client.get_workflow_handle::<UntypedWorkflow>(&*name);
         handle.get_result(WorkflowGetResultOptions::default()).await?;
     }
+    differences.finish();
     tokio::task::spawn_blocking(move || running.stop()).await??;
     server.shutdown().await;
     Ok(())
+}
+
+/// Returns the facts of the same run where nothing is killed.
+async fn facts_of_an_inline_run() -> anyhow::Result<Vec<RunEvent>> {
+    let facts: Arc<Mutex<Vec<RunEvent>>> = Arc::default();
+    let told = Arc::clone(&facts);
+    let mut config = RunConfig::default();
+    config.max_turns = None;
+    let runner = InlineRunner::with_config(model(), config).on_event(move |event| {
+        if !event.is_delta() {
+            told.lock().unwrap_or_else(PoisonError::into_inner).push(event.clone());
+        }
+    });
+    runner.run(&reader(), "Read it to me.").await?;
+    let facts = facts.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    Ok(facts)
+}
+
+/// Joins the parts of a run that its executions tell: a run in a process has one.
+fn within_a_run(mut facts: Vec<RunEvent>) -> Vec<RunEvent> {
+    facts.retain(|fact| fact.kind.name() != "run_resumed");
+    for fact in &mut facts {
+        fact.id.replace_range(..fact.run.len(), "run");
+        "run".clone_into(&mut fact.run);
+    }
+    facts
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
