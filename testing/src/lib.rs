@@ -8,6 +8,7 @@
 //! | [`dev_server`] | a real Temporal dev server as a child process, found or fetched |
 //! | [`ServerAddress`] | the address of a server in a flag or a variable: `HOST:PORT` or a URL |
 //! | [`conformance`] | plays the conformance suite on every host |
+//! | [`event_lines`] | the events of a run as lines for a terminal |
 //! | [`RecordedTools`] | tools that record their calls |
 //! | [`ReplayCheck`], [`replay()`] | replay of recorded and open workflows against this build |
 //! | [`history`] | workflow histories as JSON, as the CLI and UI export them |

@@ -36,7 +36,7 @@ pub async fn watch(
         Some(cursor) => events.watch_from(workflow_id, cursor),
         None => events.watch(workflow_id),
     };
-    let lines = EventLines::new();
+    let mut lines = EventLines::new();
     while let Some(event) = stream.next().await {
         let event = event?;
         let line = match format {

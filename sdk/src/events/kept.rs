@@ -71,19 +71,16 @@ pub(crate) fn whole(
     members.insert("id".to_owned(), id.into());
     members.insert("run".to_owned(), run.into());
     members.insert("version".to_owned(), serde_json::to_value(version).ok()?);
-    if let Some(from) = index(members.shift_remove(INPUT_FROM)) {
-        members.insert("input".to_owned(), serde_json::to_value(state?.input.get(from?..)?).ok()?);
+    let index = |at: Value| usize::try_from(at.as_u64()?).ok();
+    if let Some(from) = members.shift_remove(INPUT_FROM) {
+        let input = state?.input.get(index(from)?..)?;
+        members.insert("input".to_owned(), serde_json::to_value(input).ok()?);
     }
-    if let Some(at) = index(members.shift_remove(ITEM_AT)) {
+    if let Some(at) = members.shift_remove(ITEM_AT) {
         let kind = members.get("kind")?.as_str()?.to_owned();
-        put_back(&mut members, &kind, &state?.items.get(at?)?.raw);
+        put_back(&mut members, &kind, &state?.items.get(index(at)?)?.raw);
     }
     serde_json::from_value(Value::Object(members)).ok()
-}
-
-/// Returns the index in a member, if the member is there; `Some(None)` if it holds no index.
-fn index(member: Option<Value>) -> Option<Option<usize>> {
-    member.map(|at| usize::try_from(at.as_u64()?).ok())
 }
 
 fn put_back(members: &mut Map<String, Value>, kind: &str, item: &Item) {

@@ -30,7 +30,7 @@ const SPINNER: [char; 10] = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '�
 /// [`RunEventsError`].
 pub(crate) async fn follow(client: &Client, workflow_id: &str) -> Result<(), RunEventsError> {
     let is_terminal = stdout().is_terminal();
-    let lines = if is_terminal { EventLines::new().with_colours() } else { EventLines::new() };
+    let mut lines = if is_terminal { EventLines::new().with_colours() } else { EventLines::new() };
     let events = RunEvents::new(client);
     let mut stream = events.watch(workflow_id);
     let (mut frames, mut screen) = (interval(FRAME), Screen { is_terminal, ..Screen::default() });
@@ -39,11 +39,14 @@ pub(crate) async fn follow(client: &Client, workflow_id: &str) -> Result<(), Run
         let printed = tokio::select! {
             event = stream.next() => match event {
                 None => {
-                    // A reader of the output that has gone needs no clean line.
-                    let _ = screen.clear();
+                    // A reader of the output that has gone needs no last line.
+                    let _ = match lines.summary() {
+                        Some(summary) => screen.print(&summary),
+                        None => screen.clear(),
+                    };
                     return Ok(());
                 }
-                Some(event) => screen.event(&lines, &event?),
+                Some(event) => screen.event(&mut lines, &event?),
             },
             _ = frames.tick() => {
                 if asked.elapsed() >= REQUESTS {
@@ -51,7 +54,7 @@ pub(crate) async fn follow(client: &Client, workflow_id: &str) -> Result<(), Run
                     screen.attempts = events.attempts(workflow_id).await.unwrap_or_default();
                     let of_sessions = events.sessions(workflow_id).await.unwrap_or_default();
                     asked = Instant::now();
-                    screen.of_sessions(&lines, &of_sessions).and_then(|()| screen.retries(&lines))
+                    screen.of_sessions(&mut lines, &of_sessions).and_then(|()| screen.retries(&mut lines))
                 } else {
                     screen.spin()
                 }
@@ -78,7 +81,7 @@ struct Screen {
 }
 
 impl Screen {
-    fn event(&mut self, lines: &EventLines, event: &RunEvent) -> std::io::Result<()> {
+    fn event(&mut self, lines: &mut EventLines, event: &RunEvent) -> std::io::Result<()> {
         match &event.kind {
             EventKind::ModelCallScheduled { .. } => {
                 self.waits_for = Some(format!("{} waits for the model", start(&event.agent)));
@@ -97,7 +100,7 @@ impl Screen {
     }
 
     /// Prints the facts of sessions since the last time.
-    fn of_sessions(&mut self, lines: &EventLines, facts: &[RunEvent]) -> std::io::Result<()> {
+    fn of_sessions(&mut self, lines: &mut EventLines, facts: &[RunEvent]) -> std::io::Result<()> {
         for fact in facts {
             if self.known.insert(fact.id.clone()) {
                 self.event(lines, fact)?;
@@ -107,7 +110,7 @@ impl Screen {
     }
 
     /// Prints the attempts that have failed since the last time.
-    fn retries(&mut self, lines: &EventLines) -> std::io::Result<()> {
+    fn retries(&mut self, lines: &mut EventLines) -> std::io::Result<()> {
         for event in self.attempts.clone() {
             let EventKind::AttemptDelta { effect, attempt, failure: Some(_), .. } = &event.kind else { continue };
             if self.printed.insert((format!("{}/{effect}", event.run), *attempt))
