@@ -57,7 +57,7 @@ fn parallel_agents_are_asked_together() {
         "warm writer · turn 1 · asks",
         "brief writer · turn 1 · asks",
         "formal writer · turn 1 · asks",
-        "answers",
+        "brief writer has finished",
         "The warm draft is sent",
     ];
     prints(env!("CARGO_BIN_EXE_parallel_agents"), &lines);
@@ -68,7 +68,7 @@ fn agents_as_tools_stand_below_their_caller() {
     let lines = [
         "curator · turn 1 · asks",
         "    French translator · turn 1 · asks",
-        "      <- glossary = ",
+        "<- glossary = ",
         "  <- to_french = Plat au lièvre",
         "The label:",
     ];
@@ -86,10 +86,13 @@ fn sessions_outlive_their_histories() {
 fn guardrails_stop_four_questions() {
     let lines = [
         "Answered: A passport, and ten minutes.",
+        "  ! guardrail no_card_numbers has tripped",
         "Used 0 model calls",
         "Declined by no_card_numbers",
+        "    topic judge · turn 1 · asks",
         "Declined by about_banking: \"poetry\"",
-        "teller · turn 1 · is cancelled",
+        "teller · turn 1 · asks",
+        "  ! guardrail no_abuse has tripped",
         "Declined by no_abuse",
         "withheld by no_promises",
     ];
@@ -100,9 +103,9 @@ fn guardrails_stop_four_questions() {
 fn approval_decides_by_itself_after_a_second_history_has_begun() {
     let lines = [
         "? clerk wants to call refund",
-        "~ continues as new",
+        "~ the workflow continues as new",
         "! Approve for call_1_0: Accepted",
-        "  <- refund = 240 euros for A-1042 are paid",
+        "<- refund = 240 euros for A-1042 are paid",
         "The ledger says [\"A-1042 240\"]",
     ];
     prints(env!("CARGO_BIN_EXE_approval"), &lines);
@@ -127,9 +130,9 @@ fn approval_waits_for_another_process() {
 fn tools_run_where_they_belong() {
     let lines = [
         "  <- parts_on_shelf = no \"bike chain\"; there are [\"chain\", \"tyre\"]",
-        "? mechanic wants to call order_part({\"part\":\"chain\",\"euros\":35})",
+        "  ? mechanic wants to call order_part({\"part\":\"chain\",\"euros\":35})",
         "! Approved: Accepted",
-        "  <- order_part = chain is ordered for 35 euros",
+        "  <- order_part = chain is ordered for 35 euros (attempt 2, the one before failed: ",
         "Booked: [\"Thursday\"]",
     ];
     prints(env!("CARGO_BIN_EXE_tools"), &lines);
@@ -138,9 +141,9 @@ fn tools_run_where_they_belong() {
 #[test]
 fn client_tools_ask_again_when_the_output_is_none() {
     let lines = [
-        "? choose_table({\"tables\":[3,5,8]})",
+        "  ? host waits for the output of choose_table({\"tables\":[3,5,8]})",
         "! the one by the window: Accepted",
-        "? choose_table({\"tables\":[3,5,8]})",
+        "  ? host waits for the output of choose_table({\"tables\":[3,5,8]})",
         "! 5: Accepted",
         "Table 5 is yours.",
     ];
@@ -177,11 +180,10 @@ fn mcp_lists_and_calls_a_tool_of_the_built_in_server() {
 fn nexus_sends_goods_with_a_service_in_python() {
     let lines = [
         "  -> quote(",
-        "  .. Freight.quote at freight-endpoint",
         "  <- quote = {\"euros\":160}",
         "  <- quote = The freight company does not go there.",
         "  -> carry(",
-        "  .. Freight.carry at freight-endpoint",
+        "  <- carry = ",
         "Sent: {\"pallets\":2,\"to\":\"Oslo\",\"waybill\":\"waybill-",
     ];
     prints(env!("CARGO_BIN_EXE_nexus"), &lines);
@@ -240,11 +242,11 @@ fn provider_switch_goes_on_with_another_provider() {
 fn versions_keep_open_orders_on_their_tool() {
     let lines = [
         "Before the deploy.",
-        "  -> order({\"article\":\"scarf\"})",
+        "  ? desk wants to call order({\"article\":\"scarf\"})",
         "The new worker is deployed; the order waits.",
-        "? desk wants to call order({\"article\":\"scarf\",\"colour\":\"red\"})",
+        "  ? desk wants to call order({\"article\":\"scarf\",\"colour\":\"red\"})",
         "The new order: Done: scarf is ordered in red.",
-        "? desk wants to call order({\"article\":\"scarf\"})",
+        "  <- order = scarf is ordered\n",
         "The open order: Done: scarf is ordered.",
     ];
     prints(env!("CARGO_BIN_EXE_versions"), &lines);

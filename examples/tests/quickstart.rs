@@ -28,7 +28,9 @@ fn the_quickstart_prints_its_progress_and_the_answer() {
         "> To Oslo, please.",
         "triage · turn 1 · asks gpt-5-mini",
         "  -> transfer_to_planner({})",
-        "  <- cost_of_nights = 160 (inline)",
+        "  => triage hands off to planner",
+        "  <- cost_of_nights = 160",
+        "planner has finished",
         "Answer: go to Oslo for 210 euros",
         "Workflow trip-1: http://127.0.0.1:",
     ];

@@ -10,7 +10,7 @@ const EXHIBIT: &str = "A plate from Delft, made about 1680, with a blue hare on 
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
     let stage = Stage::set::<Museum>((curator,), model::scripted()).await?;
-    println!("\n> {EXHIBIT}\n");
+    println!();
     let label = stage.run(Museum::run, EXHIBIT.to_owned()).await?;
     println!("\nThe label:\n  {}\n  {}\n  {}", label.english, label.french, label.german);
     stage.clear().await

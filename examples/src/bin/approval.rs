@@ -2,19 +2,17 @@
 //!
 //! By default the program approves it itself. With `--wait` it prints the command with which
 //! another process decides: this program with `--decide`.
-//! `--decide`.
 
 use std::time::Duration;
 
 use clap::Parser;
-use temporal_agents::wire::Verdict;
+use temporal_agents::wire::{EventKind, Verdict};
 use temporal_agents_examples::{
     approval::{Case, Refunds, clerk, decide::decide, ledger::Ledger, model},
-    stage::{Options, Stage, Started, progress::INTERVAL, server::connect},
+    stage::{Options, Stage, server::connect},
 };
 use temporal_agents_testing::{AgentEnvironment, ServerAddress};
 use temporalio_client::Client;
-use temporalio_common::HasWorkflowDefinition;
 
 const COMPLAINT: &str = "The samovar of order A-1042 came in pieces. I want my 240 euros back.";
 
@@ -48,20 +46,18 @@ async fn settle(arguments: &Arguments) -> anyhow::Result<()> {
     let ledger = Ledger { path: std::env::temp_dir().join(file), confirmation: Duration::from_millis(200) };
     let env = AgentEnvironment::builder().agent(clerk).state(ledger.clone());
     let stage = Stage::set_with::<Refunds>(arguments.options, env, model::scripted()).await?;
-    println!("\n> {COMPLAINT}\n");
+    println!();
     let patience = Duration::from_secs(if arguments.wait { 60 } else { 2 });
     let mut case = stage.start(Refunds::run, Case::new(COMPLAINT, patience)).await?;
     let workflow_id = case.handle.info().workflow_id.clone();
-    if is_asked(&stage, &mut case).await? {
+    if !stage.look_until_asked(&mut case).await?.is_empty() {
         if arguments.wait {
             let command =
                 format!("cargo run --bin approval -- --target {} --decide {workflow_id}", stage.server().target_url());
             println!("\nDecide with\n  {command} approve\n  {command} reject \"we only pay for tea cups\"\n");
         } else {
             println!("\nNobody decides for two seconds ...");
-            while stage.look(&mut case).await? == 1 {
-                tokio::time::sleep(INTERVAL).await;
-            }
+            stage.look_until(&mut case, |event| matches!(event, EventKind::RunContinued { .. })).await?;
             tell_decisions(stage.client(), &workflow_id, &Verdict::Approve).await?;
         }
     }
@@ -69,16 +65,6 @@ async fn settle(arguments: &Arguments) -> anyhow::Result<()> {
     println!("\n{}\nThe ledger says {:?}.", outcome?, ledger.payments()?);
     std::fs::remove_file(&ledger.path).ok();
     stage.clear().await
-}
-
-/// Prints the calls for which the workflow waits for a decision; returns `false` if it has ended
-/// without one.
-async fn is_asked<W: HasWorkflowDefinition>(stage: &Stage, case: &mut Started<W>) -> anyhow::Result<bool> {
-    let asked = stage.look_until_asked(case).await?;
-    for call in &asked {
-        println!("? {} wants to call {}({}): {}", call.agent, call.tool, call.arguments, call.id);
-    }
-    Ok(!asked.is_empty())
 }
 
 async fn decide_elsewhere(decision: &[String], target: &ServerAddress) -> anyhow::Result<()> {

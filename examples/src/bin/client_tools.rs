@@ -40,20 +40,14 @@ async fn main() -> anyhow::Result<()> {
 async fn seat(arguments: &Arguments) -> anyhow::Result<()> {
     let env = AgentEnvironment::builder().agent(host);
     let stage = Stage::set_with::<Seating>(arguments.options, env, model::scripted()).await?;
-    println!("\n> {WISH}\n");
+    println!();
     let mut started = stage.start(Seating::run, WISH.to_owned()).await?;
     let id = started.handle.info().workflow_id.clone();
     // The first choice is not a number: the guardrail rejects it, and the guest is asked again.
     let chosen: &[&str] = if arguments.wait { &[] } else { &["the one by the window", "5"] };
     for choice in chosen {
-        for call in stage.look_until_asked(&mut started).await? {
-            println!(
-                "? {}({})\n! {choice}: {:?}",
-                call.tool,
-                call.arguments,
-                answer(stage.client(), &id, choice).await?
-            );
-        }
+        stage.look_until_asked(&mut started).await?;
+        println!("! {choice}: {:?}", answer(stage.client(), &id, choice).await?);
     }
     if arguments.wait {
         stage.look_until_asked(&mut started).await?;

@@ -8,8 +8,8 @@ use temporal_agents_examples::{
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
     let stage = Stage::set::<BankChat>((teller,), model::scripted()).await?;
-    for question in model::QUESTIONS {
-        println!("\n> {question}\n");
+    for (index, question) in model::QUESTIONS.into_iter().enumerate() {
+        println!("\nQuestion {}: {question}\n", index + 1);
         match stage.run(BankChat::run, question.to_owned()).await? {
             Reply::Answer(text) => println!("Answered: {text}"),
             Reply::Declined { guardrail, info } => println!("Declined by {guardrail}: {info}"),

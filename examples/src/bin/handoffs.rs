@@ -11,7 +11,7 @@ const COMPLAINT: &str =
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
     let stage = Stage::set::<Hotline>((desk,), model::scripted()).await?;
-    println!("\n> {COMPLAINT}\n");
+    println!();
     let goodbye = stage.run(Hotline::run, COMPLAINT.to_owned()).await?;
     println!("\nThe {} has the last word: {}", goodbye.by, goodbye.text);
     stage.clear().await

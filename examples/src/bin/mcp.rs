@@ -63,7 +63,7 @@ async fn main() -> anyhow::Result<()> {
     }
     if let Some(tool) = call {
         let task = format!("Call {tool} with {}, and tell me what it says.", Value::Object(arguments));
-        println!("\n> {task}\n");
+        println!();
         let told = stage.run(Operation::run, task).await?;
         println!("\nThe model received:\n{told}");
     }

@@ -33,7 +33,7 @@ async fn main() -> anyhow::Result<()> {
     let stage = Stage::set_with::<Dispatch>(options, env, model::scripted()).await?;
     stage.server().create_nexus_endpoint(ENDPOINT, FREIGHT).await?;
     let _handler = Handler::start(&python, stage.server(), FREIGHT)?;
-    println!("\n> {REQUEST}\n");
+    println!();
     let answer = stage.run(Dispatch::run, REQUEST.to_owned()).await?;
     println!("\n{answer}");
     stage.clear().await

@@ -11,7 +11,7 @@ const COMPLAINT: &str = "Somebody drilled next door from six in the morning. I c
 async fn main() -> anyhow::Result<()> {
     let [warm, brief, formal] = TONES.map(writer);
     let stage = Stage::set::<GuestRelations>((warm, brief, formal, judge), model::scripted()).await?;
-    println!("\n> {COMPLAINT}\n");
+    println!();
     let answer = stage.run(GuestRelations::run, COMPLAINT.to_owned()).await?;
     println!("\nThe {} draft is sent: {}\nThe judge: {}", answer.tone, answer.text, answer.reason);
     stage.clear().await

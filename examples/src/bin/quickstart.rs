@@ -12,13 +12,9 @@ use temporal_agents_examples::{
         trip::{Request, Trip},
         worker::{self, Pace, TASK_QUEUE},
     },
-    stage::{
-        model,
-        progress::Progress,
-        watch::{failure_of, watch},
-    },
+    stage::{events::Printer, model},
 };
-use temporal_agents_testing::{DevServer, DevServerOptions, ServerAddress, environment::activities};
+use temporal_agents_testing::{DevServer, DevServerOptions, ServerAddress, environment::activities, history};
 use temporalio_client::{WorkflowGetResultOptions, WorkflowStartOptions};
 
 /// Runs a travel desk of two agents on a real Temporal server.
@@ -81,35 +77,39 @@ async fn run(server: &DevServer, arguments: &Arguments) -> anyhow::Result<()> {
         // Short in the crash demonstration, so that a killed model call is detected soon.
         heartbeat_seconds: if arguments.crash { 2 } else { 30 },
     };
-    println!("\n> {}\n", arguments.prompt);
+    println!();
     let options = WorkflowStartOptions::new(TASK_QUEUE, workflow_id).task_timeout(Duration::from_secs(2));
     // The crash demonstration ends even on errors; a real provider may take longer.
     let options = options.maybe_execution_timeout(arguments.crash.then_some(Duration::from_secs(55))).build();
     let handle = client.start_workflow(Trip::run, request, options).await?;
-    let mut progress = Progress::new();
-    let history = if arguments.crash {
-        let (kills, _third) = crash::kill_twice(server, &client, workflow_id, &mut progress).await?;
-        let history = watch(&client, workflow_id, &mut progress).await?;
-        crash::prove(&activities(&history), &kills)?;
-        history
+    let mut printer = Printer::new(&client, workflow_id);
+    if arguments.crash {
+        let (kills, _third) = tokio::select! {
+            kills = crash::kill_twice(server, &client, workflow_id) => kills?,
+            ended = printer.print_to_end() => {
+                ended?;
+                anyhow::bail!("the run was over before both kills")
+            }
+        };
+        printer.print_to_end().await?;
+        crash::prove(&activities(&history::fetch(&client, workflow_id, None).await?), &kills)?;
     } else {
         let pace =
             Pace { model: Duration::from_millis(300), tool: Duration::from_millis(200), hesitation: Duration::ZERO };
         let _worker = worker::start(&server.target_url(), server.namespace(), pace)?;
-        watch(&client, workflow_id, &mut progress).await?
-    };
+        printer.print_to_end().await?;
+    }
     let run_id = handle.info().run_id.clone().unwrap_or_default();
     let link = server
         .ui_url()
         .map(|ui| format!("{ui}/namespaces/{}/workflows/{workflow_id}/{run_id}/history", server.namespace()));
     let result = handle.get_result(WorkflowGetResultOptions::default()).await;
     println!();
-    match &result {
-        Ok(plan) => println!("Answer: go to {} for {} euros, because {}", plan.city, plan.euros, plan.reason),
-        Err(_) => println!("The run failed: {}", failure_of(&history)),
+    if let Ok(plan) = &result {
+        println!("Answer: go to {} for {} euros, because {}", plan.city, plan.euros, plan.reason);
     }
-    println!("{}", progress.summary());
+    println!("{}", printer.summary().unwrap_or_default());
     println!("Workflow {workflow_id}: {}", link.unwrap_or_default());
-    result?;
+    anyhow::ensure!(result.is_ok(), "the run failed; its last event says why");
     Ok(())
 }

@@ -12,7 +12,7 @@ use temporal_agents_examples::{
         progress::Progress,
         worker::{self, Desk, TASK_QUEUE},
     },
-    stage::{model, progress::INTERVAL},
+    stage::{INTERVAL, model},
 };
 use temporal_agents_testing::{DevServer, DevServerOptions, ServerAddress};
 use temporalio_client::{WorkflowGetResultOptions, WorkflowHandle, WorkflowStartOptions};

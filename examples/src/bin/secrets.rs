@@ -51,7 +51,7 @@ async fn answer(options: Options, token: &str) -> anyhow::Result<()> {
         .model_provider(model.clone())
         .resources(|resources| resources.allow_env([TOKEN]));
     let stage = Stage::set_up::<Desk>(options, env).await?;
-    println!("\n> {QUESTION}\n");
+    println!();
     let started = stage.start(Desk::run, QUESTION.to_owned()).await?;
     let workflow_id = started.handle.info().workflow_id.clone();
     println!("\n{}\n", stage.finish(started).await?);

@@ -11,7 +11,7 @@ const LETTER: &str = "Dear shop, of the six cups you sent me (A-1042) two came i
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
     let stage = Stage::set::<Mail>((mail_clerk,), model::scripted()).await?;
-    println!("\n> {LETTER}\n");
+    println!();
     let Filed { ticket, desk, days } = stage.run(Mail::run, LETTER.to_owned()).await?;
     println!("\nFiled at the {desk}, to be answered within {days} days:\n{ticket:#?}");
     stage.clear().await

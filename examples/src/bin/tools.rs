@@ -23,10 +23,9 @@ async fn main() -> anyhow::Result<()> {
     let shelf = Shelf([("chain".to_owned(), 0), ("tyre".to_owned(), 4)].into());
     let env = AgentEnvironment::builder().agent(mechanic).state(shelf).state(calendar.clone());
     let stage = Stage::set_with::<Workshop>(Arguments::parse().options, env, model::scripted()).await?;
-    println!("\n> {REQUEST}\n");
+    println!();
     let mut started = stage.start(Workshop::run, REQUEST.to_owned()).await?;
     for call in stage.look_until_asked(&mut started).await? {
-        println!("? {} wants to call {}({})", call.agent, call.tool, call.arguments);
         let workflow = AgentHandle::new(stage.client(), &*started.handle.info().workflow_id);
         println!("! Approved: {:?}", workflow.approve(&call.id).await?);
     }

@@ -9,17 +9,14 @@ use std::{collections::BTreeSet, time::Duration};
 use temporal_agents_testing::{
     DevServer,
     environment::{ActivityOutcome, ActivityRecord, activities},
+    history,
 };
 use temporalio_client::Client;
 use temporalio_common::protos::temporal::api::{enums::v1::PendingActivityState, workflow::v1::PendingActivityInfo};
 use tokio::time::{Instant, sleep};
 
 use super::worker::{self, Pace};
-use crate::stage::{
-    process::WorkerProcess,
-    progress::Progress,
-    watch::{has_ended, pending},
-};
+use crate::stage::{process::WorkerProcess, server::pending};
 
 /// Deadline of both kills, long enough for a slow machine; the whole demonstration takes some 15
 /// seconds.
@@ -50,20 +47,19 @@ pub async fn kill_twice(
     server: &DevServer,
     client: &Client,
     workflow_id: &str,
-    progress: &mut Progress,
 ) -> anyhow::Result<(Vec<Kill>, WorkerProcess)> {
     let spawn = |pace| worker::spawn(&server.target_url(), server.namespace(), pace);
     let deadline = Instant::now() + PATIENCE;
 
     let worker = spawn(HESITANT)?;
     println!("* worker 1 is process {}", worker.pid());
-    let first = between_two_calls(&worker, client, workflow_id, progress, deadline).await?;
+    let first = between_two_calls(&worker, client, workflow_id, deadline).await?;
     println!("* SIGKILL for worker 1, between two calls");
     worker.kill()?;
 
     let worker = spawn(PACE)?;
     println!("* worker 2 is process {}", worker.pid());
-    let second = during_a_model_call(client, workflow_id, progress, deadline).await?;
+    let second = during_a_model_call(client, workflow_id, deadline).await?;
     println!("* SIGKILL for worker 2, during a model call");
     worker.kill()?;
 
@@ -77,23 +73,20 @@ async fn between_two_calls(
     worker: &WorkerProcess,
     client: &Client,
     workflow_id: &str,
-    progress: &mut Progress,
     deadline: Instant,
 ) -> anyhow::Result<Kill> {
     let mut completed_before = BTreeSet::new();
     loop {
         anyhow::ensure!(Instant::now() < deadline, "no moment between two calls came in time");
-        let completed = completed(&activities(&progress.look(client, workflow_id).await?));
+        let completed = completed(client, workflow_id).await?;
         if completed.len() > completed_before.len() {
             completed_before = completed;
             worker.freeze()?;
             // Requests that the worker sent before the freeze may still arrive.
             sleep(Duration::from_millis(200)).await;
-            let history = progress.look(client, workflow_id).await?;
-            anyhow::ensure!(!has_ended(&history), "the run was over before a moment between two calls came");
             // No activity is in progress, and none is queued that the frozen worker could receive.
             if pending(client, workflow_id).await?.is_empty() {
-                let completed = self::completed(&activities(&history));
+                let completed = self::completed(client, workflow_id).await?;
                 return Ok(Kill { completed, in_flight: BTreeSet::new() });
             }
             worker.thaw()?;
@@ -103,12 +96,7 @@ async fn between_two_calls(
 }
 
 /// Waits until a model call is in progress, other than the completed ones.
-async fn during_a_model_call(
-    client: &Client,
-    workflow_id: &str,
-    progress: &mut Progress,
-    deadline: Instant,
-) -> anyhow::Result<Kill> {
+async fn during_a_model_call(client: &Client, workflow_id: &str, deadline: Instant) -> anyhow::Result<Kill> {
     loop {
         anyhow::ensure!(Instant::now() < deadline, "no model call to kill came in time");
         let is_model_call = |activity: &&PendingActivityInfo| {
@@ -116,11 +104,9 @@ async fn during_a_model_call(
             kind == Some(temporal_agents::wire::MODEL_ACTIVITY) && is_started(activity)
         };
         let pending = pending(client, workflow_id).await?;
-        let history = progress.look(client, workflow_id).await?;
-        anyhow::ensure!(!has_ended(&history), "the run was over before a model call could be hit");
         if let Some(call) = pending.iter().find(is_model_call) {
             let in_flight = BTreeSet::from([call.activity_id.clone()]);
-            return Ok(Kill { completed: completed(&activities(&history)), in_flight });
+            return Ok(Kill { completed: completed(client, workflow_id).await?, in_flight });
         }
         sleep(LOOK).await;
     }
@@ -163,7 +149,9 @@ fn is_started(activity: &PendingActivityInfo) -> bool {
     activity.state() == PendingActivityState::Started
 }
 
-fn completed(records: &[ActivityRecord]) -> BTreeSet<String> {
-    let done = |record: &&ActivityRecord| record.outcome == ActivityOutcome::Completed;
-    records.iter().filter(done).map(|record| record.activity_id.clone()).collect()
+/// Returns the ids of the activities that have completed.
+async fn completed(client: &Client, workflow_id: &str) -> anyhow::Result<BTreeSet<String>> {
+    let records = activities(&history::fetch(client, workflow_id, None).await?);
+    let done = |record: &ActivityRecord| record.outcome == ActivityOutcome::Completed;
+    Ok(records.into_iter().filter(done).map(|record| record.activity_id).collect())
 }

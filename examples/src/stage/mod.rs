@@ -4,13 +4,15 @@
 //! Programs that use temporal-agents do not need this module. The first chapter of the guide shows
 //! the worker of such a program.
 
+pub mod events;
 pub mod mcp_server;
 pub mod model;
 pub mod process;
-pub mod progress;
 pub mod server;
-pub mod watch;
 
+use std::time::Duration;
+
+use anyhow::anyhow;
 use clap::{Args, Parser};
 use temporal_agents::{
     AgentsPlugin, Resources,
@@ -18,7 +20,7 @@ use temporal_agents::{
     agentic_session::WorkflowApprover,
     client::AgentHandle,
     provider::OpenAi,
-    wire::{AgentInterruption, AgentStatus},
+    wire::{AgentInterruption, EventKind},
 };
 use temporal_agents_testing::{
     AgentEnvironment, DevServer, DevServerOptions, FakeModel,
@@ -28,7 +30,10 @@ use temporalio_client::{Client, WorkflowHandle};
 use temporalio_common::{HasWorkflowDefinition, WorkflowDefinition};
 use temporalio_sdk::{WorkerOptions, workflows::WorkflowImplementation};
 
-use self::progress::{INTERVAL, Progress};
+use self::events::Printer;
+
+/// Interval between polls of what has no stream of events.
+pub const INTERVAL: Duration = Duration::from_millis(100);
 
 /// Runs an example of temporal-agents on a Temporal dev server, which it starts itself.
 ///
@@ -59,7 +64,7 @@ pub struct Stage {
 pub struct Started<W> {
     /// Handle of the workflow; it refers to the latest run, also after continue-as-new.
     pub handle: WorkflowHandle<Client, W>,
-    progress: Progress,
+    printer: Printer,
 }
 
 impl Stage {
@@ -164,21 +169,25 @@ impl Stage {
     {
         let started = self.env.start_workflow(workflow, input).await?;
         let handle = self.env.client().get_workflow_handle(&*started.info().workflow_id);
-        Ok(Started { handle, progress: Progress::new() })
+        let printer = Printer::new(self.env.client(), &handle.info().workflow_id);
+        Ok(Started { handle, printer })
     }
 
-    /// Prints the events of the workflow since the last look. Returns the number of histories that
-    /// it has.
+    /// Prints the events up to the next one that `is_last` selects. Returns `false` if the workflow
+    /// has ended without it.
     ///
     /// # Errors
-    /// A history cannot be read.
-    pub async fn look<W: HasWorkflowDefinition>(&self, started: &mut Started<W>) -> anyhow::Result<u32> {
-        started.progress.look(self.env.client(), &started.handle.info().workflow_id).await?;
-        Ok(started.progress.histories())
+    /// The history cannot be read.
+    pub async fn look_until<W>(
+        &self,
+        started: &mut Started<W>,
+        is_last: impl Fn(&EventKind) -> bool,
+    ) -> anyhow::Result<bool> {
+        started.printer.print_until(is_last).await
     }
 
     /// Prints the events until the workflow waits for a decision or an output, and returns the
-    /// interruptions; none if it has ended before.
+    /// interruptions; none if it has ended before. A second call prints up to the next pause.
     ///
     /// # Errors
     /// The workflow does not answer the query.
@@ -186,15 +195,11 @@ impl Stage {
         &self,
         started: &mut Started<W>,
     ) -> anyhow::Result<Vec<AgentInterruption>> {
-        let workflow = AgentHandle::new(self.client(), &*started.handle.info().workflow_id);
-        loop {
-            self.look(started).await?;
-            let asked = workflow.state().await?;
-            match asked.status {
-                AgentStatus::Idle | AgentStatus::Running => tokio::time::sleep(INTERVAL).await,
-                _ => return Ok(asked.interruptions),
-            }
+        if !self.look_until(started, |event| matches!(event, EventKind::RunPaused {})).await? {
+            return Ok(Vec::new());
         }
+        let workflow = AgentHandle::new(self.client(), &*started.handle.info().workflow_id);
+        Ok(workflow.state().await?.interruptions)
     }
 
     /// Returns the client of the server.
@@ -212,13 +217,13 @@ impl Stage {
     /// # Errors
     /// The workflow fails, or its history does not replay.
     pub async fn finish<W: HasWorkflowDefinition>(&self, mut started: Started<W>) -> anyhow::Result<W::Output> {
-        let workflow_id = &started.handle.info().workflow_id;
-        let history = watch::watch(self.env.client(), workflow_id, &mut started.progress).await?;
-        println!("{}", started.progress.summary());
-        match self.env.await_run(&started.handle).await?.output() {
-            Ok(output) => Ok(output),
-            Err(_) => anyhow::bail!("the workflow failed: {}", watch::failure_of(&history)),
+        started.printer.print_to_end().await?;
+        if let Some(summary) = started.printer.summary() {
+            println!("{summary}");
         }
+        let run = self.env.await_run(&started.handle).await?;
+        let cause = run.failure_chain().pop().map(|(_, message)| message);
+        run.output().map_err(|error| anyhow!("the workflow failed: {}", cause.unwrap_or_else(|| error.to_string())))
     }
 
     /// Waits for the end of a workflow as [`finish`](Self::finish) does, and approves all requests

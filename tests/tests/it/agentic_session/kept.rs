@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use temporal_agents::{internal::wire::session_checkpoint::EffectAnswer, wire::SessionCheckpoint};
-use temporal_agents_examples::stage::watch::pending;
+use temporal_agents_examples::stage::server::pending;
 use temporalio_client::Client;
 
 /// The details of the last heartbeat of a workflow's only activity, as JSON; null where there are none.

@@ -98,7 +98,7 @@ async fn a_worker_with_another_version_refuses_a_call_until_one_with_its_version
     let started = env.start_workflow(Sizes::run, "Shoes.".to_owned()).await?;
     let refused = loop {
         let pending =
-            temporal_agents_examples::stage::watch::pending(env.client(), &started.info().workflow_id).await?;
+            temporal_agents_examples::stage::server::pending(env.client(), &started.info().workflow_id).await?;
         if let Some(failure) = pending.into_iter().find_map(|activity| activity.last_failure) {
             break failure;
         }

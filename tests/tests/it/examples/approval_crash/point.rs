@@ -6,7 +6,7 @@ use temporal_agents::{
     client::AgentHandle,
     wire::{DecisionAnswer, MODEL_ACTIVITY},
 };
-use temporal_agents_examples::{approval::ledger::Ledger, stage::watch::pending};
+use temporal_agents_examples::{approval::ledger::Ledger, stage::server::pending};
 use temporal_agents_testing::history::{self, History};
 use temporalio_client::Client;
 use temporalio_common::protos::temporal::api::{
