@@ -206,8 +206,8 @@ fn secrets_are_in_no_history() {
 fn code_review_posts_what_somebody_agrees_to() {
     let lines = [
         "The workflow calls one activity",
-        "? reviewer wants to call post_comment(",
-        "! approved: Accepted",
+        "  ? reviewer wants to call post_comment(",
+        "! post_comment approved: Accepted",
         "The retry loop needs a limit; I have commented on it.",
         "Comments: [\"src/retry.rs:1: This never gives up.",
     ];
@@ -218,8 +218,8 @@ fn code_review_posts_what_somebody_agrees_to() {
 fn incident_triage_restarts_when_the_person_on_call_agrees() {
     let lines = [
         "> checkout: one order in five fails",
-        "? triage wants to call restart(",
-        "! approved: Accepted",
+        "  ? triage wants to call restart(",
+        "! restart approved: Accepted",
         "High: v42 leaks connections. restarted; roll v42 back.",
         "- the connections to the database run out",
         "- v42 keeps connections open",

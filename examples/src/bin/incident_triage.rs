@@ -30,7 +30,6 @@ async fn main() -> anyhow::Result<()> {
     });
     let stage = Stage::set_with::<Incident>(options, env, model::scripted()).await?;
     let page = Page { service: "checkout".to_owned(), alert: "one order in five fails".to_owned() };
-    println!("\n> {}: {}\n", page.service, page.alert);
     println!("The workflow calls one activity, which looks for the cause and then waits for the person on call ...");
     let incident = stage.start(Incident::run, page).await?;
     let report = stage.finish_approving(incident).await?;

@@ -10,9 +10,9 @@ use temporal_agents::{
 use temporal_agents_testing::event_lines::EventLines;
 use temporalio_client::Client;
 
-/// Interval between requests for attempts, which are not in the stream: shorter than the first pause
-/// between two attempts, 1 second.
-const ATTEMPTS: Duration = Duration::from_millis(500);
+/// Interval between requests for what history does not hold: attempts, and the facts of agentic
+/// sessions. Shorter than the first pause between two attempts, 1 second.
+const INTERVAL: Duration = Duration::from_millis(250);
 
 /// Prints the events of one workflow, and of its children.
 #[derive(Debug)]
@@ -23,6 +23,8 @@ pub struct Printer {
     lines: EventLines,
     /// The failed attempts that were printed: run, effect and number.
     failed: BTreeSet<(String, String, u32)>,
+    /// Ids of the facts of agentic sessions that were printed.
+    of_sessions: BTreeSet<String>,
 }
 
 impl Printer {
@@ -35,6 +37,7 @@ impl Printer {
             workflow_id: workflow_id.to_owned(),
             lines: EventLines::new(),
             failed: BTreeSet::new(),
+            of_sessions: BTreeSet::new(),
         }
     }
 
@@ -44,7 +47,7 @@ impl Printer {
     /// # Errors
     /// The history cannot be read.
     pub async fn print_until(&mut self, is_last: impl Fn(&EventKind) -> bool) -> anyhow::Result<bool> {
-        let mut ticks = tokio::time::interval(ATTEMPTS);
+        let mut ticks = tokio::time::interval(INTERVAL);
         loop {
             tokio::select! {
                 event = self.stream.next() => {
@@ -54,7 +57,10 @@ impl Printer {
                         return Ok(true);
                     }
                 }
-                _ = ticks.tick() => self.print_failed_attempts().await,
+                _ = ticks.tick() => {
+                    self.print_sessions().await;
+                    self.print_failed_attempts().await;
+                }
             }
         }
     }
@@ -76,6 +82,17 @@ impl Printer {
     fn print(&mut self, event: &RunEvent) {
         if let Some(line) = self.lines.line(event) {
             println!("{line}");
+        }
+    }
+
+    /// Prints the new facts of the agentic sessions that are under way.
+    async fn print_sessions(&mut self) {
+        // The next request may succeed.
+        let Ok(facts) = self.events.sessions(&*self.workflow_id).await else { return };
+        for fact in facts {
+            if self.of_sessions.insert(fact.id.clone()) {
+                self.print(&fact);
+            }
         }
     }
 

@@ -34,6 +34,8 @@ use self::events::Printer;
 
 /// Interval between polls of what has no stream of events.
 pub const INTERVAL: Duration = Duration::from_millis(100);
+/// Time before a call of a session is approved, as if by a person.
+const THINKING: Duration = Duration::from_secs(1);
 
 /// Runs an example of temporal-agents on a Temporal dev server, which it starts itself.
 ///
@@ -243,8 +245,9 @@ impl Stage {
         loop {
             for approval in WorkflowApprover::pending(self.client(), workflow_id).await? {
                 for call in approval.state().await?.interruptions {
-                    println!("? {} wants to call {}({})", call.agent, call.tool, call.arguments);
-                    println!("! approved: {:?}", approval.approve(&call.id).await?);
+                    // The events of the session so far, the question too, are printed meanwhile.
+                    tokio::time::sleep(THINKING).await;
+                    println!("! {} approved: {:?}", call.tool, approval.approve(&call.id).await?);
                 }
             }
             tokio::time::sleep(INTERVAL).await;
