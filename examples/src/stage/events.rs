@@ -88,7 +88,7 @@ impl Printer {
     /// Prints the new facts of the agentic sessions that are under way.
     async fn print_sessions(&mut self) {
         // The next request may succeed.
-        let Ok(facts) = self.events.sessions(&*self.workflow_id).await else { return };
+        let Ok(facts) = self.events.session_facts(&*self.workflow_id).await else { return };
         for fact in facts {
             if self.of_sessions.insert(fact.id.clone()) {
                 self.print(&fact);

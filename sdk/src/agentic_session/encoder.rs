@@ -60,12 +60,14 @@ impl Encoder {
 
     async fn native(&self, kept: &mut Kept) -> Result<(String, u64), CheckpointError> {
         let (mut picture, change) = self.progress.picture();
-        let mut json = json(&picture)?;
-        if json.len() > MOST_BYTES && self.storage.store.is_none() {
-            tracing::warn!(turns = picture.turns, "the checkpoint has no room for the facts of the session's runs");
-            self.progress.drop_facts();
+        let mut json = encoded(&picture)?;
+        if json.len() > self.storage.heartbeat_limit() {
             picture.runs.iter_mut().for_each(|run| run.facts = None);
-            json = self::json(&picture)?;
+            let without_facts = encoded(&picture)?;
+            // A checkpoint that is stored anyway has room for the facts.
+            if self.storage.store.is_none() || without_facts.len() <= self.storage.spill_over {
+                json = without_facts;
+            }
         }
         let json = self.storage.fit(json, kept).await?;
         let (bytes, limit, turns) = (json.len(), MOST_BYTES, picture.turns);
@@ -107,7 +109,8 @@ impl Encoder {
     }
 }
 
-fn json(checkpoint: &SessionCheckpoint) -> Result<String, CheckpointError> {
+/// Returns a checkpoint as JSON.
+fn encoded(checkpoint: &SessionCheckpoint) -> Result<String, CheckpointError> {
     serde_json::to_string(checkpoint).map_err(|source| CheckpointError::NotSerializable { source })
 }
 

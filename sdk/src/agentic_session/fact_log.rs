@@ -1,86 +1,153 @@
 //! The facts of a session's runs in its checkpoint: for readers outside of the worker, and for the
-//! subscriber of the next attempt.
+//! next attempt.
 //!
 //! # Design
 //! **The checkpoint holds facts, since nothing else does.** A reader of the workflow's history sees
-//! one activity. From the states of the runs alone, attempts, usage, times and the facts of nested
-//! runs could not be told. Content that a state holds is not written again (`events/kept.rs`).
+//! one activity. Attempts, usage, times and the facts of nested runs cannot be derived from the
+//! states of the runs. Content that a state holds is not written again (`events/kept.rs`).
 //!
 //! **The facts before the state are settled.** The next attempt continues from the state: it keeps
-//! the settled facts, and reports the later ones again, with the same ids.
+//! the settled facts, and reports the later ones again, with the same ids and in their place.
 //!
-//! **Facts give way to states.** Without facts a session continues as well. So all runs together
-//! keep [`MAX_FACT_BYTES`], and drop the oldest; a checkpoint that is too large drops them all. The
-//! failure of a run is not kept: another attempt makes the run again.
+//! **Facts give way to states.** A session also continues without facts. So all runs together keep
+//! [`MAX_FACT_BYTES`] of settled facts, and a checkpoint that would not fit into a heartbeat is
+//! written without facts. Failures that another attempt may not have are not written: those of model
+//! calls and of runs.
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::progress::Progress;
 use crate::{
-    events::{FactKeeper, Facts, shortened, whole},
+    events::{EventPublisher, Facts, restored, shortened, whole},
     wire::{
         EventKind, RecordedFailure, RunEvent, RunState, WIRE_VERSION, session_checkpoint::SessionRun,
         session_facts::SessionFacts, size::encoded_len,
     },
 };
 
-/// The maximum size of the facts of all runs, in bytes of JSON.
+/// The maximum size of the settled facts of all runs, in bytes of JSON.
 const MAX_FACT_BYTES: usize = 256_000;
 
-/// The facts that an earlier attempt has left of a run.
-pub(super) struct EarlierFacts {
-    /// The machine that makes the next facts.
-    pub(super) machine: Facts,
-    /// The settled facts in the kept form, to continue with.
-    pub(super) kept: SessionFacts,
-    /// The settled facts.
-    pub(super) settled: Vec<RunEvent>,
-    /// The facts after the state, by id. This attempt reports them again.
-    pub(super) later: BTreeMap<String, RunEvent>,
+/// The facts of one run.
+pub(super) struct FactLog {
+    settled: SessionFacts,
+    /// The facts after the state.
+    later: Vec<LaterFact>,
 }
 
-impl EarlierFacts {
-    /// Reads the facts that an earlier attempt has left of a run; `None` if it has left none that
-    /// this build can continue with.
-    pub(super) fn read(earlier: &SessionRun, run: &str) -> Option<Self> {
+struct LaterFact {
+    event: RunEvent,
+    /// `true` if this attempt has reported it; otherwise an earlier one has.
+    is_reported: bool,
+}
+
+impl FactLog {
+    /// Creates the log of a run that has no facts yet.
+    fn new(run: &str) -> Self {
+        Self { settled: SessionFacts { run: run.to_owned(), ..SessionFacts::default() }, later: Vec::new() }
+    }
+
+    /// Continues the log that an earlier attempt has left of a run, with the machine that makes the
+    /// next facts; `None` if it has left none that this build can continue.
+    fn read(earlier: &SessionRun, run: &str) -> Option<(Self, Facts)> {
         let state = earlier.state.as_deref();
-        let mut kept = earlier.facts.clone().filter(|facts| facts.run == run && state.is_some())?;
-        let machine = serde_json::from_value(kept.observed.clone()).ok()?;
-        kept.settled = kept.settled.min(kept.facts.len());
-        let later = kept.facts.split_off(kept.settled);
-        let settled = events(&kept, &kept.facts, state);
-        let later = events(&kept, &later, state).into_iter().map(|event| (event.id.clone(), event)).collect();
-        Some(Self { machine, kept, settled, later })
+        let mut settled = earlier.facts.clone().filter(|facts| facts.run == run && state.is_some())?;
+        let Some(machine) = Facts::continued_from(settled.observed.clone()) else {
+            tracing::warn!(run, "the facts of an earlier attempt are dropped: this build cannot continue them");
+            return None;
+        };
+        settled.settled = settled.settled.min(settled.facts.len());
+        let later = SessionFacts {
+            facts: settled.facts.split_off(settled.settled),
+            ..SessionFacts { run: run.to_owned(), ..SessionFacts::default() }
+        };
+        let later = restored(&later, WIRE_VERSION, state).into_iter();
+        let later = later.map(|event| LaterFact { event, is_reported: false }).collect();
+        Some((Self { settled, later }, machine))
     }
-}
 
-/// Returns the function that keeps the facts of a run in the progress of its session.
-pub(super) fn keeper(progress: &Arc<Progress>, run: usize, later: BTreeMap<String, RunEvent>) -> FactKeeper {
-    let progress = Arc::clone(progress);
-    Box::new(move |event| {
-        complete(event, &later);
-        if !matches!(event.kind, EventKind::RunFailed { .. } | EventKind::RunCancelled { .. }) {
-            progress.told(run, event);
+    /// Records a fact after the state. One that an earlier attempt has reported keeps its place, its
+    /// time, and the attempts at its call, which a recorded answer does not hold.
+    pub(super) fn report(&mut self, event: &mut RunEvent) {
+        let is_same = |later: &&mut LaterFact| !later.is_reported && later.event.id == event.id;
+        let Some(later) = self.later.iter_mut().find(is_same) else {
+            return self.later.push(LaterFact { event: event.clone(), is_reported: true });
+        };
+        later.is_reported = true;
+        if later.event.kind.name() == event.kind.name() {
+            event.time.clone_from(&later.event.time);
+            if let (Some((number, failure)), Some((earlier, earlier_failure))) =
+                (attempts(&mut event.kind), attempts(&mut later.event.kind))
+                // An answer from the checkpoint is reported with 0 attempts.
+                && *number == 0
+            {
+                (*number, *failure) = (*earlier, earlier_failure.take());
+            }
         }
-    })
-}
+        later.event = event.clone();
+    }
 
-/// Completes a fact that an earlier attempt has reported: its time, and the attempts at the call,
-/// which a recorded answer does not hold.
-fn complete(event: &mut RunEvent, later: &BTreeMap<String, RunEvent>) {
-    let Some(earlier) = later.get(&event.id).filter(|earlier| earlier.kind.name() == event.kind.name()) else { return };
-    event.time.clone_from(&earlier.time);
-    if let (Some((number, failure)), Some((earlier_number, earlier_failure))) =
-        (attempts(&mut event.kind), attempts(&mut earlier.kind.clone()))
-        && *number == 0
-    {
-        *number = *earlier_number;
-        failure.clone_from(earlier_failure);
+    /// Settles the facts before a state from which the run can continue, and leaves out the content
+    /// that the state holds. `before` is the state to which the settled facts refer.
+    pub(super) fn settle(&mut self, before: Option<&RunState>, state: &RunState, observed: Value) {
+        let Self { settled, later } = self;
+        let still_holds = |before: &RunState| before.input == state.input && state.items.starts_with(&before.items);
+        // After a compaction, or a handoff that has rewritten the input, content has another place.
+        if !before.is_none_or(still_holds) {
+            for fact in &mut settled.facts {
+                if let Some(event) = whole(fact, &settled.run, WIRE_VERSION, before) {
+                    *fact = shortened(&event, &settled.run, Some(state));
+                }
+            }
+        }
+        let reported = later.drain(..).filter(|later| later.is_reported);
+        settled.facts.extend(reported.map(|later| shortened(&later.event, &settled.run, Some(state))));
+        (settled.settled, settled.observed) = (settled.facts.len(), observed);
+    }
+
+    /// Returns the facts as a checkpoint holds them.
+    pub(super) fn written(&self) -> SessionFacts {
+        let mut written = self.settled.clone();
+        let is_final = |later: &&LaterFact| !may_pass(&later.event.kind);
+        let later = self.later.iter().filter(is_final);
+        written.facts.extend(later.map(|later| shortened(&later.event, &written.run, None)));
+        written
+    }
+
+    /// Returns the facts as events; `state` is that of the run.
+    pub(super) fn events(&self, state: Option<&RunState>) -> Vec<RunEvent> {
+        let mut events = self.settled_events(state);
+        let is_final = |later: &&LaterFact| !may_pass(&later.event.kind);
+        events.extend(self.later.iter().filter(is_final).map(|later| later.event.clone()));
+        events
+    }
+
+    fn settled_events(&self, state: Option<&RunState>) -> Vec<RunEvent> {
+        restored(&self.settled, WIRE_VERSION, state)
+    }
+
+    /// Drops facts from the oldest on, until `excess` bytes are free. Returns the rest of `excess`.
+    fn drop_oldest(&mut self, excess: usize) -> usize {
+        let (mut count, mut freed) = (0, 0);
+        while freed < excess && count < self.settled.facts.len() {
+            freed += encoded_len(&self.settled.facts[count]).unwrap_or_default();
+            count += 1;
+        }
+        self.settled.facts.drain(..count);
+        self.settled.settled = self.settled.facts.len();
+        self.settled.dropped = self.settled.dropped.saturating_add(count);
+        excess.saturating_sub(freed)
     }
 }
 
+/// Returns `true` for a failure that the next attempt may not have: no answer of it is recorded.
+fn may_pass(kind: &EventKind) -> bool {
+    matches!(kind, EventKind::ModelCallFailed { .. } | EventKind::RunFailed { .. } | EventKind::RunCancelled { .. })
+}
+
+/// Returns the attempts at the call of a fact, and the failure of the attempt before the last.
 fn attempts(kind: &mut EventKind) -> Option<(&mut u32, &mut Option<RecordedFailure>)> {
     match kind {
         EventKind::ModelCallAnswered { attempts, earlier_failure, .. }
@@ -91,51 +158,34 @@ fn attempts(kind: &mut EventKind) -> Option<(&mut u32, &mut Option<RecordedFailu
     }
 }
 
-/// Settles the facts before a state from which the run can continue: leaves out the content that the
-/// state holds. `before` is the state to which the settled facts refer.
-pub(super) fn settle(facts: &mut SessionFacts, before: Option<&RunState>, state: &RunState, observed: Value) {
-    let still_holds = |before: &RunState| before.input == state.input && state.items.starts_with(&before.items);
-    // After a compaction, or a handoff that has rewritten the input, content has another place.
-    let from = if before.is_none_or(still_holds) { facts.settled } else { 0 };
-    for fact in &mut facts.facts[from..] {
-        if let Some(event) = whole(fact, &facts.run, WIRE_VERSION, before) {
-            *fact = shortened(&event, &facts.run, Some(state));
-        }
-    }
-    (facts.settled, facts.observed) = (facts.facts.len(), observed);
-}
-
-/// Drops the oldest facts of the runs, until all have room.
-pub(super) fn make_room(runs: &mut [SessionRun]) {
-    let size = |facts: &SessionFacts| encoded_len(&facts.facts).unwrap_or_default();
-    let mut excess =
-        runs.iter().filter_map(|run| run.facts.as_ref()).map(size).sum::<usize>().saturating_sub(MAX_FACT_BYTES);
-    for facts in runs.iter_mut().filter_map(|run| run.facts.as_mut()) {
-        if excess == 0 {
-            return;
-        }
-        let mut freed = 0;
-        let count = facts.facts[..facts.settled].iter().take_while(|fact| {
-            let is_needed = freed < excess;
-            freed += encoded_len(fact).unwrap_or_default();
-            is_needed
-        });
-        let count = count.count();
-        facts.facts.drain(..count);
-        facts.settled -= count;
-        facts.dropped += count;
-        excess = excess.saturating_sub(freed);
+/// Drops settled facts, those of the first run first, until the rest is within [`MAX_FACT_BYTES`].
+pub(super) fn make_room(logs: &mut BTreeMap<usize, FactLog>) {
+    let size = |log: &FactLog| encoded_len(&log.settled.facts).unwrap_or_default();
+    let mut excess = logs.values().map(size).sum::<usize>().saturating_sub(MAX_FACT_BYTES);
+    for log in logs.values_mut() {
+        excess = log.drop_oldest(excess);
     }
 }
 
-/// Returns the facts of a run as events.
-pub(super) fn kept_facts(run: &SessionRun) -> Vec<RunEvent> {
-    let Some(facts) = &run.facts else { return Vec::new() };
-    events(facts, &facts.facts, run.state.as_deref())
-}
-
-fn events(of: &SessionFacts, facts: &[Map<String, Value>], state: Option<&RunState>) -> Vec<RunEvent> {
-    facts.iter().filter_map(|fact| whole(fact, &of.run, WIRE_VERSION, state)).collect()
+/// Returns the publisher of a run's events, which keeps its facts in the progress of the session and
+/// continues with those of an earlier attempt. The subscriber receives these again.
+pub(super) fn publisher(
+    progress: &Arc<Progress>,
+    (ordinal, earlier): (usize, &SessionRun),
+    of_runner: Option<&EventPublisher>,
+    run: &str,
+) -> Arc<EventPublisher> {
+    let sink = of_runner.and_then(EventPublisher::subscriber);
+    let (log, machine) = FactLog::read(earlier, run).unwrap_or_else(|| (FactLog::new(run), Facts::default()));
+    let repeated = if sink.is_some() { log.settled_events(earlier.state.as_deref()) } else { Vec::new() };
+    progress.keep_facts(ordinal, log);
+    let keeper = {
+        let progress = Arc::clone(progress);
+        Box::new(move |event: &mut RunEvent| progress.report(ordinal, event))
+    };
+    let publisher = EventPublisher::keeping(run, machine, keeper, sink);
+    publisher.repeat(repeated);
+    Arc::new(publisher)
 }
 
 #[cfg(test)]

@@ -91,7 +91,8 @@ impl SessionHost {
             // second; until all have, their results are not in the state.
             Phase::TurnDue if state.turn > 0 && state.admission != Admission::Admitted => false,
             Phase::TurnDue => state.turn.is_multiple_of(self.shared.checkpoint_every),
-            Phase::Interrupted { .. } | Phase::Finished { .. } => true,
+            Phase::Interrupted { .. } => state.admission == Admission::Admitted,
+            Phase::Finished { .. } => true,
             _ => false,
         }
     }

@@ -8,22 +8,23 @@
 //! tool call, and leaves the loop's state unchanged: everything that is computed again in between
 //! is pure.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::{
+    collections::BTreeMap,
+    sync::{Mutex, MutexGuard, PoisonError},
+};
 
 use serde_json::Value;
 
 use super::{
-    fact_log::{kept_facts, make_room, settle},
+    fact_log::{FactLog, make_room},
     format::CheckpointFormat,
 };
 use crate::{
     engine::{ReasoningItemIds, input_items},
-    events::shortened,
     wire::{
         Item, RunEvent, RunState, SessionCheckpoint,
         run_state::Phase,
         session_checkpoint::{EffectAnswer, SESSION_FORMAT, SessionRun},
-        session_facts::SessionFacts,
     },
 };
 
@@ -38,6 +39,8 @@ pub(super) struct Progress {
 struct Inner {
     /// The runs by ordinal, including those of an earlier attempt that have not begun again.
     runs: Vec<SessionRun>,
+    /// The facts of the runs that have begun in this attempt, by ordinal.
+    logs: BTreeMap<usize, FactLog>,
     /// Number of runs that have begun in this attempt.
     begun: usize,
     results: Vec<SessionResult>,
@@ -79,7 +82,7 @@ pub(super) struct Point<'p> {
     pub(super) state: &'p RunState,
     pub(super) session_writes: u32,
     pub(super) memory: Option<Vec<Item>>,
-    /// Data that the facts after the state depend on; `None` if facts are not kept.
+    /// Data that the facts after the state depend on; `None` if the run has no publisher.
     pub(super) observed: Option<Value>,
 }
 
@@ -125,29 +128,22 @@ impl Progress {
         Begun { ordinal, earlier: inner.runs[ordinal].clone() }
     }
 
-    /// Sets the facts of a run that begins: those before the state that it continues from.
-    pub(super) fn keep_facts(&self, run: usize, facts: SessionFacts) {
-        self.lock().runs[run].facts = Some(facts);
+    /// Sets the facts of a run that begins.
+    pub(super) fn keep_facts(&self, run: usize, log: FactLog) {
+        self.lock().logs.insert(run, log);
     }
 
-    /// Records a fact of a run. It is written with the next checkpoint.
-    pub(super) fn told(&self, run: usize, event: &RunEvent) {
-        let mut inner = self.lock();
-        if let Some(facts) = &mut inner.runs[run].facts {
-            facts.facts.push(shortened(event, &facts.run, None));
-            inner.change(false);
+    /// Records a fact of a run. It is written with the next change that is written.
+    pub(super) fn report(&self, run: usize, event: &mut RunEvent) {
+        if let Some(log) = self.lock().logs.get_mut(&run) {
+            log.report(event);
         }
     }
 
-    /// Returns the facts of all runs of this attempt, as far as they are kept.
+    /// Returns the facts of the runs of this attempt, as far as they are kept.
     pub(super) fn facts(&self) -> Vec<RunEvent> {
         let inner = self.lock();
-        inner.runs.iter().take(inner.begun).flat_map(kept_facts).collect()
-    }
-
-    /// Removes all facts, to make room for the rest of the checkpoint.
-    pub(super) fn drop_facts(&self) {
-        self.lock().runs.iter_mut().for_each(|run| run.facts = None);
+        inner.logs.iter().flat_map(|(run, log)| log.events(inner.runs[*run].state.as_deref())).collect()
     }
 
     /// Returns the recorded answer of an effect since the state from which the run continues.
@@ -159,11 +155,13 @@ impl Progress {
     /// are removed. It must be written, unless the format keeps one conversation and the state is
     /// not between two turns.
     pub(super) fn reach(&self, run: usize, point: Point<'_>) {
-        let mut inner = self.lock();
+        let mut guard = self.lock();
+        let inner = &mut *guard;
         let reached = &mut inner.runs[run];
         let Point { state, session_writes, memory, observed } = point;
-        if let (Some(facts), Some(observed)) = (&mut reached.facts, observed) {
-            settle(facts, reached.state.as_deref(), state, observed);
+        if let (Some(log), Some(observed)) = (inner.logs.get_mut(&run), observed) {
+            log.settle(reached.state.as_deref(), state, observed);
+            make_room(&mut inner.logs);
         }
         reached.state = Some(Box::new(state.clone()));
         reached.session_writes = session_writes;
@@ -175,7 +173,6 @@ impl Progress {
         if is_proposal && is_between_turns {
             inner.conversation = Some(inner.conversation_of(run, state));
         }
-        make_room(&mut inner.runs);
         inner.change(!is_proposal || is_between_turns);
     }
 
@@ -237,12 +234,16 @@ impl Progress {
         let (results, origins) =
             inner.results.iter().chain(&inner.kept).map(|result| (result.value.clone(), result.run)).unzip();
         let turns = inner.runs.iter().filter_map(|run| run.state.as_ref()).map(|state| state.turn).sum();
+        let mut runs = inner.runs.clone();
+        for (run, log) in &inner.logs {
+            runs[*run].facts = Some(log.written());
+        }
         let picture = SessionCheckpoint {
             format: SESSION_FORMAT.to_owned(),
             turns,
             results,
             origins,
-            runs: inner.runs.clone(),
+            runs,
             ..SessionCheckpoint::new()
         };
         (picture, inner.changes)

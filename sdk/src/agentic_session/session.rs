@@ -1,9 +1,6 @@
 //! An active session, and the runner that its body uses.
 
-use std::{
-    collections::BTreeMap,
-    sync::{Arc, atomic::AtomicU32},
-};
+use std::sync::{Arc, atomic::AtomicU32};
 
 use futures::{FutureExt, future::BoxFuture};
 use serde::{Serialize, de::DeserializeOwned};
@@ -14,7 +11,7 @@ use super::{
     approver::Approver,
     calls::Calls,
     end::End,
-    fact_log::{self, EarlierFacts},
+    fact_log,
     format::CheckpointFormat,
     host::SessionHost,
     options::AgenticSessionOptions,
@@ -28,9 +25,8 @@ use crate::{
         AgentRunner, IntoRun, Outputs, Run, RunConfig, RunEnd, RunFailure, RunOutcome, RunRequest, RunResult, RunsTo,
         SessionRef, run_agents,
     },
-    events::{EventPublisher, Facts},
     inline::{InlineRunner, runner::on_a_thread},
-    wire::{RunEvent, session_facts::SessionFacts},
+    wire::RunEvent,
 };
 
 /// Runs agents inside one activity, whose heartbeats carry the session's progress: a session that
@@ -112,11 +108,11 @@ impl AgenticSession {
 
     /// Returns the facts of the session's runs so far, in the order in which the runs began, with
     /// those of earlier attempts. A reader outside of the worker finds them in the checkpoint, with
-    /// [`RunEvents::sessions`](crate::client::RunEvents::sessions), until the activity ends: return
+    /// [`RunEvents::session_facts`](crate::client::RunEvents::session_facts), until the activity ends: return
     /// them from the activity to keep them. Empty with the checkpoint format of the proposal.
     ///
-    /// A session keeps 256 kB of facts, and drops the oldest. The failure of a run is not among
-    /// them.
+    /// A session keeps 256 kB of facts, and drops those of the first runs first. The failure or
+    /// cancellation of a run is not among them, because another attempt continues the run.
     pub fn facts(&self) -> Vec<RunEvent> {
         self.shared.progress.facts()
     }
@@ -240,7 +236,9 @@ fn host(
     }
     let (mut inner, config) = runner.host(name, cancelled);
     if !shared.format.is_proposal() {
-        inner.publisher = Some(publisher(&shared.progress, begun, inner.publisher.as_deref(), &inner.run));
+        let run = (begun.ordinal, &begun.earlier);
+        let publisher = fact_log::publisher(&shared.progress, run, inner.publisher.as_deref(), &inner.run);
+        inner.publisher = Some(publisher);
     }
     let (calls, states) = (Calls::default(), inner.resources.states.clone());
     let gathers = calls.clone();
@@ -261,26 +259,4 @@ fn host(
     };
     host.take_up(begun);
     (host, config)
-}
-
-/// Returns the publisher of a run's events, which keeps its facts and continues with those of an
-/// earlier attempt. The subscriber receives these again.
-fn publisher(
-    progress: &Arc<Progress>,
-    begun: &Begun,
-    of_runner: Option<&EventPublisher>,
-    run: &str,
-) -> Arc<EventPublisher> {
-    let (sink, ordinal) = (of_runner.and_then(EventPublisher::subscriber), begun.ordinal);
-    let Some(earlier) = EarlierFacts::read(&begun.earlier, run) else {
-        progress.keep_facts(ordinal, SessionFacts { run: run.to_owned(), ..SessionFacts::default() });
-        let keeper = fact_log::keeper(progress, ordinal, BTreeMap::new());
-        return Arc::new(EventPublisher::keeping(run, Facts::default(), keeper, sink));
-    };
-    let EarlierFacts { machine, kept, settled, later } = earlier;
-    progress.keep_facts(ordinal, kept);
-    let keeper = fact_log::keeper(progress, ordinal, later);
-    let publisher = EventPublisher::keeping(run, machine, keeper, sink);
-    publisher.repeat(settled);
-    Arc::new(publisher)
 }

@@ -12,6 +12,7 @@ use crate::{
         KeptCheckpoint, decode,
         digest::Digest,
         session_checkpoint::{KeptAs, SESSION_FORMAT},
+        size::MOST_BYTES,
     },
 };
 
@@ -76,6 +77,11 @@ impl Storage {
         kept.current = Some(key);
         serde_json::to_string(&KeptCheckpoint::new(kept_as))
             .map_err(|source| CheckpointError::NotSerializable { source })
+    }
+
+    /// Returns the size in bytes above which a checkpoint does not go into a heartbeat.
+    pub(super) fn heartbeat_limit(&self) -> usize {
+        if self.store.is_some() { self.spill_over } else { MOST_BYTES }
     }
 
     /// `true` if [`fit`](Self::fit) could have created this key: the scope, the attempt and a

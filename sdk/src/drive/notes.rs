@@ -13,7 +13,7 @@ use super::{
 use crate::{
     engine::RunError,
     wire::{
-        RecordedFailure, RunState,
+        Item, RecordedFailure, RunState,
         event::{GuardrailStage, NoteKind, NotedOutput, RunNote, TrippedGuardrail, untold_outputs},
     },
 };
@@ -29,6 +29,8 @@ pub(super) fn resumed<H: Host>(env: &Env<'_, H>, state: &RunState) {
 /// Notes that the run waits for decisions.
 pub(super) fn paused<H: Host>(env: &Env<'_, H>, state: &RunState) {
     let note = of(env, state, NoteKind::Paused);
+    // The next note does not repeat the outputs of this one.
+    env.shown.borrow_mut().extend(note.outputs.iter().filter_map(Item::call_id).map(str::to_owned));
     env.host.note(&env.path, note, &state.interruptions());
 }
 

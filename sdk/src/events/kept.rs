@@ -3,8 +3,10 @@
 
 use serde_json::{Map, Value};
 
-use crate::wire::{EventKind, Item, ItemView, RunEvent, RunState, WireVersion};
+use crate::wire::{EventKind, Item, ItemView, RunEvent, RunState, WireVersion, session_facts::SessionFacts};
 
+/// The maximum size of the content of restored facts, in bytes of JSON.
+const MAX_RESTORED_BYTES: usize = 16_000_000;
 /// The member with the index, among the items of the state, of the item that has the content.
 const ITEM_AT: &str = "item_at";
 /// The member with the index, in the input of the state, of the first item of the content.
@@ -31,35 +33,57 @@ fn leave_out(members: &mut Map<String, Value>, event: &RunEvent, state: &RunStat
         return;
     }
     // The newest items are last.
-    let at = |is_it: &dyn Fn(&Item) -> bool| state.items.iter().rposition(|kept| is_it(&kept.raw));
-    let (place, left_out): (_, &[&str]) = match &event.kind {
-        EventKind::RunStarted { input } if !input.is_empty() && state.input.ends_with(input) => {
-            members.insert(INPUT_FROM.to_owned(), (state.input.len() - input.len()).into());
-            (None, &["input"])
+    let at = |is_it: &dyn Fn(&Item) -> bool| state.items.iter().rposition(|made| is_it(&made.raw));
+    let (member, place, content): (&str, Option<usize>, &[&str]) = match &event.kind {
+        EventKind::RunStarted { input } => {
+            let is_at_end = !input.is_empty() && state.input.ends_with(input);
+            (INPUT_FROM, is_at_end.then(|| state.input.len() - input.len()), &["input"])
         }
         EventKind::Message { item, .. }
         | EventKind::Reasoning { item }
         | EventKind::ToolCall { item, .. }
         | EventKind::OtherItem { item } => {
-            (at(&|kept| kept == item), &["text", "item", "call_id", "name", "arguments"])
+            (ITEM_AT, at(&|made| made == item), &["text", "item", "call_id", "name", "arguments"])
         }
         EventKind::ToolOutput { call_id, output, .. } => {
-            (at(&|kept| is_output(kept, call_id, output)), &["call_id", "output"])
+            (ITEM_AT, at(&|made| is_output(made, call_id, output)), &["call_id", "output"])
         }
         _ => return,
     };
-    if place.is_none() && !members.contains_key(INPUT_FROM) {
-        return;
-    }
-    members.extend(place.map(|place| (ITEM_AT.to_owned(), place.into())));
-    members.retain(|name, _| !left_out.contains(&&**name));
+    let Some(place) = place else { return };
+    members.retain(|name, _| !content.contains(&&**name));
+    members.insert(member.to_owned(), place.into());
 }
 
 fn is_output(item: &Item, of: &str, with: &Value) -> bool {
     matches!(item.view(), ItemView::FunctionCallOutput { call_id, output } if call_id == of && output == with)
 }
 
-/// Returns the fact of a kept one; `None` if it is malformed, or if its content is not in the state.
+/// Returns the facts of a run as events. Leaves out those that are malformed, or whose content is
+/// not in the state, and all after [`MAX_RESTORED_BYTES`]: facts may repeat the content of a state
+/// many times.
+pub(crate) fn restored(facts: &SessionFacts, version: WireVersion, state: Option<&RunState>) -> Vec<RunEvent> {
+    let mut left = MAX_RESTORED_BYTES;
+    let has_room = |fact: &&Map<String, Value>| match left.checked_sub(content_len(fact, state)) {
+        Some(rest) => {
+            left = rest;
+            true
+        }
+        None => false,
+    };
+    facts.facts.iter().take_while(has_room).filter_map(|fact| whole(fact, &facts.run, version, state)).collect()
+}
+
+/// Returns the size of the content that a fact takes from the state, in bytes of JSON.
+fn content_len(fact: &Map<String, Value>, state: Option<&RunState>) -> usize {
+    let place = |name: &str| usize::try_from(fact.get(name)?.as_u64()?).ok();
+    let Some(state) = state else { return 0 };
+    let input = place(INPUT_FROM).and_then(|from| state.input.get(from..)).unwrap_or_default();
+    let item = place(ITEM_AT).and_then(|at| state.items.get(at));
+    input.iter().chain(item.map(|item| &item.raw)).map(Item::json_len).sum()
+}
+
+/// Restores a fact; `None` if it is malformed, or if its content is not in the state.
 pub(crate) fn whole(
     kept: &Map<String, Value>,
     run: &str,
@@ -83,6 +107,7 @@ pub(crate) fn whole(
     serde_json::from_value(Value::Object(members)).ok()
 }
 
+/// Adds the content of a fact of this kind from its item: the inverse of [`leave_out`].
 fn put_back(members: &mut Map<String, Value>, kind: &str, item: &Item) {
     let mut put = |name: &str, value: Value| members.insert(name.to_owned(), value);
     match item.view() {

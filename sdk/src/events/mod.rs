@@ -22,7 +22,7 @@ mod run;
 
 pub(crate) use self::{
     activity_id::{Place, Role},
-    facts::{Attempts, Facts, ScheduledModelCall, call_id_of, lineage},
-    kept::{shortened, whole},
-    publisher::{EventPublisher, EventSink, FactKeeper, rfc3339},
+    facts::{Attempts, Facts, ScheduledModelCall, call_id_of, fact_id, lineage},
+    kept::{restored, shortened, whole},
+    publisher::{EventPublisher, EventSink, rfc3339},
 };

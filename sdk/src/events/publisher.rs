@@ -1,4 +1,5 @@
-//! The events of a run on a host without a workflow, passed to a subscriber in the same process.
+//! The events of a run on a host without a workflow: recorded by a session, passed to a subscriber in
+//! the same process, or both.
 
 use std::{
     collections::VecDeque,
@@ -20,7 +21,7 @@ pub(crate) type EventSink = Arc<dyn Fn(&RunEvent) + Send + Sync>;
 /// complete a fact.
 pub(crate) type FactKeeper = Box<dyn Fn(&mut RunEvent) + Send + Sync>;
 
-/// The facts of one run, and the function that receives them.
+/// The facts of one run, and the functions that keep and receive them.
 pub(crate) struct EventPublisher {
     run: String,
     state: Mutex<Published>,
@@ -82,7 +83,8 @@ impl EventPublisher {
         format!("{}-{effect}", self.run)
     }
 
-    /// Passes what was observed to the facts, and the facts that follow to the subscriber.
+    /// Passes an observation to the facts, and the facts that follow from it to the keeper and the
+    /// subscriber.
     pub(crate) fn observe(&self, observed: impl FnOnce(&mut Facts)) {
         self.publish(|facts| {
             observed(facts);
@@ -98,6 +100,7 @@ impl EventPublisher {
         }
     }
 
+    /// Makes events at the current time, keeps the facts among them, and passes all of them on.
     fn publish(&self, events: impl FnOnce(&mut Facts) -> Vec<RunEvent>) {
         let mut state = self.lock();
         state.facts.at(rfc3339(SystemTime::now()));

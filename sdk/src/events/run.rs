@@ -7,8 +7,10 @@ use serde_json::Value;
 
 use crate::wire::{HandoffSpec, Item, ItemView, digest::Digest};
 
-/// One run, as far as it was observed.
+/// One run, as far as it was observed. Checkpoints of sessions contain it: a new member needs a
+/// default, and no member may change its meaning.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub(super) struct ObservedRun {
     /// Id of the outermost run, and the calls in which this run runs.
     pub(super) root: String,
@@ -35,7 +37,8 @@ pub(super) struct ObservedRun {
 }
 
 /// A call that may still get an output.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub(super) struct OpenCall {
     pub(super) call_id: String,
     pub(super) name: String,
@@ -52,7 +55,7 @@ impl ObservedRun {
     pub(super) fn numbered(&mut self, name: &str) -> String {
         let name = format!("{}-{name}", self.turn);
         let number = self.numbers.entry(name.clone()).or_default();
-        *number += 1;
+        *number = number.saturating_add(1);
         format!("{name}-{number}")
     }
 
@@ -107,7 +110,7 @@ impl OpenCall {
             return false;
         }
         self.told = Some(digest);
-        self.outputs += 1;
+        self.outputs = self.outputs.saturating_add(1);
         true
     }
 

@@ -9,7 +9,7 @@ use temporalio_common::{
 
 use super::{RunEventsError, pages::described};
 use crate::{
-    events::whole,
+    events::restored,
     wire::{
         RunEvent, SessionCheckpoint, decode,
         session_checkpoint::{SESSION_FORMAT, SessionRun},
@@ -20,9 +20,12 @@ use crate::{
 ///
 /// # Errors
 /// [`RunEventsError`] when the server refuses the request.
-pub(super) async fn sessions(client: &Client, workflow_id: &str) -> Result<Vec<RunEvent>, RunEventsError> {
+pub(super) async fn session_facts(client: &Client, workflow_id: &str) -> Result<Vec<RunEvent>, RunEventsError> {
     let mut facts = Vec::new();
-    for activity in described(client, workflow_id, None).await?.pending_activities {
+    let mut activities = described(client, workflow_id, None).await?.pending_activities;
+    // The server has no order of them.
+    activities.sort_by(|one, other| one.activity_id.cmp(&other.activity_id));
+    for activity in activities {
         if let Some(details) = activity.heartbeat_details
             && let Some(checkpoint) = checkpoint(client, details).await
         {
@@ -32,20 +35,24 @@ pub(super) async fn sessions(client: &Client, workflow_id: &str) -> Result<Vec<R
     Ok(facts)
 }
 
+/// Decodes the details of a heartbeat as JSON; `None` if the client cannot decode them.
+pub(super) async fn decoded(client: &Client, details: Payloads) -> Option<Value> {
+    let context = SerializationContextData::Activity(ActivitySerializationContext::new());
+    client.data_converter().from_payloads(&context, details.payloads).await.ok()
+}
+
 /// Decodes the details of a heartbeat; `None` if they are not a checkpoint that this build reads.
 async fn checkpoint(client: &Client, details: Payloads) -> Option<SessionCheckpoint> {
-    let context = SerializationContextData::Activity(ActivitySerializationContext::new());
-    let json: Value = client.data_converter().from_payloads(&context, details.payloads).await.ok()?;
+    let json = decoded(client, details).await?;
     let is_ours = json.get("format").and_then(Value::as_str) == Some(SESSION_FORMAT);
     // A checkpoint in a store is not read here: a store is for the workers.
     if is_ours && json.get("kept").is_none() { decode("session checkpoint", json).ok() } else { None }
 }
 
 fn facts_of(checkpoint: &SessionCheckpoint) -> Vec<RunEvent> {
-    let of_run = |run: &SessionRun| -> Vec<RunEvent> {
-        let Some(facts) = &run.facts else { return Vec::new() };
-        let whole = |fact| whole(fact, &facts.run, checkpoint.version, run.state.as_deref());
-        facts.facts.iter().filter_map(whole).collect()
+    let of_run = |run: &SessionRun| {
+        let facts = run.facts.as_ref()?;
+        Some(restored(facts, checkpoint.version, run.state.as_deref()))
     };
-    checkpoint.runs.iter().flat_map(of_run).collect()
+    checkpoint.runs.iter().filter_map(of_run).flatten().collect()
 }

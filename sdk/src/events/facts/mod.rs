@@ -26,6 +26,7 @@ use crate::wire::{EventKind, HandoffSpec, Item, ItemView, RecordedFailure, RunEv
 /// Serialized, it is the data that later facts depend on, so that another process continues with
 /// them.
 #[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub(crate) struct Facts {
     /// The runs, by the prefix of the ids of their effects.
     runs: BTreeMap<String, ObservedRun>,
@@ -119,6 +120,14 @@ impl Facts {
         RunEvent { run: root, path, agent: agent.to_owned(), turn, time: self.now.clone(), ..RunEvent::new(kind) }
     }
 
+    /// Continues from the data of a snapshot; `None` if it is not one of this build.
+    pub(crate) fn continued_from(snapshot: Value) -> Option<Self> {
+        let facts: Self = serde_json::from_value(snapshot).ok()?;
+        let is_whole =
+            facts.order.len() == facts.runs.len() && facts.order.iter().all(|run| facts.runs.contains_key(run));
+        is_whole.then_some(facts)
+    }
+
     /// Returns the data that later facts of the outermost runs depend on, and with `nested` those of
     /// nested runs.
     pub(crate) fn snapshot(&self, nested: bool) -> Value {
@@ -185,13 +194,7 @@ impl Facts {
         let now = self.now.clone();
         let observed = self.run(run);
         let mut event = RunEvent::new(kind);
-        event.id = format!("{}{suffix}", observed.root);
-        for step in &observed.path {
-            event.id.push('/');
-            event.id.push_str(step);
-        }
-        event.id.push('/');
-        event.id.push_str(local);
+        event.id = id(&observed.root, &suffix, &observed.path, local);
         (event.run, event.path) = (observed.root.clone(), observed.path.clone());
         (event.agent, event.turn, event.time) = (observed.agent.clone(), observed.turn, now);
         self.told.push(event);
@@ -209,6 +212,21 @@ impl Facts {
             self.told.iter_mut().rev().take(count).for_each(|event| event.is_opaque = true);
         }
     }
+}
+
+/// Returns the id of a fact of the run with this prefix.
+pub(crate) fn fact_id(run: &str, local: &str) -> String {
+    let (root, path) = lineage(run);
+    id(&root, "", &path, local)
+}
+
+fn id(root: &str, suffix: &str, path: &[String], local: &str) -> String {
+    let mut id = format!("{root}{suffix}");
+    for step in path.iter().map(String::as_str).chain([local]) {
+        id.push('/');
+        id.push_str(step);
+    }
+    id
 }
 
 /// Returns the outermost run that contains the run with this prefix, and the calls between them.

@@ -52,7 +52,7 @@ pub(crate) async fn follow(client: &Client, workflow_id: &str) -> Result<(), Run
                 if asked.elapsed() >= REQUESTS {
                     // Retries and sessions are a courtesy: a failure to read them is not the run's.
                     screen.attempts = events.attempts(workflow_id).await.unwrap_or_default();
-                    let of_sessions = events.sessions(workflow_id).await.unwrap_or_default();
+                    let of_sessions = events.session_facts(workflow_id).await.unwrap_or_default();
                     asked = Instant::now();
                     screen.of_sessions(&mut lines, &of_sessions).and_then(|()| screen.retries(&mut lines))
                 } else {

@@ -140,7 +140,7 @@ async fn the_same_as_inline_is_done_by(#[case] hosts: &[Host]) -> anyhow::Result
         for (name, json) in &scenarios {
             // A history that does not replay, with the cache or without, is a complaint, too.
             assert_eq!(complaint(&durable[name]), None, "{host:?} {json}");
-            // An attempt that fails has told what the next one tells again.
+            // Concurrent calls of a run that fails have no outcome that all hosts share.
             if is_settled(&inline[name]) {
                 facts.compare(&format!("{host:?} {json}"), &inline[name].facts, &durable[name].facts);
             }

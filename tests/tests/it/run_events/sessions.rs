@@ -60,7 +60,7 @@ fn desk(model: &FakeModel, format: CheckpointFormat, mishap: &Mishap) -> Desk {
 async fn facts_from_outside(env: &AgentEnvironment, workflow_id: &str, count: usize) -> anyhow::Result<Vec<RunEvent>> {
     let events = RunEvents::new(env.client());
     loop {
-        let facts = events.sessions(workflow_id).await?;
+        let facts = events.session_facts(workflow_id).await?;
         if facts.len() >= count {
             return Ok(facts);
         }

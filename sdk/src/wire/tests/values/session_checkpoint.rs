@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, time::Duration};
 use serde_json::{Value, json};
 
 use crate::wire::{
-    ModelReply, RunState, SessionCheckpoint, ToolReply,
+    ModelReply, NewItem, NewItemKind, RunState, SessionCheckpoint, ToolReply,
     digest::Digest,
     session_checkpoint::{EffectAnswer, KeptAs, KeptCheckpoint, SessionRun, ToolFailed},
     session_facts::SessionFacts,
@@ -41,8 +41,13 @@ pub(in crate::wire::tests) fn session_checkpoints() -> Vec<(&'static str, Sessio
         runs: vec![SessionRun { conversation: Some(items().into_iter().take(2).collect()), ..SessionRun::default() }],
         ..SessionCheckpoint::new()
     };
+    let mut answered = state("turn_due").expect("there is a state in each phase");
+    let message = json!({"type": "message", "role": "assistant",
+        "content": [{"type": "output_text", "text": "12 degrees"}]});
+    let message = serde_json::from_value(message).expect("an item");
+    answered.items = vec![NewItem::new(NewItemKind::MessageOutput, "triage", message)];
     let with_facts = SessionCheckpoint {
-        runs: vec![SessionRun { state: state("turn_due"), facts: Some(facts()), ..run("triage") }],
+        runs: vec![SessionRun { state: Some(answered), facts: Some(facts()), ..run("triage") }],
         ..SessionCheckpoint::new()
     };
     let begun = SessionCheckpoint { runs: vec![run("triage")], ..SessionCheckpoint::new() };
@@ -72,7 +77,17 @@ fn facts() -> SessionFacts {
         ],
         settled: 2,
         dropped: 7,
-        observed: json!({"runs": {}, "order": []}),
+        observed: json!({
+            "runs": {"trip-1/run-1/activity-5-0": {
+                "root": "trip-1/run-1/activity-5-0", "path": [], "agent": "triage", "turn": 1,
+                "has_begun": true, "is_paused": true, "has_ended": false,
+                "open": [{"call_id": "call_1", "name": "refund", "index": 0, "told": null, "outputs": 0}],
+                "calls": ["call_1"], "handoffs": {"triage": {"transfer_to_billing": "billing"}},
+                "hands_off_to": null, "text": "12 degrees", "asked": ["call_1"],
+                "numbers": {"1-question": 1, "1-paused": 1},
+            }},
+            "order": ["trip-1/run-1/activity-5-0"],
+        }),
     }
 }
 
