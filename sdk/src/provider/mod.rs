@@ -10,7 +10,10 @@
 )]
 
 #[cfg(any(feature = "openai", feature = "genai"))]
+mod chat_chunks;
+#[cfg(any(feature = "openai", feature = "genai"))]
 pub(crate) mod data;
+mod deltas;
 pub(crate) mod function_shape;
 #[cfg(feature = "genai")]
 pub(crate) mod genai;
@@ -24,6 +27,7 @@ pub(crate) mod openai;
 pub(crate) mod providers;
 mod secrets;
 
+pub use deltas::{ModelDelta, ModelDeltas};
 #[doc(no_inline)]
 pub use futures::future::BoxFuture;
 #[cfg(feature = "genai")]

@@ -9,6 +9,7 @@ use std::{sync::Arc, time::Duration};
 
 use futures::future::BoxFuture;
 
+use super::deltas::ModelDeltas;
 use crate::{
     tool::BoxError,
     wire::{ModelCall, ModelFailureKind, ModelResponse, error_debug},
@@ -31,6 +32,21 @@ pub trait Model: Send + Sync {
     /// # Errors
     /// [`ModelError`], whose kind determines whether Temporal retries the call.
     fn call(&self, call: ModelCall) -> BoxFuture<'_, Result<ModelResponse, ModelError>>;
+
+    /// Makes a call, and sends parts of the answer while they arrive. By default it makes the call
+    /// without sending any.
+    ///
+    /// The response is the one that [`call`](Self::call) returns for the same answer: the same
+    /// items and the same usage. A model that cannot promise this for a call makes it without
+    /// streaming. A stream that ends early is an error, never a part of an answer. Each attempt
+    /// sends its parts from the beginning.
+    ///
+    /// # Errors
+    /// As [`call`](Self::call).
+    fn stream(&self, call: ModelCall, deltas: ModelDeltas) -> BoxFuture<'_, Result<ModelResponse, ModelError>> {
+        let _ = deltas;
+        self.call(call)
+    }
 }
 
 /// A source of models.

@@ -11,7 +11,7 @@ use std::{
 use futures::future::BoxFuture;
 use temporal_agents::{
     Model, ModelProvider,
-    provider::ModelError,
+    provider::{ModelDeltas, ModelError},
     wire::{ModelCall, ModelFailureKind, ModelResponse},
 };
 
@@ -116,6 +116,13 @@ impl Model for Crashing {
         Box::pin(async move {
             self.crash.begin()?;
             self.model.call(call).await
+        })
+    }
+
+    fn stream(&self, call: ModelCall, deltas: ModelDeltas) -> BoxFuture<'_, Result<ModelResponse, ModelError>> {
+        Box::pin(async move {
+            self.crash.begin()?;
+            self.model.stream(call, deltas).await
         })
     }
 }

@@ -11,16 +11,31 @@
 //! A call beyond the script fails with an error that is not retried and that identifies the call;
 //! [`FakeModel::verify`] (which `AgentEnvironment` calls) fails if replies are left over.
 //!
+//! The model also streams: it sends the texts, the reasoning and the arguments of a reply in parts,
+//! and then returns the same response. [`Reply::chunk_size`] and the methods beside it set how.
+//!
+//! ```
+//! use std::time::Duration;
+//!
+//! use temporal_agents_testing::fake_model::{FakeModel, text};
+//!
+//! // "12 ", "deg", then a lost connection; the next attempt receives the whole answer.
+//! let reply = text("12 degrees").chunk_size(3).chunk_pause(Duration::from_millis(5)).breaking_after(2);
+//! let model = FakeModel::script([reply]);
+//! ```
+//!
 //! # Design
 //! **`FakeModel::function` counts by the conversation.** The call ids of a script contain the
 //! number of the call in this process. A function may continue in another process after a crash,
 //! where that number starts again at 0 and would repeat ids. So the ids of a function contain the
 //! length of the conversation.
 
+mod chunks;
 mod crash;
 mod reply;
 
 use std::{
+    collections::BTreeSet,
     fmt,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
@@ -28,7 +43,7 @@ use std::{
 use futures::future::BoxFuture;
 use temporal_agents::{
     Model, ModelProvider,
-    provider::ModelError,
+    provider::{ModelDeltas, ModelError},
     wire::{ModelCall, ModelFailureKind, ModelResponse},
 };
 
@@ -58,11 +73,13 @@ enum Source {
 struct Record {
     calls: Vec<ModelCall>,
     complaints: Vec<String>,
+    /// Agent, turn and length of the conversation of the streams that failed once.
+    failed_streams: BTreeSet<(String, u32, usize)>,
 }
 
 impl FakeModel {
     /// Answers the calls with these replies, in order. An attempt that Temporal repeats consumes
-    /// the next reply.
+    /// the next reply, unless a stream failed ([`Reply::breaking_after`]).
     pub fn script(replies: impl IntoIterator<Item = Reply>) -> Self {
         Self::of(Source::Script(replies.into_iter().collect()))
     }
@@ -102,7 +119,8 @@ impl FakeModel {
         let record = self.record();
         let mut complaints = record.complaints.clone();
         if let Source::Script(replies) = &self.inner.source {
-            for (index, reply) in replies.iter().enumerate().skip(record.calls.len()) {
+            let used = record.calls.len() - record.failed_streams.len();
+            for (index, reply) in replies.iter().enumerate().skip(used) {
                 complaints.push(format!("reply {} of the script was not used: {reply:?}", index + 1));
             }
         }
@@ -119,7 +137,7 @@ impl FakeModel {
         let index = {
             let mut record = self.record();
             record.calls.push(call.clone());
-            record.calls.len() - 1
+            record.calls.len() - record.failed_streams.len() - 1
         };
         let reply = match &self.inner.source {
             Source::Function(respond) => Ok(respond(call, index)),
@@ -143,13 +161,33 @@ impl Model for FakeModel {
     fn call(&self, call: ModelCall) -> BoxFuture<'_, Result<ModelResponse, ModelError>> {
         Box::pin(async move {
             let (index, reply) = self.next(&call)?;
-            // Ids contain the length of the conversation in the case of a function; see `# Design`.
-            let number = match self.inner.source {
-                Source::Script(_) => index,
-                Source::Function(_) => call.input.len(),
-            };
-            reply.answer(number).await
+            reply.answer(self.number(index, &call)).await
         })
+    }
+
+    fn stream(&self, call: ModelCall, deltas: ModelDeltas) -> BoxFuture<'_, Result<ModelResponse, ModelError>> {
+        Box::pin(async move {
+            let (index, reply) = self.next(&call)?;
+            let chunks = reply.chunks.clone();
+            let response = reply.answer(self.number(index, &call)).await?;
+            let fails = chunks.mishap.is_some() && {
+                let stream = (call.agent, call.turn, call.input.len());
+                self.record().failed_streams.insert(stream)
+            };
+            chunks.send(&response, &deltas, fails).await?;
+            Ok(response)
+        })
+    }
+}
+
+impl FakeModel {
+    /// Returns the number in the ids of an answer. It is the length of the conversation in the case
+    /// of a function; see `# Design`.
+    fn number(&self, index: usize, call: &ModelCall) -> usize {
+        match self.inner.source {
+            Source::Script(_) => index,
+            Source::Function(_) => call.input.len(),
+        }
     }
 }
 

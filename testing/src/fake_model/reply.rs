@@ -9,6 +9,8 @@ use temporal_agents::{
     wire::{Item, ItemView, ModelCall, ModelFailureKind, ModelResponse, Usage},
 };
 
+use super::chunks::{Chunks, Mishap};
+
 /// One reply: output items, or a failure, with usage, delay and expectations.
 #[derive(Clone)]
 pub struct Reply {
@@ -17,6 +19,7 @@ pub struct Reply {
     delay: Duration,
     incomplete: Option<String>,
     expectations: Vec<Expectation>,
+    pub(super) chunks: Chunks,
 }
 
 #[derive(Clone, Debug)]
@@ -115,6 +118,7 @@ impl Reply {
             delay: Duration::ZERO,
             incomplete: None,
             expectations: Vec::new(),
+            chunks: Chunks::default(),
         }
     }
 
@@ -150,6 +154,37 @@ impl Reply {
     #[must_use]
     pub fn incomplete(mut self, reason: impl Into<String>) -> Self {
         self.incomplete = Some(reason.into());
+        self
+    }
+
+    /// Sets the number of characters in each part of a streamed answer. Default 8.
+    #[must_use]
+    pub fn chunk_size(mut self, characters: usize) -> Self {
+        self.chunks.size = characters;
+        self
+    }
+
+    /// Sets the pause between two parts of a streamed answer. Default none.
+    #[must_use]
+    pub fn chunk_pause(mut self, pause: Duration) -> Self {
+        self.chunks.pause = pause;
+        self
+    }
+
+    /// Breaks the connection after this number of parts of a streamed answer, at its first attempt:
+    /// it fails like a lost connection, and the next attempt receives this reply whole. An answer
+    /// with fewer parts breaks after its last one. Calls without streaming do not fail.
+    #[must_use]
+    pub fn breaking_after(mut self, chunks: usize) -> Self {
+        self.chunks.mishap = Some((chunks, Mishap::Break));
+        self
+    }
+
+    /// Sends garbage after this number of parts of a streamed answer, at its first attempt, which
+    /// fails as an invalid response; otherwise as [`breaking_after`](Self::breaking_after).
+    #[must_use]
+    pub fn garbage_after(mut self, chunks: usize) -> Self {
+        self.chunks.mishap = Some((chunks, Mishap::Garbage));
         self
     }
 

@@ -1,5 +1,7 @@
+use std::time::Duration;
+
 use serde_json::json;
-use temporal_agents::wire::Definitions;
+use temporal_agents::{provider::ModelDelta, wire::Definitions};
 
 use super::*;
 
@@ -46,4 +48,85 @@ async fn an_expectation_fails_the_call_that_breaks_it() {
     })]);
     let error = model.call(call(1)).await.unwrap_err();
     assert_eq!(error.to_string(), "call 1 (agent \"triage\", turn 1): expected 2 tools, found 0");
+}
+
+/// A streamed call, and its deltas.
+async fn stream(model: &FakeModel, turn: u32) -> (Result<ModelResponse, ModelError>, Vec<ModelDelta>) {
+    let sent: Arc<Mutex<Vec<ModelDelta>>> = Arc::default();
+    let sink = Arc::clone(&sent);
+    let outcome = model.stream(call(turn), ModelDeltas::new(move |delta| sink.lock().unwrap().push(delta))).await;
+    let sent = std::mem::take(&mut *sent.lock().unwrap());
+    (outcome, sent)
+}
+
+fn part(index: u32, delta: &str) -> ModelDelta {
+    ModelDelta::Text { index, delta: delta.to_owned() }
+}
+
+#[tokio::test]
+async fn a_reply_is_streamed_in_parts_and_is_the_same_response() {
+    let reply = || {
+        let call = tool_call("add", json!({"a": 1}));
+        reasoning("hm").and(text("Größe 👍")).and(call).and(refusal("no")).and(item(json!({"type": "hologram"})))
+    };
+    let (whole, streamed) = (FakeModel::script([reply()]), FakeModel::script([reply().chunk_size(5)]));
+    let (response, deltas) = stream(&streamed, 1).await;
+    assert_eq!(response.unwrap(), whole.call(call(1)).await.unwrap());
+    let arguments = |delta: &str| ModelDelta::ToolArguments {
+        index: 2,
+        call_id: Some("call_0_2".to_owned()),
+        name: Some("add".to_owned()),
+        delta: delta.to_owned(),
+    };
+    let expected = [
+        ModelDelta::Reasoning { index: 0, delta: "hm".to_owned() },
+        part(1, "Größe"),
+        part(1, " 👍"),
+        arguments("{\"a\":"),
+        arguments("1}"),
+        ModelDelta::Refusal { index: 3, delta: "no".to_owned() },
+    ];
+    assert_eq!(deltas, expected);
+    streamed.verify();
+}
+
+#[tokio::test]
+async fn a_stream_fails_once_and_is_repeated_with_the_same_reply() {
+    let replies = || [text("abc").chunk_size(1).breaking_after(2), text("d").garbage_after(7), text("e")];
+    let expected = [
+        (Err(ModelFailureKind::Connection), vec![part(0, "a"), part(0, "b")]),
+        (Ok("abc".to_owned()), vec![part(0, "a"), part(0, "b"), part(0, "c")]),
+        (Err(ModelFailureKind::InvalidResponse), vec![part(0, "d")]),
+        (Ok("d".to_owned()), vec![part(0, "d")]),
+        (Ok("e".to_owned()), vec![part(0, "e")]),
+    ];
+    let script = FakeModel::script(replies());
+    let function = FakeModel::function(move |call, _| replies()[call.turn as usize - 1].clone());
+    for model in [script, function] {
+        let mut seen = Vec::new();
+        for turn in [1, 1, 2, 2, 3] {
+            let (outcome, deltas) = stream(&model, turn).await;
+            let outcome = outcome.map(|response| response.output[0].text().unwrap());
+            assert!(outcome.as_ref().err().is_none_or(ModelError::should_retry));
+            seen.push((outcome.map_err(|error| error.kind), deltas));
+        }
+        assert_eq!(seen, expected);
+        model.verify();
+    }
+}
+
+#[tokio::test]
+async fn a_call_without_streaming_does_not_break() {
+    let model = FakeModel::script([text("abc").breaking_after(0)]);
+    assert_eq!(model.call(call(1)).await.unwrap().output[0].text().as_deref(), Some("abc"));
+    model.verify();
+}
+
+#[tokio::test]
+async fn the_parts_have_a_pace() {
+    let model = FakeModel::script([text("abc").chunk_size(1).chunk_pause(Duration::from_millis(20))]);
+    let begun = std::time::Instant::now();
+    let (_, deltas) = stream(&model, 1).await;
+    assert_eq!(deltas.len(), 3);
+    assert!(begun.elapsed() >= Duration::from_millis(40));
 }

@@ -12,7 +12,10 @@ use secrecy::{ExposeSecret, SecretString};
 
 use super::{Genai, Serves, dialect};
 use crate::{
-    provider::{http::address, http_client},
+    provider::{
+        http::{address, silence::SilenceOptions},
+        http_client,
+    },
     tool::BoxError,
     wire::error_debug,
 };
@@ -24,6 +27,7 @@ pub struct GenaiBuilder {
     api_keys: BTreeMap<String, SecretString>,
     base_urls: BTreeMap<String, String>,
     timeout: Option<Duration>,
+    silence: SilenceOptions,
     serves: Option<Serves>,
     name: Option<String>,
 }
@@ -105,6 +109,24 @@ impl GenaiBuilder {
         self
     }
 
+    /// Sets the maximum time from sending a streamed request until the first event of its answer
+    /// arrives. By default it is 5 minutes, or half of
+    /// [`ModelSettings::timeout`](crate::wire::ModelSettings::timeout) if that is longer: a
+    /// reasoning model is silent for minutes, and an attempt has 10 minutes by default. The limit of
+    /// the whole request, [`timeout`](Self::timeout), also holds. A call that exceeds it fails with
+    /// [`ModelFailureKind::Timeout`](crate::wire::ModelFailureKind::Timeout) and is retried.
+    pub fn first_chunk_timeout(mut self, timeout: Duration) -> Self {
+        self.silence.first_chunk = Some(timeout);
+        self
+    }
+
+    /// Sets the maximum time between two events of a streamed answer. The default and the failure
+    /// are those of [`first_chunk_timeout`](Self::first_chunk_timeout).
+    pub fn chunk_timeout(mut self, timeout: Duration) -> Self {
+        self.silence.chunk = Some(timeout);
+        self
+    }
+
     /// Selects the model names that this provider serves, in place of [those it serves by
     /// itself](Genai#names). The worker queries its next provider for all others.
     pub fn serving(mut self, serves: impl Fn(&str) -> bool + Send + Sync + 'static) -> Self {
@@ -125,7 +147,7 @@ impl GenaiBuilder {
     /// # Errors
     /// [`GenaiConfigError`], which names the part that is missing or cannot be used.
     pub fn build(self) -> Result<Genai, GenaiConfigError> {
-        let Self { api_keys, base_urls, timeout, serves, name } = self;
+        let Self { api_keys, base_urls, timeout, silence, serves, name } = self;
         let mut client = Client::builder();
         // An adapter without a configured address is reached over TLS.
         let mut https = base_urls.is_empty();
@@ -156,7 +178,8 @@ impl GenaiBuilder {
             .build()
             .map_err(|source| GenaiConfigError::HttpClient { source: source.into() })?;
         let serves = serves.unwrap_or_else(|| Arc::new(dialect::serves));
-        Ok(Genai { client, serves, name: name.unwrap_or_else(|| "genai".to_owned()) })
+        let (refusals, name) = (Arc::default(), name.unwrap_or_else(|| "genai".to_owned()));
+        Ok(Genai { client, silence, refusals, serves, name })
     }
 }
 
@@ -188,11 +211,12 @@ fn base(adapter: &str, text: &str) -> Result<Url, GenaiConfigError> {
 
 impl std::fmt::Debug for GenaiBuilder {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { api_keys, base_urls, timeout, serves: _, name: _ } = self;
+        let Self { api_keys, base_urls, timeout, silence, serves: _, name: _ } = self;
         f.debug_struct("GenaiBuilder")
             .field("api_keys", &api_keys.keys().collect::<Vec<_>>())
             .field("base_urls", &base_urls.keys().collect::<Vec<_>>())
             .field("timeout", timeout)
+            .field("silence", silence)
             .finish_non_exhaustive()
     }
 }

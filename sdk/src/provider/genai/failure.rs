@@ -32,7 +32,7 @@ pub(super) fn of(error: Error, address: &str, redactor: &Arc<Redactor>) -> Model
         Error::WebModelCall { webc_error, .. } | Error::WebAdapterCall { webc_error, .. } => {
             exchange(webc_error, address, redactor)
         }
-        Error::HttpError { status, body, headers, .. } => refused(status, *headers, body, redactor),
+        Error::HttpError { status, body, headers, .. } => refused(&refused_answer(status, *headers, body, redactor)),
         Error::ChatResponseGeneration { response_body, cause, .. } => unreadable(&response_body, &cause, redactor),
         Error::Resolver { resolver_error: resolver::Error::ApiKeyEnvNotFound { env_name }, .. } => failure(
             ModelFailureKind::Authentication,
@@ -61,13 +61,15 @@ pub(super) fn answer(body: &Value, redactor: &Arc<Redactor>) -> Answer {
     success(body, redactor)
 }
 
-fn failure(kind: ModelFailureKind, what: &str) -> ModelError {
+pub(super) fn failure(kind: ModelFailureKind, what: &str) -> ModelError {
     ModelError::new(kind, format!("{}: {what}", classify::label(kind)))
 }
 
 fn exchange(error: webc::Error, address: &str, redactor: &Arc<Redactor>) -> ModelError {
     match error {
-        webc::Error::ResponseFailedStatus { status, body, headers } => refused(status, *headers, body, redactor),
+        webc::Error::ResponseFailedStatus { status, body, headers } => {
+            refused(&refused_answer(status, *headers, body, redactor))
+        }
         webc::Error::ResponseFailedNotJson { body, .. } | webc::Error::ResponseFailedInvalidJson { body, .. } => {
             if body.len() > MOST_BYTES {
                 return success(String::new(), redactor).too_large();
@@ -86,13 +88,29 @@ fn exchange(error: webc::Error, address: &str, redactor: &Arc<Redactor>) -> Mode
 
 /// Returns the failure of an unsuccessful status. If the error has no code, its type is used:
 /// Anthropic has no codes.
-fn refused(status: StatusCode, headers: HeaderMap, mut body: String, redactor: &Arc<Redactor>) -> ModelError {
-    body.truncate(body.floor_char_boundary(MAX_ERROR_BODY_BYTES));
-    let said = ProviderError::in_failure(&body).unwrap_or_default();
-    let answer = Answer { status, headers, body: body.into_bytes(), redactor: Arc::clone(redactor) };
+pub(super) fn refused(answer: &Answer) -> ModelError {
+    let said = ProviderError::in_failure(&String::from_utf8_lossy(&answer.body)).unwrap_or_default();
     let mut failure = answer.status_failure();
-    failure.code = failure.code.or_else(|| said.r#type.map(|name| redactor.excerpt(&name, LONGEST)));
+    failure.code = failure.code.or_else(|| said.r#type.map(|name| answer.redactor.excerpt(&name, LONGEST)));
     failure
+}
+
+/// Returns the failure of an error in a body with its type as its code, if it has no code.
+pub(super) fn with_type(mut failure: ModelError, body: &Value, redactor: &Redactor) -> ModelError {
+    let name = || body["error"]["type"].as_str().map(|name| redactor.excerpt(name, LONGEST));
+    failure.code = failure.code.or_else(name);
+    failure
+}
+
+/// Returns the answer of an unsuccessful status.
+pub(super) fn refused_answer(
+    status: StatusCode,
+    headers: HeaderMap,
+    mut body: String,
+    redactor: &Arc<Redactor>,
+) -> Answer {
+    body.truncate(body.floor_char_boundary(MAX_ERROR_BODY_BYTES));
+    Answer { status, headers, body: body.into_bytes(), redactor: Arc::clone(redactor) }
 }
 
 /// Returns the failure of a successful response that the crate could not read: an error with a
@@ -110,7 +128,7 @@ fn unreadable(body: &Value, cause: &str, redactor: &Arc<Redactor>) -> ModelError
 
 /// Returns the answer with this body. The crate keeps only the body of a successful response; its
 /// status is known to be one of 2xx.
-fn success(body: String, redactor: &Arc<Redactor>) -> Answer {
+pub(super) fn success(body: String, redactor: &Arc<Redactor>) -> Answer {
     Answer {
         status: StatusCode::OK,
         headers: HeaderMap::new(),

@@ -11,6 +11,7 @@
 //! | `dialect` | the features that each adapter supports, and the model names that are served |
 //! | `request`, `settings`, `messages`, `content`, `results` | model call to the crate's request |
 //! | `response`, `failure` | the crate's response to ours, or to its failure |
+//! | `streamed` | a call whose answer arrives in parts |
 //! | `thoughts` | reasoning of a model, in both directions |
 //!
 //! # Design
@@ -34,19 +35,34 @@ mod request;
 mod response;
 mod results;
 mod settings;
+mod streamed;
 mod thoughts;
 
 use std::sync::Arc;
 
-use ::genai::{Client, ServiceTarget};
+use ::genai::{
+    Client, ServiceTarget,
+    chat::{ChatOptions, ChatRequest},
+};
 use futures::future::BoxFuture;
 use serde_json::Value;
 
 pub use builder::{GenaiBuilder, GenaiConfigError};
 
-use self::dialect::Dialect;
-use super::http::{address, redact::Redactor};
-use super::{Model, ModelError, ModelProvider};
+use self::{
+    dialect::{Dialect, Shape},
+    response::Said,
+    streamed::{Outcome, StreamedCall},
+};
+use super::{
+    Model, ModelDeltas, ModelError, ModelProvider,
+    http::{
+        address,
+        redact::Redactor,
+        refusals::{Ask, Refusals},
+        silence::{Silence, SilenceOptions},
+    },
+};
 use crate::wire::{ModelCall, ModelFailureKind, ModelResponse};
 
 /// The models of Anthropic, Google and others, through the crate
@@ -126,9 +142,21 @@ use crate::wire::{ModelCall, ModelFailureKind, ModelResponse};
 /// is a refusal, which ends the run as one. Any other stop reason is returned in the provider's own
 /// notation. The crate drops the headers of successes, so [`request_id`](ModelResponse::request_id)
 /// is known for failures only.
+///
+/// # Streams
+/// Calls of Anthropic and Chat Completions are streamed on request ([`Model::stream`]), with the
+/// same response as without streaming. The streams of the other APIs cannot promise that: their
+/// calls are made without streaming, which is logged once for each model. A server that refuses a
+/// stream, or answers with a whole response, is asked once more without, and the provider remembers
+/// it.
+///
+/// At most 256 MiB of events are read, and 32 MiB kept; a single event has no limit, because the
+/// crate joins it.
 #[derive(Clone)]
 pub struct Genai {
     client: Client,
+    silence: SilenceOptions,
+    refusals: Arc<Refusals>,
     serves: Serves,
     name: String,
 }
@@ -155,8 +183,14 @@ impl Genai {
 
 impl ModelProvider for Genai {
     fn model<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<Option<Arc<dyn Model>>, ModelError>> {
-        let model = (self.serves)(name)
-            .then(|| -> Arc<dyn Model> { Arc::new(GenaiModel { name: name.to_owned(), client: self.client.clone() }) });
+        let model = (self.serves)(name).then(|| -> Arc<dyn Model> {
+            Arc::new(GenaiModel {
+                name: name.to_owned(),
+                client: self.client.clone(),
+                silence: self.silence,
+                refusals: Arc::clone(&self.refusals),
+            })
+        });
         Box::pin(std::future::ready(Ok(model)))
     }
 
@@ -175,49 +209,109 @@ impl std::fmt::Debug for Genai {
 struct GenaiModel {
     name: String,
     client: Client,
+    silence: SilenceOptions,
+    refusals: Arc<Refusals>,
 }
 
 impl Model for GenaiModel {
     fn call(&self, call: ModelCall) -> BoxFuture<'_, Result<ModelResponse, ModelError>> {
-        Box::pin(async move {
-            let whose = format!(" (agent {:?}, model {:?})", call.agent, self.name);
-            let mut outcome = self.ask(call).await;
-            if let Err(error) = &mut outcome
-                && matches!(error.kind, ModelFailureKind::Unsupported | ModelFailureKind::ResponseTooLarge)
-            {
-                error.message.push_str(&whose);
-            }
-            outcome
-        })
+        Box::pin(self.ask(call, None))
+    }
+
+    fn stream(&self, call: ModelCall, deltas: ModelDeltas) -> BoxFuture<'_, Result<ModelResponse, ModelError>> {
+        Box::pin(self.ask(call, Some(deltas)))
     }
 }
 
+/// A call, as the crate makes it.
+struct Prepared {
+    target: ServiceTarget,
+    dialect: Dialect,
+    request: ChatRequest,
+    options: ChatOptions,
+    keep_raw_usage: bool,
+    redactor: Arc<Redactor>,
+    address: String,
+}
+
 impl GenaiModel {
-    async fn ask(&self, call: ModelCall) -> Result<ModelResponse, ModelError> {
+    /// Makes a call, and streams it if there is a receiver of deltas.
+    async fn ask(&self, call: ModelCall, deltas: Option<ModelDeltas>) -> Result<ModelResponse, ModelError> {
+        let whose = format!(" (agent {:?}, model {:?})", call.agent, self.name);
+        let silence = self.silence.of_call(&call.definitions.settings);
+        let outcome = match self.prepared(call).await {
+            Err(error) => Err(error),
+            Ok(prepared) => {
+                let asked = match deltas {
+                    None => self.whole(&prepared).await,
+                    Some(deltas) => self.streamed(&prepared, silence, &deltas).await,
+                };
+                asked.map_err(|error| error.at(prepared.address))
+            }
+        };
+        outcome.map_err(|mut error| {
+            if matches!(error.kind, ModelFailureKind::Unsupported | ModelFailureKind::ResponseTooLarge) {
+                error.message.push_str(&whose);
+            }
+            error
+        })
+    }
+
+    async fn prepared(&self, call: ModelCall) -> Result<Prepared, ModelError> {
         let nothing = Arc::new(Redactor::new(Vec::new()));
         let target = self.client.resolve_service_target(&*self.name).await;
         let target = target.map_err(|error| failure::of(error, "an unknown address", &nothing))?;
         let dialect = Dialect::of(&target.model)?;
         let redactor = Arc::new(Redactor::new(secrets(&target)));
         let address = address::shown(target.endpoint.base_url(), &redactor);
-        let asked = self.ask_at(target, &dialect, call, &redactor, &address).await;
-        asked.map_err(|error| error.at(address))
+        let keep_raw_usage = call.definitions.settings.preserve_raw_usage == Some(true);
+        let (request, options) = request::project(&dialect, call).map_err(|error| error.at(address.clone()))?;
+        Ok(Prepared { target, dialect, request, options, keep_raw_usage, redactor, address })
     }
 
-    async fn ask_at(
-        &self,
-        target: ServiceTarget,
-        dialect: &Dialect,
-        call: ModelCall,
-        redactor: &Arc<Redactor>,
-        address: &str,
-    ) -> Result<ModelResponse, ModelError> {
-        let keep_raw_usage = call.definitions.settings.preserve_raw_usage == Some(true);
-        let (request, options) = request::project(dialect, call)?;
-        let answer = self.client.exec_chat(target, request, Some(&options)).await;
+    async fn whole(&self, call: &Prepared) -> Result<ModelResponse, ModelError> {
+        let Prepared { target, dialect, request, options, keep_raw_usage, redactor, address } = call;
+        let answer = self.client.exec_chat(target.clone(), request.clone(), Some(options)).await;
         let mut answer = answer.map_err(|error| failure::of(error, address, redactor))?;
         let body = answer.captured_raw_body.take().unwrap_or(Value::Null);
-        response::project(dialect, answer, &failure::answer(&body, redactor), keep_raw_usage)
+        response::project(dialect, Said::from(answer), &failure::answer(&body, redactor), *keep_raw_usage)
+    }
+
+    /// Makes a streamed call. One that cannot be streamed is made without.
+    async fn streamed(
+        &self,
+        call: &Prepared,
+        silence: Silence,
+        deltas: &ModelDeltas,
+    ) -> Result<ModelResponse, ModelError> {
+        let Prepared { target, dialect, request, options, keep_raw_usage, redactor, address } = call;
+        if let Some(reason) = streamed::differs(dialect, options) {
+            self.refusals.warn(&self.name, reason);
+            return self.whole(call).await;
+        }
+        let client = &self.client;
+        let streamed = StreamedCall { client, dialect, silence, redactor, address, deltas };
+        let mut ask = self.refusals.known(&self.name).unwrap_or(Ask::Stream);
+        let body = loop {
+            if ask == Ask::Whole {
+                let response = self.whole(call).await?;
+                self.refusals.remember(&self.name, ask);
+                return Ok(response);
+            }
+            // Chat Completions has the usage in a stream only on request.
+            let mut options = options.clone();
+            options.capture_usage = Some(ask == Ask::Stream && dialect.shape == Shape::OpenAi);
+            match streamed.run(target.clone(), request.clone(), &options).await? {
+                Outcome::Refused(next) => ask = next,
+                Outcome::Body(body) => break body,
+            }
+        };
+        let has_usage = !body["usage"].is_null() || !body["error"].is_null();
+        self.refusals.remember(&self.name, if has_usage { ask } else { Ask::Whole });
+        let answer = failure::answer(&body, redactor);
+        let said = streamed::said(dialect, &body).map_err(|what| answer.invalid(what))?;
+        let response = response::project(dialect, said, &answer, *keep_raw_usage);
+        response.map_err(|error| failure::with_type(error, &body, redactor))
     }
 }
 

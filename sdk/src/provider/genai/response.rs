@@ -15,6 +15,22 @@ use crate::{
     wire::{InputTokensDetails, Item, ModelFailureKind, ModelResponse, OutputTokensDetails, Usage},
 };
 
+/// The content of a response, as the crate reads it.
+pub(super) struct Said {
+    pub(super) parts: Vec<ContentPart>,
+    /// Reasoning that is not among the parts.
+    pub(super) reasoning: Option<String>,
+    pub(super) stop: Option<StopReason>,
+    pub(super) usage: Counted,
+}
+
+impl From<ChatResponse> for Said {
+    fn from(response: ChatResponse) -> Self {
+        let ChatResponse { content, reasoning_content, stop_reason, usage, .. } = response;
+        Self { parts: content.into_iter().collect(), reasoning: reasoning_content, stop: stop_reason, usage }
+    }
+}
+
 /// Returns the model response of an answer. It has no response id, because no later call can refer
 /// to it by one; nor a request id, because the crate drops the headers of a success.
 ///
@@ -22,7 +38,7 @@ use crate::{
 /// The failure that the answer represents, if it is not a message of a model or ends inside a call.
 pub(super) fn project(
     dialect: &Dialect,
-    response: ChatResponse,
+    said: Said,
     answer: &Answer,
     keep_raw_usage: bool,
 ) -> Result<ModelResponse, ModelError> {
@@ -31,8 +47,7 @@ pub(super) fn project(
     if dialect.shape == Shape::OpenAi && choices.is_none_or(Vec::is_empty) {
         return Err(answer.invalid("the completion has no choices"));
     }
-    let ChatResponse { content, reasoning_content, stop_reason, usage, .. } = response;
-    let parts: Vec<ContentPart> = content.into_iter().collect();
+    let Said { parts, reasoning: reasoning_content, stop: stop_reason, usage } = said;
     if let (Some(StopReason::MaxTokens(_)), Some(ContentPart::ToolCall(call))) = (&stop_reason, parts.last()) {
         return Err(cut(answer, call));
     }

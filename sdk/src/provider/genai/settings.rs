@@ -43,7 +43,7 @@ pub(super) fn project(
         metadata,
         store,
         prompt_cache_retention,
-        include_usage: _, // always included outside of streams
+        include_usage: _, // always included
         response_include,
         top_logprobs,
         extra_query,

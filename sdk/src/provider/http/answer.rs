@@ -66,7 +66,13 @@ impl Answer {
     /// Returns the failure of a body that is over the limit. The provider's advice to retry is
     /// ignored.
     pub(crate) fn too_large(&self) -> ModelError {
-        let limit = MOST_BYTES / (1024 * 1024);
+        self.over(MOST_BYTES)
+    }
+
+    /// Returns the failure of a body that is over this limit, in bytes; see
+    /// [`too_large`](Self::too_large).
+    pub(crate) fn over(&self, limit: usize) -> ModelError {
+        let limit = limit / (1024 * 1024);
         let what = format!("the body is over the limit of {limit} MiB; it is not requested again");
         let mut error = self.failure(ModelFailureKind::ResponseTooLarge, &what);
         error.retryable = Some(false);

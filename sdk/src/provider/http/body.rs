@@ -14,6 +14,10 @@ use reqwest::Response;
 /// The maximum size of a body, in bytes. A reply of more than 2 MB does not fit into history, but a
 /// body may be several times as large as its text: log probabilities, encrypted reasoning, escapes.
 pub(crate) const MOST_BYTES: usize = 32 * 1024 * 1024;
+/// The maximum size of a streamed body, in bytes. Of a stream only the answer is kept in memory, up
+/// to [`MOST_BYTES`]; but each of its tokens arrives in an event of some 300 bytes, so the longest
+/// answers of models are sent as 40 MB. This limit is for servers that send without end.
+pub(crate) const MOST_STREAM_BYTES: usize = 8 * MOST_BYTES;
 /// The maximum number of bytes that are read of the body of an error, of which a message quotes a
 /// few hundred characters.
 pub(crate) const MAX_ERROR_BODY_BYTES: usize = 64 * 1024;

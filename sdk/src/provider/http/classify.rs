@@ -118,19 +118,10 @@ impl ProviderError {
     }
 
     /// Returns the kind of failure if the status does not determine it: by the code, which in some
-    /// servers is a status.
+    /// servers is a status, otherwise by the type.
     pub(crate) fn kind(&self) -> ModelFailureKind {
-        let Some(code) = self.code.as_deref() else { return ModelFailureKind::ResponseFailed };
-        match code {
-            "rate_limit_exceeded" | "insufficient_quota" => ModelFailureKind::RateLimit,
-            "server_error" => ModelFailureKind::ServerError,
-            _ => match code.parse().ok().filter(|status| (400..600).contains(status)) {
-                Some(status) => {
-                    StatusCode::from_u16(status).map_or(ModelFailureKind::ResponseFailed, |s| kind(s, None))
-                }
-                None => ModelFailureKind::ResponseFailed,
-            },
-        }
+        let names = [self.code.as_deref(), self.r#type.as_deref()];
+        names.into_iter().flatten().find_map(named).unwrap_or(ModelFailureKind::ResponseFailed)
     }
 
     /// Returns `Some(false)` if a retry cannot succeed: time corrects neither a used-up quota nor a
@@ -141,6 +132,23 @@ impl ProviderError {
             || self.code.as_deref().is_some_and(|code| code.starts_with("invalid_") || is_about_an_image(code));
         hopeless.then_some(false)
     }
+}
+
+/// Returns the kind of failure that a code or a type stands for: a name of OpenAI or of Anthropic, or
+/// a status.
+fn named(name: &str) -> Option<ModelFailureKind> {
+    Some(match name {
+        "rate_limit_exceeded" | "rate_limit_error" | "insufficient_quota" => ModelFailureKind::RateLimit,
+        "server_error" | "api_error" | "overloaded_error" => ModelFailureKind::ServerError,
+        "invalid_request_error" => ModelFailureKind::BadRequest,
+        "authentication_error" => ModelFailureKind::Authentication,
+        "permission_error" => ModelFailureKind::PermissionDenied,
+        "timeout_error" => ModelFailureKind::Timeout,
+        status => {
+            let status = status.parse().ok().filter(|status| (400..600).contains(status))?;
+            kind(StatusCode::from_u16(status).ok()?, None)
+        }
+    })
 }
 
 /// Returns `true` for codes such as `image_too_large`, `empty_image_file`,

@@ -6,6 +6,9 @@
 //! | `outgoing` | the parts that settings add to a request; refuses what an API does not have |
 //! | `answer` | a whole response: its object, or the failure that it represents |
 //! | `body` | the bytes of a response, up to a limit |
+//! | `sse` | the events of a streamed response |
+//! | `silence` | how long a stream may be silent |
+//! | `refusals` | what servers refuse of a streamed request, remembered for the next calls |
 //! | `classify`, `advice`, `redact`, `address` | a failed exchange to a `ModelError` |
 
 pub(crate) mod address;
@@ -15,3 +18,7 @@ pub(crate) mod body;
 pub(crate) mod classify;
 pub(crate) mod outgoing;
 pub(crate) mod redact;
+pub(crate) mod refusals;
+pub(crate) mod silence;
+#[cfg(feature = "openai")]
+pub(crate) mod sse;

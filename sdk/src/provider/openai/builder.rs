@@ -10,7 +10,7 @@ use secrecy::{ExposeSecret, SecretString};
 
 use super::{Azure, OpenAi, OpenAiApi, Serves, endpoint::Endpoint, tls, transport::Transport};
 use crate::{
-    provider::http::{address, redact::Redactor},
+    provider::http::{address, redact::Redactor, silence::SilenceOptions},
     tool::BoxError,
     wire::error_debug,
 };
@@ -30,6 +30,7 @@ pub struct OpenAiBuilder {
     azure: Option<Azure>,
     headers: Vec<(String, SecretString)>,
     timeout: Option<Duration>,
+    silence: SilenceOptions,
     api: OpenAiApi,
     serves: Option<Serves>,
     name: Option<String>,
@@ -181,6 +182,25 @@ impl OpenAiBuilder {
         self
     }
 
+    /// Sets the maximum time from sending a streamed request until the first bytes of its answer
+    /// arrive. By default it is 5 minutes, or half of
+    /// [`ModelSettings::timeout`](crate::wire::ModelSettings::timeout) if that is longer: a
+    /// reasoning model is silent for minutes, and an attempt has 10 minutes by default. The limit of
+    /// the whole request, [`timeout`](Self::timeout), also holds. A call that exceeds it fails with
+    /// [`ModelFailureKind::Timeout`](crate::wire::ModelFailureKind::Timeout) and is retried.
+    pub fn first_chunk_timeout(mut self, timeout: Duration) -> Self {
+        self.silence.first_chunk = Some(timeout);
+        self
+    }
+
+    /// Sets the maximum time between two parts of a streamed answer, signs of life of the server
+    /// included. The default and the failure are those of
+    /// [`first_chunk_timeout`](Self::first_chunk_timeout).
+    pub fn chunk_timeout(mut self, timeout: Duration) -> Self {
+        self.silence.chunk = Some(timeout);
+        self
+    }
+
     /// Selects the model names that this provider serves; all names by default. The worker queries
     /// its next provider for all others.
     pub fn serving(mut self, serves: impl Fn(&str) -> bool + Send + Sync + 'static) -> Self {
@@ -210,6 +230,7 @@ impl OpenAiBuilder {
             azure,
             headers,
             timeout,
+            silence,
             api,
             serves,
             name,
@@ -238,7 +259,8 @@ impl OpenAiBuilder {
         let endpoint = Endpoint { base, headers: carried, azure, key };
         let transport = Arc::new(Transport::new(http, endpoint, Redactor::new(secrets)));
         let serves = serves.unwrap_or_else(|| Arc::new(|_| true));
-        Ok(OpenAi { transport, api, serves, name: name.unwrap_or_else(|| "openai".to_owned()) })
+        let (refusals, name) = (Arc::default(), name.unwrap_or_else(|| "openai".to_owned()));
+        Ok(OpenAi { transport, api, silence, refusals, serves, name })
     }
 }
 
@@ -305,6 +327,7 @@ impl std::fmt::Debug for OpenAiBuilder {
             azure,
             headers,
             timeout,
+            silence,
             api,
             serves: _,
             name: _,
@@ -316,6 +339,7 @@ impl std::fmt::Debug for OpenAiBuilder {
             .field("azure", azure)
             .field("headers", &headers)
             .field("timeout", timeout)
+            .field("silence", silence)
             .field("api", api)
             .finish_non_exhaustive()
     }

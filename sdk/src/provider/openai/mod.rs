@@ -10,7 +10,8 @@
 //! |---|---|
 //! | `builder` | configuration, and its errors |
 //! | `endpoint`, `azure` | addresses and credentials of OpenAI-like servers and of Azure |
-//! | `tls`, `transport` | one complete HTTP exchange |
+//! | `tls`, `transport` | one HTTP exchange |
+//! | `streaming` | a call whose answer arrives in parts |
 //! | `responses`, `chat_completions` | the two projections of a model call |
 //!
 //! The interpretation of a response, and the parts that settings add to a request, are in
@@ -21,6 +22,7 @@ mod builder;
 mod chat_completions;
 mod endpoint;
 mod responses;
+mod streaming;
 mod tls;
 mod transport;
 mod usage;
@@ -33,8 +35,11 @@ use serde_json::Value;
 pub use azure::Azure;
 pub use builder::{OpenAiBuilder, OpenAiConfigError};
 
-use self::transport::Transport;
-use super::{Model, ModelError, ModelProvider};
+use self::{streaming::Streamed, transport::Transport};
+use super::{
+    Model, ModelDeltas, ModelError, ModelProvider,
+    http::{refusals::Refusals, silence::SilenceOptions},
+};
 use crate::wire::{ModelCall, ModelFailureKind, ModelResponse};
 
 /// The models of OpenAI, of Azure OpenAI, or of a compatible server.
@@ -54,10 +59,24 @@ use crate::wire::{ModelCall, ModelFailureKind, ModelResponse};
 /// # Ok(())
 /// # }
 /// ```
+///
+/// # Streams
+/// A streamed call ([`Model::stream`]) returns the response that the same answer becomes without
+/// streaming. In the Responses API that is the response in the last event; the chunks of Chat
+/// Completions are joined, with the usage, which is requested. A server that ignores the stream is
+/// read whole. One that refuses it by name (400 or 422) is asked once more, without
+/// `stream_options` or without a stream; the provider remembers and logs it. Calls that are made
+/// without streaming, logged once for each model: those whose extra arguments request several
+/// choices, audio, a background response or no stream, and those to a server whose streams have no
+/// usage.
+///
+/// Of a stream at most 256 MiB are read, and 32 MiB kept.
 #[derive(Clone)]
 pub struct OpenAi {
     transport: Arc<Transport>,
     api: OpenAiApi,
+    silence: SilenceOptions,
+    refusals: Arc<Refusals>,
     serves: Serves,
     name: String,
 }
@@ -106,7 +125,13 @@ pub(crate) fn request_body(api: OpenAiApi, call: ModelCall) -> Result<Value, Mod
 impl ModelProvider for OpenAi {
     fn model<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<Option<Arc<dyn Model>>, ModelError>> {
         let model = (self.serves)(name).then(|| -> Arc<dyn Model> {
-            Arc::new(OpenAiModel { name: name.to_owned(), transport: Arc::clone(&self.transport), api: self.api })
+            Arc::new(OpenAiModel {
+                name: name.to_owned(),
+                transport: Arc::clone(&self.transport),
+                api: self.api,
+                silence: self.silence,
+                refusals: Arc::clone(&self.refusals),
+            })
         });
         Box::pin(std::future::ready(Ok(model)))
     }
@@ -118,7 +143,7 @@ impl ModelProvider for OpenAi {
 
 impl std::fmt::Debug for OpenAi {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { transport, api, serves: _, name: _ } = self;
+        let Self { transport, api, silence: _, refusals: _, serves: _, name: _ } = self;
         f.debug_struct("OpenAi").field("transport", transport).field("api", api).finish_non_exhaustive()
     }
 }
@@ -129,22 +154,44 @@ struct OpenAiModel {
     name: String,
     transport: Arc<Transport>,
     api: OpenAiApi,
+    silence: SilenceOptions,
+    refusals: Arc<Refusals>,
 }
 
 impl Model for OpenAiModel {
     fn call(&self, call: ModelCall) -> BoxFuture<'_, Result<ModelResponse, ModelError>> {
         Box::pin(async move {
-            let whose = format!(" (agent {:?}, model {:?})", call.agent, self.name);
-            let mut outcome = match self.api {
+            let agent = call.agent.clone();
+            let outcome = match self.api {
                 OpenAiApi::Responses => responses::call(&self.transport, &self.name, call).await,
                 OpenAiApi::ChatCompletions => chat_completions::call(&self.transport, &self.name, call).await,
             };
-            if let Err(error) = &mut outcome
-                && error.kind == ModelFailureKind::ResponseTooLarge
-            {
-                error.message.push_str(&whose);
-            }
-            outcome.map_err(|error| error.at(self.transport.address()))
+            outcome.map_err(|error| self.located(error, &agent))
         })
+    }
+
+    fn stream(&self, call: ModelCall, deltas: ModelDeltas) -> BoxFuture<'_, Result<ModelResponse, ModelError>> {
+        Box::pin(async move {
+            let agent = call.agent.clone();
+            let silence = self.silence.of_call(&call.definitions.settings);
+            let streamed =
+                Streamed { transport: &self.transport, refusals: &self.refusals, silence, model: &self.name };
+            let outcome = match self.api {
+                OpenAiApi::Responses => responses::stream(&streamed, call, &deltas).await,
+                OpenAiApi::ChatCompletions => chat_completions::stream(&streamed, call, &deltas).await,
+            };
+            outcome.map_err(|error| self.located(error, &agent))
+        })
+    }
+}
+
+impl OpenAiModel {
+    /// Returns the failure with the address of the server, and with the call if it is too large.
+    fn located(&self, mut error: ModelError, agent: &str) -> ModelError {
+        if error.kind == ModelFailureKind::ResponseTooLarge {
+            let whose = format!(" (agent {agent:?}, model {:?})", self.name);
+            error.message.push_str(&whose);
+        }
+        error.at(self.transport.address())
     }
 }

@@ -2,13 +2,14 @@
 
 use std::{io, time::Duration};
 
+use anyhow::Context;
 use serde_json::{Value, json};
 use temporal_agents::{
     Agent, RunError,
     agentic_session::AgenticSession,
     inline::InlineRunner,
-    provider::{ModelError, OpenAi},
-    wire::{ModelFailureKind, ModelSettings},
+    provider::{Genai, ModelDeltas, ModelError, ModelProvider, OpenAi, OpenAiApi},
+    wire::{Definitions, Item, ModelCall, ModelFailureKind, ModelSettings},
 };
 use temporal_agents_testing::{SessionEnvironment, session_environment::AttemptError};
 use tokio::runtime::Runtime;
@@ -65,6 +66,50 @@ fn a_body_that_becomes_a_gigabyte_when_it_is_decompressed_is_a_typed_error() -> 
         connection.send(&bomb)
     })?;
     attack("a body that becomes 1 GB", &url)
+}
+
+/// Sends the head of a stream and its start, and then this part of it without end.
+fn endless(start: &'static str, part: impl Into<String>) -> anyhow::Result<String> {
+    let part = part.into();
+    server::start(move |connection| {
+        connection.request()?;
+        let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
+        connection.send(format!("{head}{start}").as_bytes())?;
+        let parts = part.repeat(((1 << 16) / part.len()).max(1));
+        (0..BYTES / parts.len()).try_for_each(|_| connection.send(parts.as_bytes()))
+    })
+}
+
+#[test]
+fn an_event_of_a_gigabyte_is_a_typed_error() -> anyhow::Result<()> {
+    attack("an endless stream", &endless("data: {\"padding\":\"", "x")?)
+}
+
+/// A part of a text, of half a kilobyte.
+fn text() -> String {
+    format!("data: {}\n\n", json!({"choices": [{"delta": {"content": "x".repeat(512)}}]}))
+}
+
+#[test]
+fn a_text_of_a_gigabyte_in_small_events_is_a_typed_error() -> anyhow::Result<()> {
+    attack("an endless stream", &endless("", text())?)
+}
+
+#[test]
+fn items_of_a_gigabyte_are_a_typed_error() -> anyhow::Result<()> {
+    let item = json!({"type": "message", "text": "x".repeat(100)});
+    let done = json!({"type": "response.output_item.done", "item": item});
+    attack("an endless stream of items", &endless("", format!("data: {done}\n\n"))?)
+}
+
+#[test]
+fn a_gigabyte_of_signs_of_life_is_a_typed_error() -> anyhow::Result<()> {
+    attack("an endless stream", &endless("", ": still there\n\n")?)
+}
+
+#[test]
+fn a_text_of_a_gigabyte_is_a_typed_error_through_genai() -> anyhow::Result<()> {
+    attack("an endless stream through genai", &endless("", text())?)
 }
 
 /// A gzip stream of a JSON object that begins, and then repeats its last letter: 7 MB that become 1 GB. Its end is missing; who comes so far
@@ -154,5 +199,33 @@ pub(super) fn large_body(url: &str) -> anyhow::Result<String> {
     let agent = Agent::new("clerk").model("gpt-5");
     let failure = Runtime::new()?.block_on(runner.run(&agent, "hi").into_future()).expect_err("too much to hold");
     anyhow::ensure!(matches!(failure.error, RunError::Model { .. }), "{failure:?}");
+    Ok(failure.to_string())
+}
+
+pub(super) fn endless_stream(url: &str) -> anyhow::Result<String> {
+    streamed(url, OpenAiApi::ChatCompletions)
+}
+
+pub(super) fn endless_items(url: &str) -> anyhow::Result<String> {
+    streamed(url, OpenAiApi::Responses)
+}
+
+/// A streamed call, of which only the sum of its deltas is kept.
+fn streamed(url: &str, api: OpenAiApi) -> anyhow::Result<String> {
+    streamed_by(&OpenAi::builder().api_key("a-long-secret-key").base_url(format!("{url}/v1")).api(api).build()?)
+}
+
+pub(super) fn endless_stream_through_genai(url: &str) -> anyhow::Result<String> {
+    let builder = Genai::builder().api_key("openai", "a-long-secret-key").base_url("openai", format!("{url}/v1"));
+    streamed_by(&builder.build()?)
+}
+
+fn streamed_by(provider: &impl ModelProvider) -> anyhow::Result<String> {
+    let call = ModelCall::new("clerk", "openai::gpt-5", Definitions::default(), vec![Item::user("hi")]);
+    let failure = Runtime::new()?.block_on(async {
+        let model = provider.model("openai::gpt-5").await?.context("every name is served")?;
+        anyhow::Ok(model.stream(call, ModelDeltas::new(drop)).await.expect_err("too much to hold"))
+    })?;
+    anyhow::ensure!(failure.kind == ModelFailureKind::ResponseTooLarge && !failure.should_retry(), "{failure:?}");
     Ok(failure.to_string())
 }

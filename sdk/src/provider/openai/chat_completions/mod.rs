@@ -11,15 +11,16 @@
 //! signatures) are stored in the item's `provider_data`, and are sent back to the server with the
 //! item.
 
+mod events;
 mod messages;
 mod request;
 mod response;
 
 use serde_json::Value;
 
-use super::transport::Transport;
+use super::{OpenAiApi, streaming::Streamed, transport::Transport};
 use crate::{
-    provider::ModelError,
+    provider::{ModelDeltas, ModelError},
     wire::{ModelCall, ModelResponse},
 };
 
@@ -27,7 +28,19 @@ use crate::{
 pub(super) async fn call(transport: &Transport, model: &str, call: ModelCall) -> Result<ModelResponse, ModelError> {
     let keep_raw_usage = call.definitions.settings.preserve_raw_usage == Some(true);
     let outgoing = request::project(transport.model(model), call)?;
-    let answer = transport.chat_completions(model, outgoing).await?;
+    let answer = transport.exchange(OpenAiApi::ChatCompletions, model, outgoing).await?;
+    response::project(&answer, keep_raw_usage)
+}
+
+/// Makes one request to the model, and sends the parts of the answer while they arrive.
+pub(super) async fn stream(
+    streamed: &Streamed<'_>,
+    call: ModelCall,
+    deltas: &ModelDeltas,
+) -> Result<ModelResponse, ModelError> {
+    let keep_raw_usage = call.definitions.settings.preserve_raw_usage == Some(true);
+    let outgoing = request::project(streamed.transport.model(streamed.model), call)?;
+    let answer = streamed.answer::<events::CompletionEvents>(outgoing, deltas).await?;
     response::project(&answer, keep_raw_usage)
 }
 

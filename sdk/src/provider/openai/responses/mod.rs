@@ -5,32 +5,65 @@
 //! response. Items have the API's own shapes and pass verbatim in both directions, including kinds
 //! that this crate does not know.
 //!
-//! Streams and background responses are not used: the result of a call is one whole response.
+//! The result of a call is one whole response, also of a streamed one: its last event contains it
+//! ([`events`]). Background responses are not used.
 
+mod events;
 mod request;
 mod response;
 
 use serde_json::Value;
 
-use super::transport::Transport;
+use super::{OpenAiApi, streaming::Streamed, transport::Transport};
 use crate::{
-    provider::ModelError,
+    provider::{ModelDeltas, ModelError, http::answer::Answer},
     wire::{ModelCall, ModelFailureKind, ModelResponse},
 };
 
 /// Makes one request to the model.
 pub(super) async fn call(transport: &Transport, model: &str, call: ModelCall) -> Result<ModelResponse, ModelError> {
-    let keep_raw_usage = call.definitions.settings.preserve_raw_usage == Some(true);
-    let goes_on_from = call.previous_response_id.clone().or_else(|| call.conversation_id.clone());
+    let expected = Expected::of(&call);
     let outgoing = request::project(transport.model(model), call)?;
     // An HTTP response of any status: `response` makes an error of those that are not 2xx.
-    let answer = transport.responses(outgoing).await?;
-    response::project(&answer, keep_raw_usage).map_err(|error| match goes_on_from {
-        Some(id) if is_conversation_missing(&error, &id) => {
-            ModelError { kind: ModelFailureKind::ConversationNotFound, ..error }
+    let answer = transport.exchange(OpenAiApi::Responses, model, outgoing).await?;
+    expected.read(&answer)
+}
+
+/// Makes one request to the model, and sends the parts of the answer while they arrive.
+pub(super) async fn stream(
+    streamed: &Streamed<'_>,
+    call: ModelCall,
+    deltas: &ModelDeltas,
+) -> Result<ModelResponse, ModelError> {
+    let expected = Expected::of(&call);
+    let outgoing = request::project(streamed.transport.model(streamed.model), call)?;
+    let answer = streamed.answer::<events::ResponseEvents>(outgoing, deltas).await?;
+    expected.read(&answer)
+}
+
+/// The parts of a call that its answer is read with.
+struct Expected {
+    keep_raw_usage: bool,
+    /// Id of the response or the conversation that the call continues from.
+    goes_on_from: Option<String>,
+}
+
+impl Expected {
+    fn of(call: &ModelCall) -> Self {
+        Self {
+            keep_raw_usage: call.definitions.settings.preserve_raw_usage == Some(true),
+            goes_on_from: call.previous_response_id.clone().or_else(|| call.conversation_id.clone()),
         }
-        _ => error,
-    })
+    }
+
+    fn read(self, answer: &Answer) -> Result<ModelResponse, ModelError> {
+        response::project(answer, self.keep_raw_usage).map_err(|error| match self.goes_on_from {
+            Some(id) if is_conversation_missing(&error, &id) => {
+                ModelError { kind: ModelFailureKind::ConversationNotFound, ..error }
+            }
+            _ => error,
+        })
+    }
 }
 
 /// Returns `true` if a failure states that the response or conversation that the call continues

@@ -74,7 +74,7 @@ fn apply(settings: ModelSettings, has_tools: bool, body: &mut Map<String, Value>
         metadata,
         store,
         prompt_cache_retention,
-        include_usage: _, // always included outside of streams
+        include_usage: _, // always included
         response_include,
         top_logprobs,
         extra_query,

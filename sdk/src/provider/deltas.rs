@@ -1,0 +1,106 @@
+//! The parts of an answer that a model sends before the answer is whole.
+//!
+//! Deltas are for people who watch. No run depends on them: they may be lost, and an attempt that
+//! fails repeats them. The answer is what [`Model::stream`](super::Model::stream) returns.
+
+use std::{fmt, sync::Arc};
+
+use serde_json::Value;
+
+/// A part of an answer.
+///
+/// `index` is the position, in [`ModelResponse::output`](crate::wire::ModelResponse::output), of
+/// the item that the part becomes, counted from 0. Parts of one item arrive in their order. A part
+/// whose position cannot be known when it arrives is not sent.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum ModelDelta {
+    /// A part of the text of a message.
+    Text {
+        /// Position of the message.
+        index: u32,
+        /// The text, never empty.
+        delta: String,
+    },
+    /// A part of a refusal, in a message.
+    Refusal {
+        /// Position of the message.
+        index: u32,
+        /// The text, never empty.
+        delta: String,
+    },
+    /// A part of the model's reasoning: its text, or a summary of it.
+    Reasoning {
+        /// Position of the item that holds the reasoning: a reasoning item, or, for servers that
+        /// send both in one message, the message.
+        index: u32,
+        /// The text, never empty.
+        delta: String,
+    },
+    /// A part of the arguments of a tool call.
+    ToolArguments {
+        /// Position of the call.
+        index: u32,
+        /// Id of the call, if it is known so far.
+        call_id: Option<String>,
+        /// Name of the tool, if it is known so far.
+        name: Option<String>,
+        /// A part of the arguments' JSON, never empty.
+        delta: String,
+    },
+    /// An event of the provider's own stream, unchanged: of the Responses API, an object with
+    /// `type` and `sequence_number`. It is sent only to a handle
+    /// [that wants it](ModelDeltas::with_native), beside the other deltas; Chat Completions and
+    /// genai have none.
+    Native(Value),
+}
+
+/// The receiver of the deltas of one model call: a handle that a provider sends them to. Clones
+/// send to the same receiver.
+///
+/// ```
+/// use temporal_agents::provider::{ModelDelta, ModelDeltas};
+///
+/// let (sender, received) = std::sync::mpsc::channel();
+/// let deltas = ModelDeltas::new(move |delta| drop(sender.send(delta)));
+/// deltas.send(ModelDelta::Text { index: 0, delta: "Hel".into() });
+/// deltas.send(ModelDelta::Text { index: 0, delta: "lo".into() });
+/// assert_eq!(received.try_iter().count(), 2);
+/// ```
+#[derive(Clone)]
+pub struct ModelDeltas {
+    receive: Arc<dyn Fn(ModelDelta) + Send + Sync>,
+    wants_native: bool,
+}
+
+impl ModelDeltas {
+    /// Creates a handle that passes each delta to this function. The function is called between two
+    /// reads of the provider's answer, so it must not block: one that has work to do puts the delta
+    /// into a channel.
+    pub fn new(receive: impl Fn(ModelDelta) + Send + Sync + 'static) -> Self {
+        Self { receive: Arc::new(receive), wants_native: false }
+    }
+
+    /// Requests the provider's own events also, as [`ModelDelta::Native`].
+    #[must_use]
+    pub fn with_native(mut self) -> Self {
+        self.wants_native = true;
+        self
+    }
+
+    /// Returns `true` if the provider's own events are to be sent.
+    pub fn wants_native(&self) -> bool {
+        self.wants_native
+    }
+
+    /// Sends a delta. It never waits and never fails.
+    pub fn send(&self, delta: ModelDelta) {
+        (self.receive)(delta);
+    }
+}
+
+impl fmt::Debug for ModelDeltas {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ModelDeltas").field("wants_native", &self.wants_native).finish_non_exhaustive()
+    }
+}
