@@ -150,6 +150,8 @@ pub mod client;
 #[cfg(feature = "worker")]
 mod conversations;
 #[cfg(feature = "worker")]
+mod deltas;
+#[cfg(feature = "worker")]
 mod events;
 #[cfg(feature = "worker")]
 pub mod inline;

@@ -7,7 +7,7 @@
 use clap::{Parser, Subcommand};
 use temporal_agents_examples::streaming::{
     watch::{self, Format},
-    worker,
+    worker::{self, Telling},
 };
 use temporal_agents_testing::ServerAddress;
 
@@ -27,8 +27,10 @@ enum Command {
         /// The task queue.
         #[arg(long)]
         task_queue: String,
+        #[command(flatten)]
+        telling: Telling,
     },
-    /// Prints the events of a workflow until it has ended.
+    /// Prints the events of a workflow, tokens too, until it has ended.
     Watch {
         #[command(flatten)]
         server: Server,
@@ -58,9 +60,9 @@ struct Server {
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
     match Arguments::parse().command {
-        Command::Worker { server, task_queue } => {
+        Command::Worker { server, task_queue, telling } => {
             let address = ServerAddress::or_env(server.address)?;
-            worker::serve(&address, &server.namespace, &task_queue).await
+            worker::serve(&address, &server.namespace, &task_queue, &telling).await
         }
         Command::Watch { server, workflow, from, json } => {
             let address = ServerAddress::or_env(server.address)?;

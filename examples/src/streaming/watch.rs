@@ -19,7 +19,7 @@ pub enum Format {
     Text,
 }
 
-/// Prints the events of a workflow, from its beginning or after a cursor, until it has ended. Also
+/// Prints the facts and the deltas of a workflow, from its beginning or after a cursor, until it has ended. Also
 /// returns when the reader of the output has gone.
 ///
 /// # Errors
@@ -33,8 +33,8 @@ pub async fn watch(
 ) -> anyhow::Result<()> {
     let events = RunEvents::new(&connect(address, namespace, "watch").await?);
     let mut stream = match from {
-        Some(cursor) => events.watch_from(workflow_id, cursor),
-        None => events.watch(workflow_id),
+        Some(cursor) => events.watch_live_from(workflow_id, cursor),
+        None => events.watch_live(workflow_id),
     };
     let mut lines = EventLines::new();
     while let Some(event) = stream.next().await {

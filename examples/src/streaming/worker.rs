@@ -4,6 +4,7 @@ use std::pin::pin;
 
 use temporal_agents::{
     AgentsPlugin,
+    worker::HeartbeatDeltas,
     workflow::{AgentSet, AgentWorkflow, ChatWorkflow},
 };
 use temporal_agents_testing::ServerAddress;
@@ -15,14 +16,40 @@ use crate::stage::server::connect;
 /// The line that the worker prints once it polls.
 pub const READY: &str = "READY";
 
+/// The transport of the narrator's tokens.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum Deltas {
+    /// None: the model does not stream, and readers see facts only.
+    #[default]
+    Off,
+    /// Heartbeats of the model activity.
+    Heartbeat,
+}
+
+/// The way in which the narrator tells its story.
+#[derive(clap::Args, Clone, Debug)]
+pub struct Telling {
+    /// Transport of the tokens.
+    #[arg(long, value_enum, default_value_t)]
+    deltas: Deltas,
+    /// Breaks the first attempt at each streamed model call after this number of parts.
+    #[arg(long)]
+    break_after: Option<usize>,
+}
+
 /// Serves `AgentWorkflow` and `ChatWorkflow` for the narrator until the process is terminated.
 ///
 /// # Errors
 /// The address is invalid, the server cannot be reached, or the worker fails.
-pub async fn serve(address: &ServerAddress, namespace: &str, task_queue: &str) -> anyhow::Result<()> {
+pub async fn serve(
+    address: &ServerAddress,
+    namespace: &str,
+    task_queue: &str,
+    telling: &Telling,
+) -> anyhow::Result<()> {
     let client = connect(address, namespace, "narrator").await?;
     let runtime = Runtime::from_current_tokio(RuntimeOptions::default())?;
-    let mut worker = Worker::new(&runtime, client, options(task_queue)?)?;
+    let mut worker = Worker::new(&runtime, client, options(task_queue, telling)?)?;
     let shut_down = worker.shutdown_handle();
     // Caught before the line is printed: whoever reads it may send the signal at once.
     let terminated = termination()?;
@@ -36,13 +63,18 @@ pub async fn serve(address: &ServerAddress, namespace: &str, task_queue: &str) -
     Ok(running.await?)
 }
 
-fn options(task_queue: &str) -> anyhow::Result<WorkerOptions> {
+fn options(task_queue: &str, telling: &Telling) -> anyhow::Result<WorkerOptions> {
     let agents = || AgentSet::new((narrator,));
     let mut options = WorkerOptions::new(task_queue)
         .register_workflow_with_factory::<AgentWorkflow, _>(AgentWorkflow::factory(agents()))?
         .build();
     options.register_workflow_with_factory::<ChatWorkflow, _>(ChatWorkflow::factory(agents()))?;
-    AgentsPlugin::new(model::scripted()).agent(narrator).install(&mut options)?;
+    let plugin = AgentsPlugin::new(model::scripted(telling.break_after)).agent(narrator);
+    let plugin = match telling.deltas {
+        Deltas::Off => plugin,
+        Deltas::Heartbeat => plugin.deltas(HeartbeatDeltas::new()),
+    };
+    plugin.install(&mut options)?;
     Ok(options)
 }
 

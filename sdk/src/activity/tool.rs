@@ -13,6 +13,7 @@ use super::{
 use crate::{
     activity::model_failure::version_mismatch,
     conversations::ConversationCache,
+    deltas::{AttemptDeltas, Deltas, HeartbeatDetails},
     secret::worker_env::{AllowedEnv, Given, Withheld},
     store::OptionalSpillStore,
     tool::{ActivityBody, CallInfo, Heartbeat, RunContext, StateMap, ToolContext, ToolDef, ToolError, idempotency_key},
@@ -31,6 +32,7 @@ pub(crate) struct ToolActivity {
     pub(crate) spills: OptionalSpillStore,
     pub(crate) env: AllowedEnv,
     pub(crate) beater: HeartbeatSender,
+    pub(crate) deltas: Deltas,
 }
 
 impl ToolActivity {
@@ -62,7 +64,13 @@ impl ToolActivity {
             .with_states(self.states.clone())
             .with_settings(settings)
             .with_heartbeat(Arc::new(Beat(Arc::clone(ctx))));
-        let outcome = self.beater.beating(ctx, GRACE, run(&self.body, &mut tool_ctx, arguments)).await?;
+        let details = HeartbeatDetails::new(ctx.info().attempt);
+        if let Some(deltas) = AttemptDeltas::start(&self.deltas, ctx, &details) {
+            // The secrets that the tool has received come first.
+            let redactions = [given.redaction()].into_iter().chain(self.tool.redaction().cloned());
+            tool_ctx = tool_ctx.with_deltas(Some(deltas.of_tool(redactions.collect())));
+        }
+        let outcome = self.beater.beating(ctx, &details, GRACE, run(&self.body, &mut tool_ctx, arguments)).await?;
         let info = tool_ctx.info().clone();
         let returned = Returned { outcome, patch: tool_ctx.into_run().patch() };
         match answer(&self.tool, &self.spills, &info, returned, &given).await {

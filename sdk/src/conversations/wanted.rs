@@ -28,8 +28,17 @@ pub(super) struct Wanted {
 impl Wanted {
     /// Returns the contents that this request refers to, and the call without them.
     pub(super) fn of(request: ModelRequest) -> Result<(Self, ModelCall), UnfoldError> {
-        let ModelRequest { version, agent, turn, model, definitions, input, previous_response_id, conversation_id } =
-            request;
+        let ModelRequest {
+            version,
+            agent,
+            turn,
+            model,
+            definitions,
+            input,
+            previous_response_id,
+            conversation_id,
+            guards_output,
+        } = request;
         let unknown = |kind: String| {
             let (message, reads, unknown) = ("model request", WIRE_VERSION, Some(kind));
             UnfoldError::Version(WireVersionMismatch { message, found: version, reads, unknown })
@@ -47,6 +56,7 @@ impl Wanted {
         call.turn = turn;
         call.previous_response_id = previous_response_id;
         call.conversation_id = conversation_id;
+        call.guards_output = guards_output;
         Ok((Self { items: Pending::of(segments, version)?, definitions, count, digest }, call))
     }
 

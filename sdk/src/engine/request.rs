@@ -19,6 +19,7 @@ pub(super) fn model_call(state: &RunState, setup: &TurnSetup, rules: &Rules) -> 
     };
     let mut call = ModelCall::new(&*state.agent, &*setup.model, definitions, input);
     call.turn = state.turn;
+    call.guards_output = setup.guards_output;
     if let Some(server) = &state.server {
         call.previous_response_id.clone_from(&server.previous_response_id);
         call.conversation_id.clone_from(&server.conversation_id);

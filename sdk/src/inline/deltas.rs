@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use crate::{
+    deltas::tool_event,
     events::EventPublisher,
-    tool::{CallInfo, DeltaTransport, Redaction, ToolDelta, deltas::cut},
-    wire::EventKind,
+    tool::{CallInfo, DeltaTransport, Redaction, ToolDelta},
 };
 
 /// Passes the deltas of the calls of one run, redacted.
@@ -27,25 +27,11 @@ impl DeltaPublisher {
         self.redactions.insert(0, secrets);
         self
     }
-
-    fn text(&self, text: String) -> String {
-        cut(self.redactions.iter().fold(text, |text, redaction| redaction.text(&text)))
-    }
 }
 
 impl DeltaTransport for DeltaPublisher {
     fn send(&self, call: &CallInfo, delta: ToolDelta) {
-        let (call_id, attempt) = (call.call_id.clone(), call.attempt);
-        let kind = match delta {
-            ToolDelta::Output { stream, text, fraction } => {
-                let (name, delta, stream) = (call.tool.clone(), self.text(text), self.text(stream));
-                EventKind::ToolOutputDelta { call_id, name, attempt, stream, delta, fraction }
-            }
-            ToolDelta::Emitted { name, value } => {
-                let value = self.redactions.iter().fold(value, |value, redaction| redaction.value(value));
-                EventKind::EmittedDelta { call_id, attempt, name: self.text(name), value }
-            }
-        };
+        let kind = tool_event(call, delta, &self.redactions);
         self.publisher.delta(&self.path, &call.agent, call.turn, kind);
     }
 }

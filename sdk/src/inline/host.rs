@@ -109,7 +109,7 @@ pub(crate) struct InlineHost {
     pub(crate) session_writes: AtomicU32,
     pub(crate) patience: Patience,
     pub(crate) cancelled: CancellationToken,
-    /// The subscriber of its events, if there is one.
+    /// The publisher of its events; `None` without a subscriber, unless the facts are kept.
     pub(crate) publisher: Option<Arc<EventPublisher>>,
     /// The thread that polls the bodies of its tools.
     pub(crate) bodies: BodyThread,
@@ -269,9 +269,9 @@ impl InlineHost {
         Some(DeltaPublisher::new(publisher, path, tool.redaction()))
     }
 
-    /// Returns a call of this run, for the subscriber of its events.
+    /// Returns a call of this run, which is reported to the publisher of its events.
     pub(crate) fn told<'t>(&'t self, id: &'t EffectId, agent: &str, turn: u32) -> ObservedCall<'t> {
-        ObservedCall::new(self.publisher.as_deref(), id, agent, turn)
+        ObservedCall::new(self.publisher.as_ref(), id, agent, turn)
     }
 
     /// Calls a tool. When `scope` is cancelled, the body has the grace period to notice and to

@@ -45,7 +45,7 @@ pub(crate) async fn call(
             AttemptLimit { time, setting }
         };
         told.begins(attempt);
-        let mut error = match providers.call_with_limit(limit, call.clone()).await {
+        let mut error = match providers.call_with_limit(limit, call.clone(), told.deltas(&call, attempt)).await {
             Ok(response) => return Ok(response),
             Err(error) => error,
         };

@@ -1,21 +1,23 @@
-//! One call of a model or a tool, reported to the subscriber of the run's events.
+//! One call of a model or a tool, reported to the publisher of the run's events.
 
 use std::{
     cell::RefCell,
+    sync::Arc,
     time::{Duration, SystemTime},
 };
 
 use crate::{
+    deltas::ModelEvents,
     drive::{EffectId, ToolAnswer, ToolEffectError},
     events::{Attempts, EventPublisher, ScheduledModelCall, rfc3339},
-    provider::ModelError,
+    provider::{ModelDeltas, ModelError},
     tool::CallInfo,
     wire::{EventKind, ModelCall, ModelResponse, RecordedFailure},
 };
 
-/// One call of a model or a tool, in all its attempts. Without a subscriber, it costs nothing.
+/// One call of a model or a tool, in all its attempts. Without a publisher, it costs nothing.
 pub(crate) struct ObservedCall<'t> {
-    publisher: Option<&'t EventPublisher>,
+    publisher: Option<&'t Arc<EventPublisher>>,
     /// Id of the effect in the whole run.
     id: &'t EffectId,
     agent: String,
@@ -25,7 +27,7 @@ pub(crate) struct ObservedCall<'t> {
 
 impl<'t> ObservedCall<'t> {
     /// Creates the call of this effect.
-    pub(crate) fn new(publisher: Option<&'t EventPublisher>, id: &'t EffectId, agent: &str, turn: u32) -> Self {
+    pub(crate) fn new(publisher: Option<&'t Arc<EventPublisher>>, id: &'t EffectId, agent: &str, turn: u32) -> Self {
         let agent = publisher.map(|_| agent.to_owned()).unwrap_or_default();
         Self { publisher, id, agent, turn, attempts: RefCell::default() }
     }
@@ -52,6 +54,19 @@ impl<'t> ObservedCall<'t> {
             let kind = EventKind::AttemptDelta { effect, attempt, failure, next_at };
             publisher.delta(self.id.path(), &self.agent, self.turn, kind);
         }
+    }
+
+    /// Returns the receiver of the parts of the answer; `None` without a subscriber.
+    pub(crate) fn deltas(&self, call: &ModelCall, attempt: u32) -> Option<ModelDeltas> {
+        let publisher = self.publisher.filter(|publisher| publisher.subscriber().is_some())?;
+        let path = self.id.path().to_owned();
+        let events = ModelEvents::new(&publisher.run_at(&path), call.turn, attempt, call.guards_output);
+        let (publisher, agent, turn) = (Arc::clone(publisher), call.agent.clone(), call.turn);
+        Some(ModelDeltas::new(move |delta| {
+            if let Some(kind) = events.kind(delta) {
+                publisher.delta(&path, &agent, turn, kind);
+            }
+        }))
     }
 
     /// Reports the scheduled model call.

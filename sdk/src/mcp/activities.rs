@@ -23,6 +23,7 @@ use crate::{
         tool::{ToolActivity, read},
     },
     conversations::ConversationCache,
+    deltas::{Deltas, HeartbeatDetails},
     secret::worker_env::AllowedEnv,
     store::OptionalSpillStore,
     tool::{StateMap, ToolActivityOptions, ToolBinding, ToolDef},
@@ -98,7 +99,8 @@ fn calling(
         let tool = ToolDef::new(&*request.tool, "", object!({"type": "object"}), binding);
         let (states, spills) = (StateMap::default(), OptionalSpillStore::default());
         let env = AllowedEnv::default();
-        let activity = ToolActivity { tool, body, states, conversations, spills, env, beater };
+        let activity =
+            ToolActivity { tool, body, states, conversations, spills, env, beater, deltas: Deltas::default() };
         match activity.perform(&ctx, request).await {
             Err(ActivityError::Application(failure)) if session.is_some_and(|id| !server.sessions().has(&id)) => {
                 lost(true, &failure.to_string())
@@ -131,7 +133,8 @@ fn asking(
                 operation => ask::answer(&server, On::of(argument.as_ref(), session.as_deref()), operation).await,
             }
         };
-        let result = beater.beating(&ctx, GRACE, answering.boxed()).await?.map_err(of_activity)?;
+        let details = HeartbeatDetails::new(ctx.info().attempt);
+        let result = beater.beating(&ctx, &details, GRACE, answering.boxed()).await?.map_err(of_activity)?;
         json(&McpReply { version: WIRE_VERSION, result }).map(Reply::Value)
     }
     .boxed()

@@ -17,6 +17,7 @@ mod deltas;
 pub(crate) mod function_shape;
 #[cfg(feature = "genai")]
 pub(crate) mod genai;
+mod held_back;
 #[cfg(any(feature = "openai", feature = "genai"))]
 mod http;
 #[cfg(any(feature = "openai", feature = "genai", feature = "mcp"))]

@@ -6,7 +6,11 @@ use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 use futures::FutureExt;
 use tokio::time::timeout;
 
-use super::model::{Model, ModelError, ModelProvider};
+use super::{
+    deltas::ModelDeltas,
+    held_back::held_back,
+    model::{Model, ModelError, ModelProvider},
+};
 use crate::{
     drive::model_limits::exceeded,
     secret::worker_env::AllowedEnv,
@@ -48,9 +52,10 @@ impl Providers {
         &self,
         limit: AttemptLimit,
         call: ModelCall,
+        deltas: Option<ModelDeltas>,
     ) -> Result<ModelResponse, ModelError> {
         let (agent, model) = (call.agent.clone(), call.model.clone());
-        match timeout(limit.time, self.call(call)).await {
+        match timeout(limit.time, self.call(call, deltas)).await {
             Ok(settled) => settled,
             Err(elapsed) => {
                 let message = exceeded(&agent, &model, limit.time, limit.setting);
@@ -59,12 +64,24 @@ impl Providers {
         }
     }
 
-    /// Makes a model call, once, without a time limit of its own: its activity has one.
-    pub(crate) async fn call(&self, mut call: ModelCall) -> Result<ModelResponse, ModelError> {
+    /// Makes a model call, once, without a time limit of its own: its activity has one. With a
+    /// receiver of deltas, the model streams.
+    pub(crate) async fn call(
+        &self,
+        mut call: ModelCall,
+        deltas: Option<ModelDeltas>,
+    ) -> Result<ModelResponse, ModelError> {
         let (provider, model) = caught(self.model(&call.model)).await?;
         let given = self.env.fill(&mut call, provider.name())?;
         // Boxed, because the future is large, and that of the activity around it is larger.
-        match Box::pin(caught(async { model.call(call).await })).await {
+        let deltas = deltas.map(|deltas| held_back(deltas, given.clone()));
+        let calling = async {
+            match deltas {
+                Some(deltas) => model.stream(call, deltas).await,
+                None => model.call(call).await,
+            }
+        };
+        match Box::pin(caught(calling)).await {
             Ok(response) => Ok(given.clean_response(response)),
             Err(error) => Err(given.clean_error(error)),
         }

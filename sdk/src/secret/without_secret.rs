@@ -19,6 +19,9 @@ const MIN_SUBSTRING_BYTES: usize = 8;
 /// may be ordinary words.
 const MIN_LINE_CHARS: usize = 16;
 
+/// The number of characters of a long escape of one character: `\\u{10ffff}` in a JSON string.
+const MAX_ESCAPE_CHARS: usize = 12;
+
 /// Secrets in all their forms, with an index to find them.
 #[derive(Clone, Default)]
 pub(crate) struct Secrets {
@@ -126,6 +129,16 @@ impl Secrets {
         }
         clean.push_str(&text[rest..]);
         clean.into()
+    }
+
+    /// Returns the length in bytes of the beginning of the string that no later part of its stream
+    /// can turn into a part of a secret: it ends before the last characters, as many as a secret has
+    /// with each character as a long escape, and never inside of a secret.
+    pub(crate) fn settled(&self, text: &str) -> usize {
+        let held = self.longest * MAX_ESCAPE_CHARS;
+        let Some((end, _)) = text.char_indices().rev().nth(held) else { return 0 };
+        let around = self.found(text).find(|found| found.start < end && found.end > end);
+        around.map_or(end, |found| found.start)
     }
 
     /// Returns the ranges of the secrets in the string, in its order: the longest at each start.

@@ -195,7 +195,7 @@ impl AllowedEnv {
 impl Given {
     /// Remembers a value that is not that of a variable, and that is removed from results in the
     /// same way.
-    #[cfg(feature = "mcp")]
+    #[cfg(any(feature = "mcp", test))]
     pub(crate) fn remember(&mut self, value: &str) {
         self.0.add(value);
     }
@@ -203,6 +203,12 @@ impl Given {
     /// Returns `true` if no values were filled in.
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
+    }
+
+    /// Returns the length in bytes of the beginning of a text, of which more follows, that can be
+    /// passed on without the values.
+    pub(crate) fn settled(&self, text: &str) -> usize {
+        if self.0.is_empty() { text.len() } else { self.0.settled(text) }
     }
 
     /// Returns the redaction that removes the values from the result of a tool.

@@ -44,14 +44,13 @@ pub trait DeltaTransport: Send + Sync {
 }
 
 impl ToolContext {
-    /// Sends a part of the tool's output while the tool works, to the subscribers of the run's
-    /// events (`InlineRunner::on_event`). `stream` is `stdout`, `stderr`, `log`, or a name of the
-    /// author.
+    /// Sends a part of the tool's output while the tool works, to the readers of the run's events
+    /// (`InlineRunner::on_event`, `AgentsPlugin::deltas`). `stream` is `stdout`, `stderr`, `log`, or
+    /// a name of the author.
     ///
     /// Best effort: the tool's result does not contain it, and a run without a subscriber drops it.
     /// It is redacted as the result is, each part by itself, so send whole lines where a secret
-    /// could be in them. A string of more than 64 KiB is truncated. An activity of a workflow drops
-    /// it.
+    /// could be in them. A string of more than 64 KiB is truncated.
     pub fn output_delta(&self, stream: &str, text: impl AsRef<str>) {
         self.send(|| {
             Some(ToolDelta::Output { stream: stream.to_owned(), text: text.as_ref().to_owned(), fraction: None })

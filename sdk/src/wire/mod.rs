@@ -19,6 +19,7 @@ pub(crate) mod carried;
 pub(crate) mod conversation;
 mod decider;
 pub(crate) mod definitions;
+pub(crate) mod delta_window;
 pub(crate) mod digest;
 #[doc(hidden)]
 pub mod error_debug;

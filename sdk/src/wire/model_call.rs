@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{
+    absent::is_default,
     conversation::{Conversation, InputSegment},
     definitions::{Definitions, DefinitionsPart},
     digest::Digest,
@@ -44,6 +45,9 @@ pub struct ModelCall {
     pub previous_response_id: Option<String>,
     /// Id of the conversation at the provider.
     pub conversation_id: Option<String>,
+    /// `true` if output guardrails check the answer before anybody reads it: parts of its text are
+    /// not passed on.
+    pub guards_output: bool,
 }
 
 impl ModelCall {
@@ -58,6 +62,7 @@ impl ModelCall {
             input,
             previous_response_id: None,
             conversation_id: None,
+            guards_output: false,
         }
     }
 }
@@ -84,6 +89,9 @@ pub struct ModelRequest {
     /// See [`ModelCall::conversation_id`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conversation_id: Option<String>,
+    /// See [`ModelCall::guards_output`].
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub guards_output: bool,
 }
 
 /// Error of a request that cannot be converted back to the call that was meant.
@@ -138,7 +146,16 @@ impl ModelRequest {
 
     /// Returns the message for a call whose definitions and input are sent in these forms.
     pub fn with_parts(call: &ModelCall, definitions: DefinitionsPart, input: Conversation) -> Self {
-        let ModelCall { agent, turn, model, definitions: _, input: _, previous_response_id, conversation_id } = call;
+        let ModelCall {
+            agent,
+            turn,
+            model,
+            definitions: _,
+            input: _,
+            previous_response_id,
+            conversation_id,
+            guards_output,
+        } = call;
         Self {
             version: WIRE_VERSION,
             agent: agent.clone(),
@@ -148,6 +165,7 @@ impl ModelRequest {
             input,
             previous_response_id: previous_response_id.clone(),
             conversation_id: conversation_id.clone(),
+            guards_output: *guards_output,
         }
     }
 
@@ -163,7 +181,17 @@ impl ModelRequest {
     /// [`UnfoldError`]: an unknown kind of segment, a reference, or items that do not match count
     /// and digest.
     pub fn unfold(self) -> Result<ModelCall, UnfoldError> {
-        let Self { version, agent, turn, model, definitions, input, previous_response_id, conversation_id } = self;
+        let Self {
+            version,
+            agent,
+            turn,
+            model,
+            definitions,
+            input,
+            previous_response_id,
+            conversation_id,
+            guards_output,
+        } = self;
         let unknown = |kind: &str| WireVersionMismatch {
             message: "model request",
             found: version,
@@ -197,7 +225,16 @@ impl ModelRequest {
         if found != digest {
             return Err(UnfoldError::Digest { expected: digest, found });
         }
-        Ok(ModelCall { agent, turn, model, definitions, input: items, previous_response_id, conversation_id })
+        Ok(ModelCall {
+            agent,
+            turn,
+            model,
+            definitions,
+            input: items,
+            previous_response_id,
+            conversation_id,
+            guards_output,
+        })
     }
 }
 

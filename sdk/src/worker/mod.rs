@@ -15,6 +15,7 @@ mod tool_registry;
 
 pub use crate::{
     conversations::{ConversationCache, ConversationCacheStats},
+    deltas::{DeltaChannel, DeltaSource, DeltaTransport, HeartbeatDeltas, InProcessDeltas},
     secret::Destination,
 };
 pub use plugin::{AgentsPlugin, AgentsWorker, AgentsWorkerError, InstallError, InstallIssue};

@@ -30,6 +30,7 @@ use crate::{
         model_failure::{Retry, failure, version_mismatch},
     },
     conversations::{ConversationCache, ReadError},
+    deltas::{AttemptDeltas, Deltas, HeartbeatDetails},
     drive::guard::guarded,
     provider::{ModelError, providers::Providers},
     wire::{
@@ -51,22 +52,30 @@ pub(super) struct ModelActivity {
     pub(super) providers: Providers,
     pub(super) conversations: ConversationCache,
     pub(super) beater: HeartbeatSender,
+    pub(super) deltas: Deltas,
 }
 
 impl ModelActivity {
     pub(super) async fn run(&self, ctx: &Arc<ActivityContext>, request: &Request) -> Result<ModelReply, ActivityError> {
         // Sends heartbeats while the call runs, and drops the call immediately (after zero seconds)
         // when it is cancelled. Boxed, because the future of a provider's call is large.
-        Box::pin(self.beater.beating(ctx, Duration::ZERO, self.answer(ctx, request)))
+        let details = HeartbeatDetails::new(ctx.info().attempt);
+        Box::pin(self.beater.beating(ctx, &details, Duration::ZERO, self.answer(ctx, &details, request)))
             .await?
             .map_err(ActivityError::Application)
     }
 
-    async fn answer(&self, ctx: &ActivityContext, request: &Request) -> Result<ModelReply, Box<ApplicationFailure>> {
+    async fn answer(
+        &self,
+        ctx: &Arc<ActivityContext>,
+        details: &HeartbeatDetails,
+        request: &Request,
+    ) -> Result<ModelReply, Box<ApplicationFailure>> {
         let info = ctx.info();
         let call = self.read(ctx, request).await?;
         let (agent, turn, model) = (call.agent.clone(), call.turn, call.model.clone());
-        let error = match self.providers.call(call).await {
+        let deltas = AttemptDeltas::start(&self.deltas, ctx, details).map(|deltas| deltas.of_model(&call));
+        let error = match self.providers.call(call, deltas).await {
             Ok(response) => {
                 let reply = ModelReply::from(response);
                 match too_large(ctx, &reply).await {

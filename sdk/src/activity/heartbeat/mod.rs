@@ -27,6 +27,7 @@ use temporalio_sdk::activities::{ActivityContext, ActivityError};
 use tokio::{runtime::Handle, time::sleep};
 
 use self::schedule::Schedule;
+use crate::deltas::HeartbeatDetails;
 
 /// The number of heartbeats per timeout. The SDK sends a heartbeat at once, and then, from a timer
 /// of the runtime, at most one per 0.8 timeouts. With this many, one of them wakes the runtime in
@@ -56,6 +57,7 @@ struct HeartbeatState {
 /// An attempt at an activity whose body runs.
 struct Attempt {
     ctx: Arc<ActivityContext>,
+    details: HeartbeatDetails,
     runtime: Handle,
     /// `true` while the previous heartbeat is in progress: a codec may be slow, or no thread of the
     /// runtime free.
@@ -63,7 +65,7 @@ struct Attempt {
 }
 
 impl HeartbeatSender {
-    /// Runs `body` with heartbeats.
+    /// Runs `body` with heartbeats that carry `details`.
     ///
     /// The body has `grace` to end once the activity is cancelled or its worker shuts down.
     ///
@@ -72,10 +74,11 @@ impl HeartbeatSender {
     pub(crate) async fn beating<T>(
         &self,
         ctx: &Arc<ActivityContext>,
+        details: &HeartbeatDetails,
         grace: Duration,
         body: impl Future<Output = T>,
     ) -> Result<T, ActivityError> {
-        let _until_dropped = self.start(ctx);
+        let _until_dropped = self.start(ctx, details);
         tokio::pin!(body);
         tokio::select! {
             biased;
@@ -91,10 +94,11 @@ impl HeartbeatSender {
 
     /// Sends heartbeats for an activity until the return value is dropped. Returns `None` for an
     /// activity without a heartbeat timeout.
-    fn start(&self, ctx: &Arc<ActivityContext>) -> Option<HeartbeatGuard<'_>> {
+    fn start(&self, ctx: &Arc<ActivityContext>, details: &HeartbeatDetails) -> Option<HeartbeatGuard<'_>> {
         let timeout = ctx.info().heartbeat_timeout.filter(|timeout| !timeout.is_zero())?;
         let period = (timeout / HEARTBEATS_PER_TIMEOUT).max(SHORTEST);
-        let attempt = Attempt { ctx: Arc::clone(ctx), runtime: Handle::current(), is_beating: AtomicBool::new(false) };
+        let (details, is_beating) = (details.clone(), AtomicBool::new(false));
+        let attempt = Attempt { ctx: Arc::clone(ctx), details, runtime: Handle::current(), is_beating };
         let mut beats = self.0.lock();
         let (number, due) = beats.schedule.add(Arc::new(attempt), period, Instant::now());
         match beats.wakes_at {
@@ -173,7 +177,11 @@ impl Attempt {
         let runtime = self.runtime.clone();
         runtime.spawn(async move {
             let _done = InProgressGuard(&self.is_beating);
-            if let Err(error) = self.ctx.record_heartbeat(()).await {
+            let beaten = match self.details.current() {
+                Some(details) => self.ctx.record_heartbeat(details).await,
+                None => self.ctx.record_heartbeat(()).await,
+            };
+            if let Err(error) = beaten {
                 tracing::warn!(%error, activity_id = self.ctx.info().activity_id, "a heartbeat could not be encoded");
             }
         });

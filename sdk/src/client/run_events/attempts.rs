@@ -2,13 +2,18 @@
 
 use std::time::SystemTime;
 
+use serde_json::Value;
 use temporalio_client::{Client, NamespacedClient};
+use temporalio_common::protos::temporal::api::common::v1::Payloads;
 
-use super::{RunEventsError, pages::described};
+use super::{RunEventsError, pages::described, sessions::decoded};
 use crate::{
     client::history::{self, Kind},
-    events::{Place, Role, lineage, rfc3339},
-    wire::{EventKind, RunEvent},
+    events::{Place, Role, fact_id, lineage, rfc3339},
+    wire::{
+        EventKind, RunEvent, decode,
+        delta_window::{DELTA_FORMAT, DeltaWindow},
+    },
 };
 
 /// Returns the attempts at model calls and tool calls, as deltas.
@@ -16,6 +21,37 @@ use crate::{
 /// # Errors
 /// [`RunEventsError`] when the server refuses the request.
 pub(super) async fn attempts(client: &Client, workflow_id: &str) -> Result<Vec<RunEvent>, RunEventsError> {
+    Ok(open_attempts(client, workflow_id).await?.into_iter().map(|open| open.event).collect())
+}
+
+/// An attempt at a call that has not ended.
+#[derive(Debug)]
+pub(super) struct OpenAttempt {
+    /// Id of the call, from which the ids of its facts are made.
+    pub(super) call: String,
+    /// The attempt as a delta.
+    pub(super) event: RunEvent,
+    /// The deltas in its heartbeat.
+    pub(super) window: Option<DeltaWindow>,
+}
+
+impl OpenAttempt {
+    /// Returns the place that the call has reached: attempt, failure, and number of deltas.
+    pub(super) fn place(&self) -> (String, u32, bool, u64) {
+        let (attempt, has_failed) = match &self.event.kind {
+            EventKind::AttemptDelta { attempt, failure, .. } => (*attempt, failure.is_some()),
+            _ => (0, false),
+        };
+        let deltas = self.window.as_ref().map_or(0, |window| window.first + window.deltas.len() as u64);
+        (self.call.clone(), attempt, has_failed, deltas)
+    }
+}
+
+/// Returns the attempts at model calls and tool calls, with their deltas.
+///
+/// # Errors
+/// [`RunEventsError`] when the server refuses the request.
+pub(super) async fn open_attempts(client: &Client, workflow_id: &str) -> Result<Vec<OpenAttempt>, RunEventsError> {
     let mut attempts = Vec::new();
     for activity in described(client, workflow_id, None).await?.pending_activities {
         let activity_type = activity.activity_type.unwrap_or_default().name;
@@ -37,10 +73,23 @@ pub(super) async fn attempts(client: &Client, workflow_id: &str) -> Result<Vec<R
         let attempt = if failure.is_some() { current.saturating_sub(1) } else { current };
         let next_at = activity.next_attempt_schedule_time.map(|time| time.to_string());
         let (root, path) = lineage(run);
+        let call = fact_id(run, &effect);
+        let window = match activity.heartbeat_details {
+            Some(details) => window(client, details).await,
+            None => None,
+        };
         let mut event = RunEvent::new(EventKind::AttemptDelta { effect, attempt, failure, next_at });
         (event.run, event.path, event.turn) = (root, path, turn);
         event.time = rfc3339(SystemTime::now());
-        attempts.push(event);
+        attempts.push(OpenAttempt { call, event, window });
     }
     Ok(attempts)
+}
+
+/// Decodes the deltas in the details of a heartbeat; `None` if they are no deltas that this build
+/// reads.
+async fn window(client: &Client, details: Payloads) -> Option<DeltaWindow> {
+    let json = decoded(client, details).await?;
+    let is_ours = json.get("format").and_then(Value::as_str) == Some(DELTA_FORMAT);
+    if is_ours { decode("delta window", json).ok() } else { None }
 }

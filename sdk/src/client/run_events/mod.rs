@@ -34,6 +34,7 @@
 //! | `cursor.rs` | the position in that order, as a string |
 //! | `follower.rs` | one reader for many subscribers |
 //! | `attempts.rs` | the attempts that history does not hold yet |
+//! | `live.rs`, `live_poller.rs` | facts and deltas in one stream |
 //! | `sessions.rs` | the facts of agentic sessions that are under way |
 //!
 //! # Design
@@ -52,6 +53,8 @@ mod chain;
 mod cursor;
 mod execution;
 mod follower;
+mod live;
+mod live_poller;
 mod merged;
 mod pages;
 mod sessions;
@@ -74,6 +77,8 @@ use self::{
     cursor::Cursor,
     execution::{Execution, ReadOutcome},
     follower::{Follower, subscribe},
+    live::live,
+    live_poller::LivePoller,
 };
 use crate::wire::{RunEvent, error_debug};
 
@@ -83,7 +88,11 @@ use crate::wire::{RunEvent, error_debug};
 pub struct RunEvents {
     client: Client,
     followers: Arc<Mutex<Followers>>,
+    pollers: Arc<Mutex<Pollers>>,
 }
+
+/// The pollers of workflows that have a live subscriber, by workflow id.
+type Pollers = HashMap<String, Weak<LivePoller>>;
 
 /// The followers of workflows that have a subscriber, by workflow id.
 type Followers = HashMap<String, Weak<Follower>>;
@@ -141,7 +150,7 @@ impl RunEvents {
     /// a client that lacks the codec of the workers, events whose content it cannot decode are
     /// marked [`is_opaque`](RunEvent::is_opaque).
     pub fn new(client: &Client) -> Self {
-        Self { client: client.clone(), followers: Arc::default() }
+        Self { client: client.clone(), followers: Arc::default(), pollers: Arc::default() }
     }
 
     /// Returns the facts of the workflow with this id, from the beginning of its first execution.
@@ -162,6 +171,38 @@ impl RunEvents {
         self.stream(workflow_id.into(), Some(cursor.into()))
     }
 
+    /// Returns the facts of the workflow as [`watch`](Self::watch) does, and between them the deltas
+    /// of its calls that are under way: attempts and their failures, and what the workers send with
+    /// [`HeartbeatDeltas`](crate::worker::HeartbeatDeltas). Deltas of child workflows are not
+    /// included.
+    ///
+    /// A delta has the cursor of the fact before it. A higher attempt of a call replaces all deltas
+    /// of the attempts before; the facts of the answer replace all deltas of the call. After them no
+    /// delta of the call follows. A reader that misses a part of a call's deltas receives no later
+    /// ones of that attempt.
+    ///
+    /// While a call is under way, the server is requested to describe the workflow, 20 times a second
+    /// while it streams and less often otherwise, once for all readers of a process; this is no
+    /// billable action.
+    ///
+    /// # Errors
+    /// As [`watch`](Self::watch).
+    pub fn watch_live(&self, workflow_id: impl Into<String>) -> RunEventStream {
+        let workflow_id = workflow_id.into();
+        let facts = self.watch(workflow_id.clone());
+        RunEventStream(live(self.clone(), workflow_id, facts).boxed())
+    }
+
+    /// Returns the events as [`watch_live`](Self::watch_live) does, after the fact with this cursor.
+    ///
+    /// # Errors
+    /// As [`watch_from`](Self::watch_from).
+    pub fn watch_live_from(&self, workflow_id: impl Into<String>, cursor: impl Into<String>) -> RunEventStream {
+        let workflow_id = workflow_id.into();
+        let facts = self.watch_from(workflow_id.clone(), cursor);
+        RunEventStream(live(self.clone(), workflow_id, facts).boxed())
+    }
+
     /// Returns the attempts at calls of the workflow that are under way or due, as deltas: the
     /// number of each attempt, the failure of the one before, and the time of the next. History
     /// holds an attempt only when it was the last.
@@ -173,20 +214,20 @@ impl RunEvents {
         attempts::attempts(&self.client, &workflow_id.into()).await
     }
 
-    /// Returns the facts so far of the workflow's agentic sessions that are under way, from the
-    /// checkpoints in their heartbeats. History holds a session as one activity, so these facts end
-    /// with the activity, unless it returns them
-    /// ([`AgenticSession::facts`](crate::agentic_session::AgenticSession::facts)).
+    /// Returns the facts of the workflow's agentic sessions that are under way, from the checkpoints
+    /// in their heartbeats. Sessions of child workflows are not included.
     ///
-    /// Each call returns all facts again, without cursors and with the same ids, so that a caller
-    /// that polls passes over those it knows. A fact is there as soon as the checkpoint after it is
-    /// written. Checkpoints in a store, and those of the proposal's format, have none.
+    /// Each call returns all facts again, without cursors and with the same ids: skip the ids that
+    /// are known. A fact is returned after the next checkpoint has been written. When the activity
+    /// ends, its facts end with it, also those since the last call; to keep them, return
+    /// [`AgenticSession::facts`](crate::agentic_session::AgenticSession::facts) from the activity.
+    /// Checkpoints in a store, and those in the format of the proposal, contain none.
     ///
     /// # Errors
     /// [`RunEventsError::NotFound`] if there is no such workflow, [`RunEventsError::Server`] if the
     /// server refuses the request.
-    pub async fn sessions(&self, workflow_id: impl Into<String>) -> Result<Vec<RunEvent>, RunEventsError> {
-        sessions::sessions(&self.client, &workflow_id.into()).await
+    pub async fn session_facts(&self, workflow_id: impl Into<String>) -> Result<Vec<RunEvent>, RunEventsError> {
+        sessions::session_facts(&self.client, &workflow_id.into()).await
     }
 
     /// Returns the facts of one execution from its saved history, as far as it goes. They have no
@@ -220,6 +261,18 @@ impl RunEvents {
             }
         };
         RunEventStream(subscribe(self.clone(), workflow_id, from).boxed())
+    }
+
+    /// Returns the poller of a workflow.
+    fn poller(&self, workflow_id: &str) -> Arc<LivePoller> {
+        let mut pollers = self.pollers.lock().unwrap_or_else(PoisonError::into_inner);
+        pollers.retain(|_, poller| poller.strong_count() > 0);
+        if let Some(running) = pollers.get(workflow_id).and_then(Weak::upgrade) {
+            return running;
+        }
+        let poller = LivePoller::start(&self.client, workflow_id);
+        pollers.insert(workflow_id.to_owned(), Arc::downgrade(&poller));
+        poller
     }
 
     /// Returns the follower of a workflow, or creates one with `make` if none is still reading.

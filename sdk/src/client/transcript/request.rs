@@ -12,7 +12,17 @@ use crate::wire::ModelCall;
 /// A [`Model`](crate::Model) of any provider receives this call; each provider has its own wire
 /// format for it.
 pub fn request_json(call: &ModelCall) -> Value {
-    let ModelCall { agent, turn, model, definitions, input, previous_response_id, conversation_id } = call;
+    let ModelCall {
+        agent,
+        turn,
+        model,
+        definitions,
+        input,
+        previous_response_id,
+        conversation_id,
+        // A provider receives nothing of it.
+        guards_output: _,
+    } = call;
     let mut json = json!({
         "agent": agent,
         "turn": turn,

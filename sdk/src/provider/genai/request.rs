@@ -26,7 +26,16 @@ const RESERVED_NAMES: [(Shape, &[&str]); 2] = [
 /// # Errors
 /// Everything that the adapter cannot express, by name, and extras that cannot be sent.
 pub(super) fn project(dialect: &Dialect, call: ModelCall) -> Result<(ChatRequest, ChatOptions), ModelError> {
-    let ModelCall { agent: _, turn: _, model: _, definitions, input, previous_response_id, conversation_id } = call;
+    let ModelCall {
+        agent: _,
+        turn: _,
+        model: _,
+        definitions,
+        input,
+        previous_response_id,
+        conversation_id,
+        guards_output: _,
+    } = call;
     let Definitions { instructions, prompt, tools, handoffs, output, settings } = definitions;
     refuse(&dialect.adapter, "previous_response_id", previous_response_id.as_ref())?;
     refuse(&dialect.adapter, "conversation_id", conversation_id.as_ref())?;

@@ -240,7 +240,7 @@ pub enum EventKind {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         next_at: Option<String>,
     },
-    /// A part of the text of a message. This release does not send it.
+    /// A part of the text of a message.
     TextDelta {
         /// Id of the event of the message that the part becomes.
         message_id: String,
@@ -249,7 +249,7 @@ pub enum EventKind {
         /// The text.
         delta: String,
     },
-    /// A part of a reasoning item. This release does not send it.
+    /// A part of a reasoning item.
     ReasoningDelta {
         /// Id of the event of the item that the part becomes.
         message_id: String,
@@ -258,7 +258,7 @@ pub enum EventKind {
         /// The text.
         delta: String,
     },
-    /// A part of the arguments of a call. This release does not send it.
+    /// A part of the arguments of a call.
     ToolArgumentsDelta {
         /// Id of the event of the call that the part becomes.
         message_id: String,

@@ -19,6 +19,7 @@ use crate::wire::{
     asked_questions::AskedQuestions,
     carried::{KeepStateReply, KeepStateRequest, LoadStateReply, LoadStateRequest},
     conversation::RecordRequest,
+    delta_window::DeltaWindow,
     event::RunNote,
     failure::ConversationUnavailable,
     mcp_call::{McpReply, McpRequest},
@@ -146,6 +147,13 @@ fn the_checkpoint_of_a_session_has_its_golden_shape() {
 }
 
 #[test]
+fn deltas_in_heartbeats_and_the_mark_of_guarded_output_have_their_golden_shape() {
+    check_all("delta_window", &values::delta_windows());
+    let guarded = ModelRequest { guards_output: true, ..values::model_request_minimal() };
+    check("model_request-guards_output", &guarded);
+}
+
+#[test]
 fn what_the_workflow_of_an_approval_is_asked_and_answers_has_its_golden_shape() {
     check_all("approval_request", &values::approval_requests());
     check_all("approval_ruling", &values::approval_rulings());
@@ -200,6 +208,7 @@ fn messages_of_every_version_ever_written_are_read() {
             "approval_ruling" => read::<ApprovalRuling>(json),
             "run_event" => read::<RunEvent>(json),
             "run_note" => read::<RunNote>(json),
+            "delta_window" => read::<DeltaWindow>(json),
             "digests" | "failure_types" => Ok(()),
             _ => panic!("{}: no message is named so", path.display()),
         };

@@ -34,6 +34,7 @@ use crate::{
         tool_versions::ToolVersions,
     },
     conversations::{ConversationCache, ForgetEnded},
+    deltas::{DeltaTransport, Deltas},
     resources::Resources,
     secret::Destination,
 };
@@ -94,6 +95,7 @@ pub struct AgentsPlugin {
     versioned: BTreeSet<String>,
     conversations: ConversationCache,
     without_models: bool,
+    deltas: Deltas,
 }
 
 impl AgentsPlugin {
@@ -142,6 +144,17 @@ impl AgentsPlugin {
     #[must_use]
     pub fn conversation_cache(mut self, cache: ConversationCache) -> Self {
         self.conversations = cache;
+        self
+    }
+
+    /// Sets the transport of deltas: with one, models stream, and readers see tokens, and what tools
+    /// send, while the activities of this worker run. Default none: readers see facts only.
+    ///
+    /// The table in [the guide](crate::guide::watching#tokens-as-they-come) has the price of each
+    /// transport. An agent with output guardrails sends no parts of its text.
+    #[must_use]
+    pub fn deltas(mut self, transport: impl DeltaTransport + 'static) -> Self {
+        self.deltas = Deltas(Some(Arc::new(transport)));
         self
     }
 
@@ -225,6 +238,7 @@ impl AgentsPlugin {
                 providers: self.resources.providers.clone(),
                 conversations: self.conversations.clone(),
                 beater: beater.clone(),
+                deltas: self.deltas.clone(),
             });
             let body: Body = Arc::new(move |ctx, request| {
                 let model = Arc::clone(&model);
@@ -280,6 +294,7 @@ impl AgentsPlugin {
             spills: self.resources.spills.clone(),
             env: self.resources.providers.env.to([Destination::tool(tool.name())]),
             beater: beater.clone(),
+            deltas: self.deltas.clone(),
         })
     }
 }

@@ -13,14 +13,15 @@ use temporal_agents::{
     client::{RunEvents, RunEventsError},
     wire::{EventKind, RunEvent},
 };
-use temporal_agents_testing::event_lines::{EventLines, one_line};
+use temporal_agents_testing::event_lines::{EventLines, one_line, visible};
 use temporalio_client::Client;
 use tokio::time::{Instant, interval};
 
-/// The pause between two pictures of the spinner, and between two requests for what history does
-/// not hold: attempts, and the facts of sessions.
+/// Interval between two frames of the spinner, and between two requests for the facts of sessions.
 const FRAME: Duration = Duration::from_millis(120);
 const REQUESTS: Duration = Duration::from_secs(1);
+/// Number of characters of the end of a message that is being written.
+const MAX_WRITTEN_CHARS: usize = 60;
 const SPINNER: [char; 10] = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
 
 /// Prints the events of a workflow until it has ended. Returns without an error when the reader of
@@ -32,7 +33,7 @@ pub(crate) async fn follow(client: &Client, workflow_id: &str) -> Result<(), Run
     let is_terminal = stdout().is_terminal();
     let mut lines = if is_terminal { EventLines::new().with_colours() } else { EventLines::new() };
     let events = RunEvents::new(client);
-    let mut stream = events.watch(workflow_id);
+    let mut stream = events.watch_live(workflow_id);
     let (mut frames, mut screen) = (interval(FRAME), Screen { is_terminal, ..Screen::default() });
     let mut asked = Instant::now();
     loop {
@@ -50,11 +51,10 @@ pub(crate) async fn follow(client: &Client, workflow_id: &str) -> Result<(), Run
             },
             _ = frames.tick() => {
                 if asked.elapsed() >= REQUESTS {
-                    // Retries and sessions are a courtesy: a failure to read them is not the run's.
-                    screen.attempts = events.attempts(workflow_id).await.unwrap_or_default();
+                    // Sessions are a courtesy: a failure to read them is not the run's.
                     let of_sessions = events.session_facts(workflow_id).await.unwrap_or_default();
                     asked = Instant::now();
-                    screen.of_sessions(&mut lines, &of_sessions).and_then(|()| screen.retries(&mut lines))
+                    screen.of_sessions(&mut lines, &of_sessions)
                 } else {
                     screen.spin()
                 }
@@ -73,9 +73,8 @@ struct Screen {
     frame: usize,
     /// The call or the decision that is awaited.
     waits_for: Option<String>,
-    attempts: Vec<RunEvent>,
-    /// The failed attempts that were printed, by effect and number.
-    printed: BTreeSet<(String, u32)>,
+    /// The message that is being written: its id, the attempt, and its end.
+    written: (String, u32, String),
     /// The ids of the facts of sessions that were printed.
     known: BTreeSet<String>,
 }
@@ -88,6 +87,10 @@ impl Screen {
             }
             EventKind::ToolCall { name, .. } => {
                 self.waits_for = Some(format!("{} runs {}", start(&event.agent), start(name)));
+            }
+            EventKind::TextDelta { message_id, attempt, delta } => {
+                self.write(message_id, *attempt, delta);
+                self.waits_for = Some(format!("{}: {}", start(&event.agent), self.written.2));
             }
             EventKind::RunPaused {} => self.waits_for = Some("waits for a decision".to_owned()),
             kind if kind.ends_the_run() => self.waits_for = None,
@@ -109,17 +112,15 @@ impl Screen {
         Ok(())
     }
 
-    /// Prints the attempts that have failed since the last time.
-    fn retries(&mut self, lines: &mut EventLines) -> std::io::Result<()> {
-        for event in self.attempts.clone() {
-            let EventKind::AttemptDelta { effect, attempt, failure: Some(_), .. } = &event.kind else { continue };
-            if self.printed.insert((format!("{}/{effect}", event.run), *attempt))
-                && let Some(line) = lines.line(&event)
-            {
-                self.print(&line)?;
-            }
+    /// Adds a part to the message that is being written, of which the end is shown.
+    fn write(&mut self, message_id: &str, attempt: u32, delta: &str) {
+        if (&*self.written.0, self.written.1) != (message_id, attempt) {
+            self.written = (message_id.to_owned(), attempt, String::new());
         }
-        self.spin()
+        self.written.2.push_str(&visible(delta).replace('\n', " "));
+        let end = &self.written.2;
+        let from = end.char_indices().rev().nth(MAX_WRITTEN_CHARS).map_or(0, |(at, _)| at);
+        self.written.2 = end[from..].to_owned();
     }
 
     fn print(&mut self, line: &str) -> std::io::Result<()> {

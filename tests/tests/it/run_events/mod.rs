@@ -4,6 +4,7 @@ mod deltas;
 mod facts;
 mod frozen;
 mod golden;
+mod live;
 mod lost;
 pub(crate) mod reading;
 mod sessions;

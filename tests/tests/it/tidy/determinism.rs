@@ -25,11 +25,12 @@ const IMPURE: [&str; 18] = [
 ];
 
 /// The directories of the worker half.
-const WORKER_HALF: [&str; 11] = [
+const WORKER_HALF: [&str; 12] = [
     "activity",
     "agentic_session",
     "client",
     "conversations",
+    "deltas",
     "events",
     "inline",
     "mcp",

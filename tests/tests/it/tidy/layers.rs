@@ -8,7 +8,7 @@ use super::{sources, tokens, tokens_of};
 const LOOP: &[&str] = &["wire", "tool", "agent", "engine", "drive"];
 
 /// The directories of the crate, and what each may import beside itself: the loop or parts of it, and rooms of the worker half.
-const MAY_IMPORT: [(&str, &[&str], &[&str]); 18] = [
+const MAY_IMPORT: [(&str, &[&str], &[&str]); 19] = [
     ("guide", &[], &[]),
     ("wire", &[], &[]),
     ("tool", &["wire", "agent"], &[]),
@@ -20,12 +20,13 @@ const MAY_IMPORT: [(&str, &[&str], &[&str]); 18] = [
     ("store", LOOP, &[]),
     ("conversations", LOOP, &[]),
     ("provider", LOOP, &["secret"]),
-    ("activity", LOOP, &["conversations", "provider", "secret", "store"]),
-    ("mcp", LOOP, &["activity", "conversations", "provider", "secret", "store"]),
+    ("deltas", LOOP, &["events", "provider", "secret"]),
+    ("activity", LOOP, &["conversations", "deltas", "provider", "secret", "store"]),
+    ("mcp", LOOP, &["activity", "conversations", "deltas", "provider", "secret", "store"]),
     ("events", &["wire"], &[]),
     ("client", LOOP, &["conversations", "events", "provider"]),
     ("resources", LOOP, &["mcp", "provider", "secret", "store"]),
-    ("inline", LOOP, &["activity", "events", "mcp", "provider", "resources", "secret"]),
+    ("inline", LOOP, &["activity", "deltas", "events", "mcp", "provider", "resources", "secret"]),
     ("agentic_session", LOOP, &["activity", "client", "events", "inline", "provider"]),
 ];
 

@@ -18,7 +18,16 @@ const API: &str = "Chat Completions";
 /// # Errors
 /// Everything that the API cannot express, by name, and extras that cannot be sent.
 pub(super) fn project(model: &str, call: ModelCall) -> Result<Outgoing, ModelError> {
-    let ModelCall { agent: _, turn: _, model: _, definitions, input, previous_response_id, conversation_id } = call;
+    let ModelCall {
+        agent: _,
+        turn: _,
+        model: _,
+        definitions,
+        input,
+        previous_response_id,
+        conversation_id,
+        guards_output: _,
+    } = call;
     let Definitions { instructions, prompt, tools, handoffs, output, settings } = definitions;
     refuse(API, "previous_response_id", previous_response_id.as_ref())?;
     refuse(API, "conversation_id", conversation_id.as_ref())?;

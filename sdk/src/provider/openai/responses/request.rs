@@ -38,7 +38,16 @@ const HOSTED_TYPES: [&str; 12] = [
 /// # Errors
 /// Settings that the API does not have, and extras that cannot be sent.
 pub(super) fn project(model: &str, call: ModelCall) -> Result<Outgoing, ModelError> {
-    let ModelCall { agent: _, turn: _, model: _, definitions, input, previous_response_id, conversation_id } = call;
+    let ModelCall {
+        agent: _,
+        turn: _,
+        model: _,
+        definitions,
+        input,
+        previous_response_id,
+        conversation_id,
+        guards_output: _,
+    } = call;
     let Definitions { instructions, prompt, tools, handoffs, output, settings } = definitions;
 
     let mut body = Map::new();

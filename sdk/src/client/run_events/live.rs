@@ -1,0 +1,219 @@
+//! The facts of a workflow, and between them the deltas of its open calls.
+
+use std::{
+    collections::{BTreeMap, BTreeSet, VecDeque},
+    sync::Arc,
+};
+
+use futures::{Stream, stream::unfold};
+use tokio::sync::watch;
+
+use super::{
+    RunEventStream, RunEvents, RunEventsError,
+    attempts::OpenAttempt,
+    live_poller::{LivePoller, Wanted},
+};
+use crate::wire::{EventKind, RunEvent, delta_window::DeltaWindow};
+
+/// Number of ended calls that are remembered: a snapshot may be older than the latest facts.
+const MAX_REMEMBERED_CALLS: usize = 64;
+
+/// Returns the facts, with the deltas of open calls between them.
+pub(super) fn live(
+    events: RunEvents,
+    workflow_id: String,
+    facts: RunEventStream,
+) -> impl Stream<Item = Result<RunEvent, RunEventsError>> + Send {
+    let start = (events, workflow_id, facts, None::<Live>);
+    unfold(start, |(events, workflow_id, mut facts, live)| async move {
+        let mut live = live.unwrap_or_else(|| Live::new(events.poller(&workflow_id)));
+        let event = live.next(&mut facts).await?;
+        Some((event, (events, workflow_id, facts, Some(live))))
+    })
+}
+
+/// A subscriber of facts and deltas.
+struct Live {
+    poller: Arc<LivePoller>,
+    snapshots: watch::Receiver<Arc<Vec<OpenAttempt>>>,
+    /// Set while calls are open.
+    wanted: Option<Wanted>,
+    merge: Merge,
+}
+
+impl Live {
+    fn new(poller: Arc<LivePoller>) -> Self {
+        // A reader that continues from a cursor does not know which calls are open.
+        Self { snapshots: poller.attempts(), wanted: Some(poller.want()), poller, merge: Merge::default() }
+    }
+
+    async fn next(&mut self, facts: &mut RunEventStream) -> Option<Result<RunEvent, RunEventsError>> {
+        loop {
+            if let Some(delta) = self.merge.due.pop_front() {
+                return Some(Ok(delta));
+            }
+            tokio::select! {
+                // A fact replaces deltas, so it goes first.
+                biased;
+                fact = facts.next() => {
+                    if let Some(Ok(fact)) = &fact {
+                        self.merge.fact(fact);
+                        self.want();
+                    }
+                    return fact;
+                }
+                Ok(()) = self.snapshots.changed() => {
+                    let snapshot = Arc::clone(&self.snapshots.borrow_and_update());
+                    self.merge.snapshot(&snapshot);
+                    self.want();
+                }
+            }
+        }
+    }
+
+    /// Makes the poller read while calls are open.
+    fn want(&mut self) {
+        match (self.merge.expects_deltas(), &self.wanted) {
+            (true, None) => self.wanted = Some(self.poller.want()),
+            (false, Some(_)) => self.wanted = None,
+            _ => {}
+        }
+    }
+}
+
+/// The deltas that a subscriber has received, and those that are due.
+#[derive(Default)]
+struct Merge {
+    due: VecDeque<RunEvent>,
+    cursor: Option<String>,
+    /// The calls that are open according to the facts, by the id that their facts begin with, or by
+    /// the id of a tool call.
+    open: BTreeSet<String>,
+    /// `true` if the latest snapshot had open attempts, or if there was none yet.
+    has_attempts: Option<bool>,
+    /// The calls that have ended, latest last.
+    ended: VecDeque<String>,
+    seen: BTreeMap<String, Seen>,
+}
+
+/// The deltas of one call that the subscriber has received.
+#[derive(Default)]
+struct Seen {
+    /// The latest attempt that has begun or failed.
+    attempt: u32,
+    has_failed: bool,
+    /// The attempt of the deltas.
+    of_attempt: u32,
+    /// Number of the next delta.
+    next: u64,
+    /// `true` if a delta of the attempt was missed: the later ones are not passed on.
+    is_broken: bool,
+}
+
+impl Merge {
+    fn expects_deltas(&self) -> bool {
+        self.has_attempts.unwrap_or(true) || !self.open.is_empty()
+    }
+
+    fn fact(&mut self, fact: &RunEvent) {
+        self.cursor.clone_from(&fact.cursor);
+        let call = |end: &str| fact.id.strip_suffix(end).unwrap_or(&fact.id).to_owned();
+        match &fact.kind {
+            EventKind::ModelCallScheduled { .. } => {
+                self.open.insert(fact.id.clone());
+            }
+            EventKind::ModelCallAnswered { .. } => self.ended(call("/answered")),
+            EventKind::ModelCallFailed { .. } => self.ended(call("/failed")),
+            EventKind::ToolCall { call_id, .. } => {
+                self.open.insert(call_id.clone());
+            }
+            EventKind::ToolOutput { call_id, .. } => {
+                self.open.remove(call_id);
+                self.ended(call("/output"));
+            }
+            EventKind::ToolFailed { call_id, .. } => {
+                self.open.remove(call_id);
+                self.ended(call("/failed"));
+            }
+            // The tools run after the decisions, until the next model call.
+            EventKind::RunResumed {} => {
+                self.open.insert(fact.run.clone());
+            }
+            EventKind::TurnStarted {} => {
+                self.open.remove(&fact.run);
+            }
+            EventKind::RunPaused {} => self.open.clear(),
+            kind if kind.ends_the_run() => self.open.clear(),
+            _ => {}
+        }
+    }
+
+    fn ended(&mut self, call: String) {
+        self.open.remove(&call);
+        self.seen.remove(&call);
+        self.ended.push_back(call);
+        if self.ended.len() > MAX_REMEMBERED_CALLS {
+            self.ended.pop_front();
+        }
+    }
+
+    fn snapshot(&mut self, attempts: &[OpenAttempt]) {
+        self.has_attempts = Some(!attempts.is_empty());
+        for open in attempts {
+            if self.ended.contains(&open.call) {
+                continue;
+            }
+            let seen = self.seen.entry(open.call.clone()).or_default();
+            let mut due = Vec::new();
+            seen.attempt(&open.event, &mut due);
+            if let Some(window) = &open.window {
+                seen.window(window, &open.call, &mut due);
+            }
+            for mut event in due {
+                event.cursor.clone_from(&self.cursor);
+                self.due.push_back(event);
+            }
+        }
+    }
+}
+
+impl Seen {
+    /// Adds the event of an attempt that has begun or failed since the last snapshot.
+    fn attempt(&mut self, event: &RunEvent, due: &mut Vec<RunEvent>) {
+        let EventKind::AttemptDelta { attempt, failure, .. } = &event.kind else { return };
+        let has_failed = failure.is_some();
+        if (*attempt, has_failed) <= (self.attempt, self.has_failed) {
+            return;
+        }
+        (self.attempt, self.has_failed) = (*attempt, has_failed);
+        // The beginning of a first attempt is the fact that the call was scheduled.
+        if *attempt > 1 || has_failed {
+            due.push(event.clone());
+        }
+    }
+
+    /// Adds the deltas that are new in a window.
+    fn window(&mut self, window: &DeltaWindow, call: &str, due: &mut Vec<RunEvent>) {
+        if window.attempt < self.of_attempt {
+            return;
+        }
+        if window.attempt > self.of_attempt {
+            (self.of_attempt, self.next, self.is_broken) = (window.attempt, 0, false);
+        }
+        self.is_broken |= window.first > self.next;
+        for (number, delta) in (window.first..).zip(&window.deltas) {
+            if number < self.next {
+                continue;
+            }
+            self.next = number + 1;
+            if !self.is_broken && delta.is_delta() {
+                let mut delta = delta.clone();
+                delta.id = format!("{call}#{}.{number}", window.attempt);
+                due.push(delta);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,90 @@
+use serde_json::json;
+
+use super::{Merge, OpenAttempt};
+use crate::wire::{EventKind, RunEvent, delta_window::DeltaWindow};
+
+const CALL: &str = "r/1-model";
+
+fn text(delta: &str) -> RunEvent {
+    let (message_id, delta) = (format!("{CALL}/0"), delta.to_owned());
+    RunEvent::new(EventKind::TextDelta { message_id, attempt: 1, delta })
+}
+
+fn open(attempt: u32, first: u64, texts: &[&str]) -> OpenAttempt {
+    let window = DeltaWindow { first, deltas: texts.iter().copied().map(text).collect(), ..DeltaWindow::new(attempt) };
+    let begun = EventKind::AttemptDelta { effect: "1-model".to_owned(), attempt, failure: None, next_at: None };
+    OpenAttempt { call: CALL.to_owned(), event: RunEvent::new(begun), window: Some(window) }
+}
+
+fn fact(id: &str, kind: EventKind) -> RunEvent {
+    let mut fact = RunEvent::new(kind);
+    (fact.id, fact.run, fact.cursor) = (id.to_owned(), "r".to_owned(), Some(format!("cursor of {id}")));
+    fact
+}
+
+/// The events that are due, in short: the ids of deltas with their text, and the numbers of attempts.
+fn due(merge: &mut Merge) -> Vec<String> {
+    let short = |event: RunEvent| match &event.kind {
+        EventKind::TextDelta { delta, .. } => format!("{} {delta}", event.id),
+        EventKind::AttemptDelta { attempt, .. } => format!("attempt {attempt}"),
+        other => other.name().to_owned(),
+    };
+    merge.due.drain(..).map(short).collect()
+}
+
+#[test]
+fn each_delta_is_passed_on_once_and_a_new_attempt_begins_again() {
+    let mut merge = Merge::default();
+    merge.snapshot(&[open(1, 0, &["a", "b"])]);
+    assert_eq!(due(&mut merge), ["r/1-model#1.0 a", "r/1-model#1.1 b"]);
+    merge.snapshot(&[open(1, 1, &["b", "c"])]);
+    assert_eq!(due(&mut merge), ["r/1-model#1.2 c"]);
+    // The server still has the details of the attempt before.
+    let mut second = open(1, 1, &["b", "c"]);
+    second.event = open(2, 0, &[]).event;
+    merge.snapshot(&[second]);
+    assert_eq!(due(&mut merge), ["attempt 2"]);
+    merge.snapshot(&[open(2, 0, &["x"])]);
+    assert_eq!(due(&mut merge), ["r/1-model#2.0 x"]);
+}
+
+#[test]
+fn a_text_with_a_hole_ends_before_the_hole() {
+    let mut merge = Merge::default();
+    merge.snapshot(&[open(1, 0, &["a"])]);
+    merge.snapshot(&[open(1, 2, &["c", "d"])]);
+    merge.snapshot(&[open(1, 3, &["d", "e"])]);
+    assert_eq!(due(&mut merge), ["r/1-model#1.0 a"]);
+    merge.snapshot(&[open(2, 0, &["whole"])]);
+    assert_eq!(due(&mut merge), ["attempt 2", "r/1-model#2.0 whole"]);
+}
+
+#[test]
+fn no_delta_follows_the_answer() {
+    let mut merge = Merge::default();
+    merge.fact(&fact(CALL, EventKind::ModelCallScheduled { model: "m".to_owned() }));
+    merge.snapshot(&[open(1, 0, &["a"])]);
+    let delta = merge.due.pop_front().expect("a delta");
+    assert_eq!(delta.cursor.as_deref(), Some("cursor of r/1-model"));
+    let answered = json!({"kind": "model_call_answered", "attempts": 1});
+    let answered: EventKind = serde_json::from_value(answered).expect("a kind");
+    merge.fact(&fact("r/1-model/answered", answered));
+    // A snapshot of before the answer.
+    merge.snapshot(&[open(1, 0, &["a", "b"])]);
+    assert_eq!(due(&mut merge), [""; 0]);
+    merge.snapshot(&[]);
+    assert!(!merge.expects_deltas());
+}
+
+#[test]
+fn a_paused_run_expects_no_deltas() {
+    let mut merge = Merge::default();
+    assert!(merge.expects_deltas(), "nothing is known yet");
+    merge.snapshot(&[]);
+    assert!(!merge.expects_deltas());
+    let call = json!({"kind": "tool_call", "call_id": "c", "name": "t", "arguments": "{}", "item": {}});
+    merge.fact(&fact("r/1-model/0", serde_json::from_value(call).expect("a kind")));
+    assert!(merge.expects_deltas());
+    merge.fact(&fact("r/paused", EventKind::RunPaused {}));
+    assert!(!merge.expects_deltas());
+}

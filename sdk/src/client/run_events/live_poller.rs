@@ -1,0 +1,96 @@
+//! One reader of a workflow's open attempts for many subscribers in a process.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use temporalio_client::Client;
+use tokio::{
+    sync::{Notify, watch},
+    task::AbortHandle,
+    time::{Instant, sleep},
+};
+
+use super::attempts::{OpenAttempt, open_attempts};
+
+/// The shortest and the longest pause between two requests: the pause grows with the time without
+/// news, because a call may wait for hours for its next attempt.
+const PAUSES: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(1));
+/// The part of the time without news that a pause takes.
+const PAUSE_DIVISOR: u32 = 20;
+
+/// A reader that requests the open attempts as long as a subscriber wants them.
+pub(super) struct LivePoller {
+    shared: Arc<Shared>,
+    attempts: watch::Receiver<Arc<Vec<OpenAttempt>>>,
+    task: AbortHandle,
+}
+
+#[derive(Default)]
+struct Shared {
+    /// The number of subscribers that expect deltas.
+    wanted: AtomicUsize,
+    woken: Notify,
+}
+
+/// The wish of a subscriber for open attempts, as long as it exists.
+pub(super) struct Wanted(Arc<Shared>);
+
+impl LivePoller {
+    /// Starts the reader, which makes no request until it is wanted.
+    pub(super) fn start(client: &Client, workflow_id: &str) -> Arc<Self> {
+        let shared = Arc::new(Shared::default());
+        let (sender, attempts) = watch::channel(Arc::default());
+        let (client, workflow_id, of_task) = (client.clone(), workflow_id.to_owned(), Arc::clone(&shared));
+        let task = tokio::spawn(async move {
+            let (mut places, mut changed) = (Vec::new(), Instant::now());
+            loop {
+                while of_task.wanted.load(Ordering::Acquire) == 0 {
+                    of_task.woken.notified().await;
+                    changed = Instant::now();
+                }
+                // Deltas are a courtesy: the facts report what is wrong with the workflow.
+                if let Ok(attempts) = open_attempts(&client, &workflow_id).await {
+                    let now: Vec<_> = attempts.iter().map(OpenAttempt::place).collect();
+                    if now != places {
+                        (places, changed) = (now, Instant::now());
+                    }
+                    sender.send_replace(Arc::new(attempts));
+                }
+                sleep((changed.elapsed() / PAUSE_DIVISOR).clamp(PAUSES.0, PAUSES.1)).await;
+            }
+        });
+        Arc::new(Self { shared, attempts, task: task.abort_handle() })
+    }
+
+    /// Returns the snapshots of the open attempts.
+    pub(super) fn attempts(&self) -> watch::Receiver<Arc<Vec<OpenAttempt>>> {
+        let mut attempts = self.attempts.clone();
+        // A snapshot that is there may be of a time before the subscriber's last fact.
+        attempts.mark_unchanged();
+        attempts
+    }
+
+    /// Makes requests until the return value is dropped.
+    pub(super) fn want(&self) -> Wanted {
+        self.shared.wanted.fetch_add(1, Ordering::AcqRel);
+        self.shared.woken.notify_one();
+        Wanted(Arc::clone(&self.shared))
+    }
+}
+
+impl Drop for Wanted {
+    fn drop(&mut self) {
+        self.0.wanted.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+impl Drop for LivePoller {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}

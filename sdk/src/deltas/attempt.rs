@@ -1,0 +1,133 @@
+//! The deltas of one attempt at an activity of a worker.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::SystemTime,
+};
+
+use temporalio_sdk::activities::ActivityContext;
+
+use super::{
+    batches::Batches,
+    details::HeartbeatDetails,
+    model_events::ModelEvents,
+    tool_events::tool_event,
+    transport::{DeltaSource, Deltas},
+};
+use crate::{
+    events::{Place, lineage, rfc3339},
+    provider::{ModelDelta, ModelDeltas},
+    tool::{CallInfo, DeltaTransport, Redaction, ToolDelta},
+    wire::{EventKind, ModelCall, RunEvent},
+};
+
+/// The deltas of one attempt. They end with it.
+pub(crate) struct AttemptDeltas {
+    batches: Batches,
+    details: HeartbeatDetails,
+    /// Prefix of the ids of the run's effects.
+    run: String,
+    effect: String,
+    attempt: u32,
+    chunks: AtomicUsize,
+    characters: AtomicUsize,
+}
+
+impl AttemptDeltas {
+    /// Starts the deltas of an attempt; `None` if the worker has no transport, or if the activity is
+    /// not one of a run.
+    pub(crate) fn start(deltas: &Deltas, ctx: &Arc<ActivityContext>, details: &HeartbeatDetails) -> Option<Arc<Self>> {
+        let transport = Arc::clone(deltas.0.as_ref()?);
+        let info = ctx.info();
+        let place = Place::of(&info.activity_id)?;
+        let effect = info.activity_id.strip_prefix(place.run)?.trim_start_matches('-').to_owned();
+        let source = DeltaSource { ctx: Arc::clone(ctx), details: details.clone() };
+        Some(Arc::new(Self {
+            batches: Batches::start(transport, source),
+            details: details.clone(),
+            run: place.run.to_owned(),
+            effect,
+            attempt: info.attempt,
+            chunks: AtomicUsize::new(0),
+            characters: AtomicUsize::new(0),
+        }))
+    }
+
+    /// Returns the receiver of the parts of this call's answer. The parts of earlier attempts are
+    /// superseded when it is created.
+    pub(crate) fn of_model(self: &Arc<Self>, call: &ModelCall) -> ModelDeltas {
+        let (deltas, agent, turn) = (Arc::clone(self), call.agent.clone(), call.turn);
+        let events = ModelEvents::new(&self.run, turn, self.attempt, call.guards_output);
+        let begun = EventKind::AttemptDelta {
+            effect: self.effect.clone(),
+            attempt: self.attempt,
+            failure: None,
+            next_at: None,
+        };
+        self.add(&agent, turn, begun);
+        ModelDeltas::new(move |delta| {
+            deltas.count(&delta);
+            if let Some(kind) = events.kind(delta) {
+                deltas.add(&agent, turn, kind);
+            }
+        })
+    }
+
+    /// Returns the receiver of a tool's deltas.
+    pub(crate) fn of_tool(self: &Arc<Self>, redactions: Vec<Redaction>) -> Arc<dyn DeltaTransport> {
+        Arc::new(ToolDeltas { deltas: Arc::clone(self), redactions })
+    }
+
+    fn add(&self, agent: &str, turn: u32, kind: EventKind) {
+        let (root, path) = lineage(&self.run);
+        let mut event = RunEvent::new(kind);
+        (event.run, event.path) = (root, path);
+        (event.agent, event.turn, event.time) = (agent.to_owned(), turn, rfc3339(SystemTime::now()));
+        self.batches.add(event);
+    }
+
+    /// Counts a part, for the heartbeats.
+    fn count(&self, delta: &ModelDelta) {
+        let (ModelDelta::Text { delta, .. }
+        | ModelDelta::Refusal { delta, .. }
+        | ModelDelta::Reasoning { delta, .. }
+        | ModelDelta::ToolArguments { delta, .. }) = delta
+        else {
+            return;
+        };
+        let chunks = self.chunks.fetch_add(1, Ordering::Relaxed) + 1;
+        let more = delta.chars().count();
+        let characters = self.characters.fetch_add(more, Ordering::Relaxed) + more;
+        let progress =
+            format!("Streaming LLM response: {} chunks, {} characters", grouped(chunks), grouped(characters));
+        self.details.change_later(|window| window.progress = progress);
+    }
+}
+
+/// Returns a number with commas between groups of three digits.
+fn grouped(number: usize) -> String {
+    let digits = number.to_string();
+    let mut grouped = String::with_capacity(digits.len() + digits.len() / 3);
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    grouped
+}
+
+/// Passes on the deltas of a tool.
+struct ToolDeltas {
+    deltas: Arc<AttemptDeltas>,
+    redactions: Vec<Redaction>,
+}
+
+impl DeltaTransport for ToolDeltas {
+    fn send(&self, call: &CallInfo, delta: ToolDelta) {
+        self.deltas.add(&call.agent, call.turn, tool_event(call, delta, &self.redactions));
+    }
+}

@@ -1,0 +1,99 @@
+//! The traits of a transport of deltas, and the transport within the process.
+
+use std::{fmt, sync::Arc, time::Duration};
+
+use futures::{FutureExt, future::BoxFuture};
+use temporalio_sdk::activities::ActivityContext;
+
+use super::details::HeartbeatDetails;
+use crate::wire::RunEvent;
+
+/// Takes the deltas of a worker's activities to their readers
+/// ([`AgentsPlugin::deltas`](crate::AgentsPlugin::deltas)).
+///
+/// Delivery is best effort. A transport must bound what it holds for slow readers.
+pub trait DeltaTransport: Send + Sync {
+    /// Opens the channel of one attempt at an activity. Called with the first delta of the attempt.
+    fn open(&self, source: &DeltaSource) -> Box<dyn DeltaChannel>;
+
+    /// Returns the time between two batches of an attempt. Default 100 ms.
+    fn interval(&self) -> Duration {
+        Duration::from_millis(100)
+    }
+}
+
+/// The channel of one attempt.
+pub trait DeltaChannel: Send {
+    /// Sends a batch, and waits until it is delivered. The deltas that are made meanwhile are in the
+    /// next batch. Returns `false` if the batch is lost: the attempt then sends no more.
+    fn send(&mut self, batch: Vec<RunEvent>) -> BoxFuture<'_, bool>;
+}
+
+/// An attempt at an activity that makes deltas.
+#[derive(Clone)]
+pub struct DeltaSource {
+    pub(super) ctx: Arc<ActivityContext>,
+    pub(super) details: HeartbeatDetails,
+}
+
+impl DeltaSource {
+    /// Returns the context of the activity: its client, and the ids of activity and workflow.
+    pub fn activity(&self) -> &ActivityContext {
+        &self.ctx
+    }
+}
+
+/// A transport to a function in the process of the worker: for a service that runs workers and
+/// readers in one process. Costs no request and no event in history.
+///
+/// ```
+/// use temporal_agents::{AgentsPlugin, Resources, worker::InProcessDeltas};
+/// # fn example(resources: Resources) -> AgentsPlugin {
+///
+/// AgentsPlugin::new(resources)
+///     .deltas(InProcessDeltas::new(|event| println!("{}", event.kind.name())))
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct InProcessDeltas(Arc<dyn Fn(&RunEvent) + Send + Sync>);
+
+impl InProcessDeltas {
+    /// Creates a transport to this function. It must not block: pass the events to a channel.
+    pub fn new(receive: impl Fn(&RunEvent) + Send + Sync + 'static) -> Self {
+        Self(Arc::new(receive))
+    }
+}
+
+impl DeltaTransport for InProcessDeltas {
+    fn open(&self, _source: &DeltaSource) -> Box<dyn DeltaChannel> {
+        Box::new(self.clone())
+    }
+
+    fn interval(&self) -> Duration {
+        // A call of a function costs nothing: it receives each delta at once.
+        Duration::ZERO
+    }
+}
+
+impl DeltaChannel for InProcessDeltas {
+    fn send(&mut self, batch: Vec<RunEvent>) -> BoxFuture<'_, bool> {
+        batch.iter().for_each(|event| (self.0)(event));
+        std::future::ready(true).boxed()
+    }
+}
+
+/// The transport of a worker; without one, its activities make no deltas.
+#[derive(Clone, Default)]
+pub(crate) struct Deltas(pub(crate) Option<Arc<dyn DeltaTransport>>);
+
+impl fmt::Debug for InProcessDeltas {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("InProcessDeltas(..)")
+    }
+}
+
+impl fmt::Debug for DeltaSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DeltaSource").field("activity_id", &self.ctx.info().activity_id).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,59 @@
+//! The heartbeat details of an activity that streams: how far it is, and its latest deltas.
+//!
+//! The details are a window, not a log: older deltas leave it, and the fact that history records
+//! replaces them all. Each delta has a number, so that a reader notices what it has missed.
+
+use serde::{Deserialize, Serialize};
+
+use super::{
+    absent::is_default,
+    event::RunEvent,
+    version::{Versioned, WIRE_VERSION, WireVersion},
+};
+
+/// Value of `format` that distinguishes these details from those of other activities.
+pub(crate) const DELTA_FORMAT: &str = "temporal-agents/deltas";
+
+/// The heartbeat details of an activity that streams.
+///
+/// JSON shape: `tests/golden/wire/v1.2/delta_window-*.json`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct DeltaWindow {
+    /// `temporal-agents/deltas`.
+    pub(crate) format: String,
+    /// The version of this value.
+    pub(crate) version: WireVersion,
+    /// How far the call is, for people who look at the activity: `Streaming LLM response: 240
+    /// chunks, 5,120 characters`.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub(crate) progress: String,
+    /// Number of the attempt, counted from 1.
+    pub(crate) attempt: u32,
+    /// Number of the first delta in `deltas`, counted from 0 in each attempt.
+    #[serde(default)]
+    pub(crate) first: u64,
+    /// The latest deltas, oldest first. None if another transport takes them to their readers.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) deltas: Vec<RunEvent>,
+}
+
+impl DeltaWindow {
+    /// Returns an empty window of this build.
+    #[cfg(any(feature = "worker", test))]
+    pub(crate) fn new(attempt: u32) -> Self {
+        Self {
+            format: DELTA_FORMAT.to_owned(),
+            version: WIRE_VERSION,
+            progress: String::new(),
+            attempt,
+            first: 0,
+            deltas: Vec::new(),
+        }
+    }
+}
+
+impl Versioned for DeltaWindow {
+    fn version(&self) -> WireVersion {
+        self.version
+    }
+}

@@ -1,0 +1,193 @@
+//! Tokens and tool deltas of a workflow's activities, read in the process of the worker and from outside.
+
+use std::{
+    collections::BTreeSet,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use futures::future::try_join_all;
+use rstest::rstest;
+use serde_json::json;
+use temporal_agents::{
+    Agent, AgentsPlugin, ToolContext,
+    agent::GuardrailOutput,
+    client::RunEvents,
+    guardrail,
+    inline::InlineRunner,
+    tool,
+    wire::{AgentRequest, EventKind, RunEvent},
+    worker::{HeartbeatDeltas, InProcessDeltas},
+    workflow::{AgentSet, AgentWorkflow},
+};
+use temporal_agents_testing::{
+    AgentEnvironment, FakeModel,
+    fake_model::{Reply, text, tool_call},
+    history::{self, History},
+};
+
+use super::reading::all;
+
+/// Works for a while, and says so.
+#[tool(start_to_close = "20s")]
+async fn dig(ctx: &ToolContext) -> String {
+    for step in 0..4 {
+        ctx.progress(f64::from(step) / 4.0, format!("step {step}"));
+        tokio::time::sleep(Duration::from_millis(150)).await;
+    }
+    "dug".to_owned()
+}
+
+/// Checks the whole answer.
+#[guardrail(output)]
+fn no_secrets(_output: &str) -> GuardrailOutput {
+    GuardrailOutput::pass()
+}
+
+const STORY: &str = "Once upon a time there was a lighthouse, and nobody knew who lit it each night.";
+
+fn story() -> Reply {
+    text(STORY).chunk_size(3).chunk_pause(Duration::from_millis(30))
+}
+
+fn narrator() -> Agent {
+    Agent::new("narrator").model("gpt-5").tool(dig)
+}
+
+async fn environment(
+    model: &FakeModel,
+    deltas: impl FnOnce(AgentsPlugin) -> AgentsPlugin,
+) -> anyhow::Result<AgentEnvironment> {
+    let set = AgentSet::new((narrator,));
+    let builder = AgentEnvironment::builder()
+        .workflow_with_factory::<AgentWorkflow, _>(AgentWorkflow::factory(set))?
+        .agent(narrator)
+        .model(model)
+        .plugin(deltas);
+    Ok(builder.start().await?)
+}
+
+/// The texts of a message in the order in which its parts came, by attempt.
+fn texts(events: &[RunEvent]) -> Vec<(u32, String)> {
+    let mut texts: Vec<(u32, String)> = Vec::new();
+    for event in events {
+        let EventKind::TextDelta { attempt, delta, .. } = &event.kind else { continue };
+        match texts.last_mut() {
+            Some((of, text)) if of == attempt => text.push_str(delta),
+            _ => texts.push((*attempt, delta.clone())),
+        }
+    }
+    texts
+}
+
+/// Checks what holds of every live reader: the facts are those of the history, deltas name the item that
+/// they become, and none follows the answer of its call.
+async fn check(env: &AgentEnvironment, id: &str, events: &[RunEvent]) -> anyhow::Result<()> {
+    let facts: Vec<_> = events.iter().filter(|event| !event.is_delta()).cloned().collect();
+    assert_eq!(facts, all(RunEvents::new(env.client()).watch(id)).await?);
+    let (mut ended, mut ids) = (BTreeSet::new(), BTreeSet::new());
+    for event in events {
+        match &event.kind {
+            EventKind::ModelCallAnswered { .. } => {
+                ended.insert(event.id.trim_end_matches("/answered").to_owned());
+            }
+            EventKind::TextDelta { message_id, .. } => {
+                let (call, _) = message_id.rsplit_once('/').expect("an id of an item");
+                assert!(!ended.contains(call), "{message_id} after its answer");
+                assert!(facts.iter().any(|fact| fact.id == *message_id), "{message_id} becomes no fact");
+                assert!(ids.insert(event.id.clone()), "{} comes twice", event.id);
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// The kinds of the events of a history.
+fn kinds(history: &History) -> Vec<i32> {
+    history.events.iter().map(|event| event.event_type).collect()
+}
+
+#[rstest]
+#[case::unbroken(None)]
+#[case::after_an_attempt_that_broke(Some(9))]
+#[tokio::test]
+async fn tokens_are_read_from_heartbeats_and_leave_no_trace_in_history(
+    #[case] breaks: Option<usize>,
+) -> anyhow::Result<()> {
+    let reply = || breaks.map_or_else(story, |chunks| story().breaking_after(chunks));
+    let script = || [tool_call("dig", json!({})), reply()];
+    let model = FakeModel::script(script());
+    let env = environment(&model, |plugin| plugin.deltas(HeartbeatDeltas::new())).await?;
+    let started = env.start_workflow(AgentWorkflow::run, AgentRequest::new("narrator", "Tell me.")).await?;
+    let id = started.info().workflow_id.clone();
+    let readers = (0..3).map(|_| all(RunEvents::new(env.client()).watch_live(id.clone())));
+    for events in try_join_all(readers).await? {
+        check(&env, &id, &events).await?;
+        let texts = texts(&events);
+        let (attempt, told) = texts.last().expect("a part of the text was read");
+        assert_eq!((*attempt, STORY.starts_with(told)), (1 + u32::from(breaks.is_some()), true), "{texts:?}");
+        assert!(texts.iter().all(|(_, text)| STORY.starts_with(text)), "{texts:?}");
+        let progress = events.iter().filter(|event| event.kind.name() == "tool_output_delta").count();
+        assert!(progress > 0, "the tool's progress was read");
+    }
+    env.await_run(&started).await?.output()?;
+    let with = history::fetch(env.client(), &id, None).await?;
+    env.finish().await?;
+
+    let quiet = FakeModel::script([tool_call("dig", json!({})), text(STORY)]);
+    let env = environment(&quiet, |plugin| plugin).await?;
+    let started = env.start_workflow(AgentWorkflow::run, AgentRequest::new("narrator", "Tell me.")).await?;
+    env.await_run(&started).await?.output()?;
+    let without = history::fetch(env.client(), &started.info().workflow_id, None).await?;
+    assert_eq!(kinds(&with), kinds(&without));
+    env.finish().await?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn tokens_reach_a_function_in_the_process_of_the_worker() -> anyhow::Result<()> {
+    let seen: Arc<Mutex<Vec<RunEvent>>> = Arc::default();
+    let sink = Arc::clone(&seen);
+    let transport = InProcessDeltas::new(move |event| {
+        sink.lock().unwrap_or_else(PoisonError::into_inner).push(event.clone());
+    });
+    let model = FakeModel::script([tool_call("dig", json!({})), story().breaking_after(5)]);
+    let env = environment(&model, |plugin| plugin.deltas(transport)).await?;
+    let started = env.start_workflow(AgentWorkflow::run, AgentRequest::new("narrator", "Tell me.")).await?;
+    env.await_run(&started).await?.output()?;
+    let seen = seen.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    let texts = texts(&seen);
+    assert_eq!(texts.iter().map(|(attempt, _)| *attempt).collect::<Vec<_>>(), [1, 2]);
+    assert_eq!(texts[0].1, STORY[..15]);
+    assert!(STORY.starts_with(&texts[1].1) && texts[1].1.len() > STORY.len() / 2, "{texts:?}");
+    let begun: Vec<_> = seen.iter().filter_map(|event| match &event.kind {
+        EventKind::AttemptDelta { effect, attempt, .. } => Some((effect.clone(), *attempt)),
+        _ => None,
+    });
+    assert_eq!(
+        begun.collect::<Vec<_>>(),
+        [("1-model", 1), ("2-model", 1), ("2-model", 2)].map(|(e, n)| (e.to_owned(), n))
+    );
+    env.finish().await?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn tokens_of_an_inline_run_reach_its_subscriber_and_guarded_text_does_not() -> anyhow::Result<()> {
+    let texts_of = async |guarded: bool| {
+        let seen: Arc<Mutex<Vec<RunEvent>>> = Arc::default();
+        let sink = Arc::clone(&seen);
+        let runner =
+            InlineRunner::new(FakeModel::script([story().chunk_pause(Duration::ZERO)])).on_event(move |event| {
+                sink.lock().unwrap_or_else(PoisonError::into_inner).push(event.clone());
+            });
+        let agent = if guarded { narrator().output_guardrail(no_secrets) } else { narrator() };
+        runner.run(&agent, "Tell me.").await?;
+        let seen = seen.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        anyhow::Ok(texts(&seen))
+    };
+    assert_eq!(texts_of(false).await?, [(1, STORY.to_owned())]);
+    assert_eq!(texts_of(true).await?, []);
+    Ok(())
+}
