@@ -102,6 +102,40 @@ async fn the_narrator_tells_200_words_to_a_client_that_knows_type_names_alone() 
     Ok(())
 }
 
+/// The lines that a watcher prints until the run has ended.
+fn watched(server: &DevServer, workflow: &str) -> anyhow::Result<Vec<Value>> {
+    let mut watch = Command::new(env!("CARGO_BIN_EXE_streaming"));
+    watch.args(["watch", "--address", server.address(), "--workflow", workflow, "--json"]);
+    let output = watch.output()?;
+    anyhow::ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout)?.lines().map(|line| Ok(serde_json::from_str(line)?)).collect()
+}
+
+#[tokio::test]
+async fn tokens_of_the_last_attempt_are_the_beginning_of_the_answer() -> anyhow::Result<()> {
+    let server = DevServer::start().await?;
+    let client = server.client().await?;
+    let worker = start(|program| {
+        program.args(["--address", server.address(), "--deltas", "heartbeat", "--break-after", "25"]);
+    })?;
+    let input = json!({"agent": "narrator", "input": "Tell me a story."});
+    begin(&client, "AgentWorkflow", "told", input).await?;
+    let events = timeout(PATIENCE, async { watched(&server, "told") }).await??;
+    let has = |event: &Value, member: &str| event.get(member).is_some_and(|value| value.as_str() != Some(""));
+    assert!(events.iter().all(|event| has(event, "cursor") && has(event, "id") && has(event, "kind")), "{events:?}");
+    let message = events.iter().find(|event| event["kind"] == "message").expect("the answer in one event");
+    assert_eq!(words(&message["text"]), WORDS);
+    for attempt in [1, 2] {
+        let parts = events.iter().filter(|event| event["kind"] == "text_delta" && event["attempt"] == attempt);
+        let told: String = parts.filter_map(|event| event["delta"].as_str()).collect();
+        assert!(!told.is_empty() && message["text"].as_str().is_some_and(|text| text.starts_with(&told)), "{told}");
+    }
+    drop(worker);
+    drop(client);
+    server.shutdown().await;
+    Ok(())
+}
+
 #[cfg(unix)]
 #[tokio::test]
 async fn the_worker_ends_well_on_sigterm() -> anyhow::Result<()> {

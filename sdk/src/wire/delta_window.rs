@@ -39,7 +39,6 @@ pub(crate) struct DeltaWindow {
 
 impl DeltaWindow {
     /// Returns an empty window of this build.
-    #[cfg(any(feature = "worker", test))]
     pub(crate) fn new(attempt: u32) -> Self {
         Self {
             format: DELTA_FORMAT.to_owned(),

@@ -19,6 +19,7 @@ pub(crate) mod carried;
 pub(crate) mod conversation;
 mod decider;
 pub(crate) mod definitions;
+#[cfg(any(feature = "worker", test))]
 pub(crate) mod delta_window;
 pub(crate) mod digest;
 #[doc(hidden)]

@@ -159,9 +159,10 @@ async fn tokens_reach_a_function_in_the_process_of_the_worker() -> anyhow::Resul
     let seen = seen.lock().unwrap_or_else(PoisonError::into_inner).clone();
     let texts = texts(&seen);
     assert_eq!(texts.iter().map(|(attempt, _)| *attempt).collect::<Vec<_>>(), [1, 2]);
-    assert_eq!(texts[0].1, STORY[..15]);
+    // What was not passed on when the attempt failed is lost.
+    assert!(STORY[..15].starts_with(&texts[0].1), "{texts:?}");
     assert!(STORY.starts_with(&texts[1].1) && texts[1].1.len() > STORY.len() / 2, "{texts:?}");
-    let begun: Vec<_> = seen.iter().filter_map(|event| match &event.kind {
+    let begun = seen.iter().filter_map(|event| match &event.kind {
         EventKind::AttemptDelta { effect, attempt, .. } => Some((effect.clone(), *attempt)),
         _ => None,
     });
