@@ -102,15 +102,6 @@ async fn the_narrator_tells_200_words_to_a_client_that_knows_type_names_alone() 
     Ok(())
 }
 
-/// The lines that a watcher prints until the run has ended.
-fn watched(server: &DevServer, workflow: &str) -> anyhow::Result<Vec<Value>> {
-    let mut watch = Command::new(env!("CARGO_BIN_EXE_streaming"));
-    watch.args(["watch", "--address", server.address(), "--workflow", workflow, "--json"]);
-    let output = watch.output()?;
-    anyhow::ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout)?.lines().map(|line| Ok(serde_json::from_str(line)?)).collect()
-}
-
 #[tokio::test]
 async fn tokens_of_the_last_attempt_are_the_beginning_of_the_answer() -> anyhow::Result<()> {
     let server = DevServer::start().await?;
@@ -120,7 +111,7 @@ async fn tokens_of_the_last_attempt_are_the_beginning_of_the_answer() -> anyhow:
     })?;
     let input = json!({"agent": "narrator", "input": "Tell me a story."});
     begin(&client, "AgentWorkflow", "told", input).await?;
-    let events = timeout(PATIENCE, async { watched(&server, "told") }).await??;
+    let events = timeout(PATIENCE, watched(&server, "told", None)).await??;
     let has = |event: &Value, member: &str| event.get(member).is_some_and(|value| value.as_str() != Some(""));
     assert!(events.iter().all(|event| has(event, "cursor") && has(event, "id") && has(event, "kind")), "{events:?}");
     let message = events.iter().find(|event| event["kind"] == "message").expect("the answer in one event");

@@ -87,7 +87,9 @@ impl Window {
 
 impl DeltaChannel for Channel {
     fn send(&mut self, batch: Vec<RunEvent>) -> BoxFuture<'_, bool> {
-        batch.into_iter().for_each(|event| self.window.add(event));
+        for event in batch {
+            self.window.add(event);
+        }
         let details = self.details.change(|window| self.window.write(window));
         async move {
             let Some(handle) = &self.handle else { return true };

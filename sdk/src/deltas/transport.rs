@@ -77,7 +77,9 @@ impl DeltaTransport for InProcessDeltas {
 
 impl DeltaChannel for InProcessDeltas {
     fn send(&mut self, batch: Vec<RunEvent>) -> BoxFuture<'_, bool> {
-        batch.iter().for_each(|event| (self.0)(event));
+        for event in &batch {
+            (self.0)(event);
+        }
         std::future::ready(true).boxed()
     }
 }

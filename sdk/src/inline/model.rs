@@ -45,7 +45,9 @@ pub(crate) async fn call(
             AttemptLimit { time, setting }
         };
         told.begins(attempt);
-        let mut error = match providers.call_with_limit(limit, call.clone(), told.deltas(&call, attempt)).await {
+        // Boxed, because the future is large, and those around it are larger.
+        let calling = Box::pin(providers.call_with_limit(limit, call.clone(), told.deltas(&call, attempt)));
+        let mut error = match calling.await {
             Ok(response) => return Ok(response),
             Err(error) => error,
         };

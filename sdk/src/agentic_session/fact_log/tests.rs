@@ -63,15 +63,17 @@ fn the_oldest_settled_facts_give_way_to_each_other_and_not_to_later_ones() {
 fn facts_survive_a_compaction_of_the_items_that_they_refer_to() {
     let mut log = FactLog::new("run");
     let mut reported = [event(0, "one", "t"), event(1, "two", "t")];
-    reported.iter_mut().for_each(|event| log.report(event));
-    let long = state(&["one", "two"]);
-    log.settle(None, &long, observed());
+    for event in &mut reported {
+        log.report(event);
+    }
+    let before = state(&["one", "two"]);
+    log.settle(None, &before, observed());
     assert_eq!(log.settled.facts[1].get("item_at"), Some(&json!(1)));
-    let short = state(&["two"]);
-    log.settle(Some(&long), &short, observed());
+    let after = state(&["two"]);
+    log.settle(Some(&before), &after, observed());
     let places = log.settled.facts.iter().map(|fact| fact.get("item_at").cloned());
     assert_eq!(places.collect::<Vec<_>>(), [None, Some(json!(0))]);
-    assert_eq!(log.events(Some(&short)), reported);
+    assert_eq!(log.events(Some(&after)), reported);
 }
 
 #[test]

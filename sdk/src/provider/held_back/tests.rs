@@ -21,9 +21,10 @@ fn received(parts: &[String]) -> String {
         }),
         given,
     );
-    parts.iter().for_each(|part| deltas.send(ModelDelta::Text { index: 0, delta: part.clone() }));
-    let text = text.lock().unwrap_or_else(PoisonError::into_inner).clone();
-    text
+    for part in parts {
+        deltas.send(ModelDelta::Text { index: 0, delta: part.clone() });
+    }
+    std::mem::take(&mut *text.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
 proptest! {
