@@ -70,6 +70,9 @@ pub mod wire {
     pub mod settings {
         pub use crate::wire::settings::*;
     }
+    pub mod stream {
+        pub use crate::wire::stream::*;
+    }
     pub mod tool_call {
         pub use crate::wire::tool_call::*;
     }

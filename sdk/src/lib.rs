@@ -216,7 +216,9 @@ pub mod __private {
     pub use futures::future::{BoxFuture, LocalBoxFuture};
     pub use schemars;
     pub use serde;
-    pub use temporalio_workflow::{SyncWorkflowContext, WorkflowContextView};
+    pub use temporalio_workflow::{
+        SyncWorkflowContext, WorkflowContext, WorkflowContextView, common::data_converters::RawValue,
+    };
 
     pub use crate::{
         agent::{
@@ -235,10 +237,12 @@ pub mod __private {
         wire::{
             AgentDecision, AgentState, DecisionReply, SuppliedOutput,
             error_debug::{ErrorField, ErrorStructure, Field, OtherField, error_debug, structure_and_message},
+            stream::PollResult,
         },
         workflow::{
             AgentInbox, HasAgentInbox,
             replay_journal::{ReplayJournal, ReplayJournalKey, ReplayNote},
+            stream::{stream_offset, stream_poll, stream_publish, stream_read},
         },
     };
     use crate::{tool::ApprovalRule, wire::ToolOutput};

@@ -61,9 +61,15 @@ pub(super) fn stub(keys: &Keys, block: &ItemImpl) -> TokenStream {
     quote!(#block #found)
 }
 
-fn methods(vis: &Visibility, private: &TokenStream) -> [ImplItem; 3] {
+fn methods(vis: &Visibility, private: &TokenStream) -> Vec<ImplItem> {
     // The SDK copies `allow` to the constants that it makes of the methods.
     let allow: Attribute = parse_quote!(#[allow(missing_docs, reason = "made by #[agent_handlers]")]);
+    let of_runs = run_methods(&allow, vis, private);
+    of_runs.into_iter().chain(stream_methods(&allow, vis, private)).collect()
+}
+
+/// Returns the handlers of runs: decisions, outputs, state.
+fn run_methods(allow: &Attribute, vis: &Visibility, private: &TokenStream) -> [ImplItem; 3] {
     [
         parse_quote! {
             #allow
@@ -92,6 +98,51 @@ fn methods(vis: &Visibility, private: &TokenStream) -> [ImplItem; 3] {
             #[query(name = "agent_state")]
             #vis fn agent_state(&self, _ctx: &#private::WorkflowContextView) -> #private::AgentState {
                 #private::HasAgentInbox::agent_inbox(self).state()
+            }
+        },
+    ]
+}
+
+/// Returns the handlers of the workflow's stream, under the names of the official SDKs.
+fn stream_methods(allow: &Attribute, vis: &Visibility, private: &TokenStream) -> [ImplItem; 4] {
+    [
+        parse_quote! {
+            #allow
+            #[signal(name = "__temporal_workflow_stream_publish")]
+            #vis fn stream_publish(
+                &mut self,
+                ctx: &mut #private::SyncWorkflowContext<Self>,
+                input: #private::RawValue,
+            ) {
+                #private::stream_publish(#private::HasAgentInbox::agent_inbox_mut(self), ctx, &input);
+            }
+        },
+        parse_quote! {
+            #allow
+            #[update(name = "__temporal_workflow_stream_poll")]
+            #vis async fn stream_poll(
+                ctx: &mut #private::WorkflowContext<Self>,
+                input: #private::RawValue,
+            ) -> #private::PollResult {
+                #private::stream_poll(ctx, input).await
+            }
+        },
+        parse_quote! {
+            #allow
+            #[query(name = "__temporal_workflow_stream_poll")]
+            #vis fn stream_read(
+                &self,
+                _ctx: &#private::WorkflowContextView,
+                input: #private::RawValue,
+            ) -> #private::PollResult {
+                #private::stream_read(#private::HasAgentInbox::agent_inbox(self), &input)
+            }
+        },
+        parse_quote! {
+            #allow
+            #[query(name = "__temporal_workflow_stream_offset")]
+            #vis fn stream_offset(&self, _ctx: &#private::WorkflowContextView) -> u64 {
+                #private::stream_offset(#private::HasAgentInbox::agent_inbox(self))
             }
         },
     ]

@@ -5,7 +5,25 @@ use syn::{Attribute, ImplItem, ImplItemFn, ItemImpl};
 use crate::mistakes::Mistakes;
 
 /// Names of the methods that are added. The SDK makes a constant and a type of each name.
-pub(super) const METHODS: [&str; 3] = ["agent_decide", "agent_supply_output", "agent_state"];
+pub(super) const METHODS: [&str; 7] = [
+    "agent_decide",
+    "agent_supply_output",
+    "agent_state",
+    "stream_publish",
+    "stream_poll",
+    "stream_read",
+    "stream_offset",
+];
+
+/// Names of the handlers that are added.
+const HANDLERS: [&str; 6] = [
+    "agent_decide",
+    "agent_supply_output",
+    "agent_state",
+    "__temporal_workflow_stream_publish",
+    "__temporal_workflow_stream_poll",
+    "__temporal_workflow_stream_offset",
+];
 
 /// Adds all mistakes of the block.
 pub(super) fn validate(block: &ItemImpl, mistakes: &mut Mistakes) {
@@ -35,7 +53,7 @@ pub(super) fn validate(block: &ItemImpl, mistakes: &mut Mistakes) {
             let message = format!("`#[agent_handlers]` adds a method `{name}`: rename this one");
             mistakes.on(&method.sig.ident, message);
         }
-        for handler in method.attrs.iter().filter_map(handler_name).filter(|handler| METHODS.contains(&&**handler)) {
+        for handler in method.attrs.iter().filter_map(handler_name).filter(|handler| HANDLERS.contains(&&**handler)) {
             if handler != name {
                 let message = format!("`#[agent_handlers]` adds a handler {handler:?}: rename this one");
                 mistakes.on(&method.sig.ident, message);

@@ -1,8 +1,8 @@
 //! The durable host: runs agents inside a Temporal workflow.
 //!
 //! [`Runner`] runs agents in an author's workflow, [`AgentInbox`] receives decisions for them,
-//! [`AgentWorkflow`] and [`ChatWorkflow`] are ready-made workflows, and [`McpHandle`] reads prompts
-//! and resources of MCP servers. Nothing here does I/O, reads a clock or draws a random number
+//! [`WorkflowStream`] publishes to subscribers, [`AgentWorkflow`] and [`ChatWorkflow`] are ready-made
+//! workflows, and [`McpHandle`] reads prompts and resources of MCP servers. Nothing here does I/O, reads a clock or draws a random number
 //! except through the workflow context.
 
 mod activity_backed_model;
@@ -16,6 +16,7 @@ mod mcp;
 mod ready_made;
 pub(crate) mod replay_journal;
 mod runner;
+pub(crate) mod stream;
 
 pub use activity_backed_model::ActivityBackedModel;
 pub use continuing::ContinueOptions;
@@ -25,3 +26,4 @@ pub use inbox::{AgentInbox, HasAgentInbox};
 pub use mcp::{McpHandle, McpHandleError};
 pub use ready_made::{AgentSet, AgentWorkflow, ApprovalWorkflow, ChatWorkflow};
 pub use runner::Runner;
+pub use stream::WorkflowStream;

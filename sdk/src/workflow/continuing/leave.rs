@@ -111,6 +111,9 @@ impl ContinuableRun {
             Err(why) => why,
         };
         let taken_back = self.take_back();
+        if let Some(inbox) = place.inbox {
+            inbox.drain_stream(false);
+        }
         match taken_back.err().unwrap_or(why) {
             // A run that waits continues to wait here: its questions are gone after the turn.
             Stayed::InputTooLarge { .. } if matches!(state.phase, Phase::Interrupted { .. }) => {
@@ -169,6 +172,9 @@ impl ContinuableRun {
             && !self.has_announced.replace(true)
         {
             guarded(|| tell()).map_err(|panic| Stayed::of(format!("the function on_continue_as_new: {panic}")))?;
+        }
+        if let Some(inbox) = place.inbox {
+            inbox.drain_stream(true);
         }
         if !place.ctx.has_handlers_at_work() {
             return Ok(());

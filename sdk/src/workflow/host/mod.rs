@@ -214,11 +214,13 @@ impl Host for WorkflowHost {
             let books = HistoryAccount { ledger: &self.ledger, chain, gate: &self.gate, late: &late, wrote: &wrote };
             // After a model call of the outermost run, the workflow task with the earlier local
             // results has ended.
-            let ends_a_task = id.path().is_empty() && !self.model.is_local(&call.agent);
+            let is_outermost = id.path().is_empty();
+            let ends_a_task = is_outermost && !self.model.is_local(&call.agent);
             let response = self.model.call(&self.ctx, books, call, activity_id, scope.clone()).await?;
             if ends_a_task {
                 self.locals.reset_task_budget();
             }
+            self.answered(is_outermost);
             self.notes(|| json_len(&response.output));
             Ok(response)
         }

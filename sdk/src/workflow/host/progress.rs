@@ -4,6 +4,13 @@ use super::WorkflowHost;
 use crate::{drive::LoopEvent, workflow::effect::details::code};
 
 impl WorkflowHost {
+    /// Tells the inbox that a model has answered a call of the outermost run.
+    pub(super) fn answered(&self, is_outermost: bool) {
+        if let (Some(inbox), true) = (&self.inbox, is_outermost) {
+            inbox.answered();
+        }
+    }
+
     /// Shows the event as the workflow's current details; counts the content of decisions.
     pub(super) fn show(&self, event: &LoopEvent<'_>) {
         match event {

@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use self::questions::Asked;
 pub use self::run_inbox::HasAgentInbox;
 pub(super) use self::run_inbox::{InboxContext, RunInbox, Waits};
-use super::limits::size::MOST_BYTES;
+use super::{limits::size::MOST_BYTES, stream::StreamLog};
 use crate::{
     tool::schema::{parse_arguments_with, validate_earlier_keywords},
     wire::{
@@ -134,6 +134,9 @@ pub struct AgentInbox {
     agent: Option<String>,
     #[serde(default)]
     turn: u32,
+    /// The workflow's stream.
+    #[serde(default, skip_serializing_if = "StreamLog::is_unused")]
+    stream: StreamLog,
     /// Final status of the last run, if no run is active.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     ended: Option<AgentStatus>,
@@ -155,6 +158,7 @@ impl Default for AgentInbox {
             given_up: Vec::new(),
             agent: None,
             turn: 0,
+            stream: StreamLog::default(),
             ended: None,
             at_work: 0,
             held: Vec::new(),
@@ -212,6 +216,30 @@ impl AgentInbox {
         self.given_up = before.given_up;
         self.agent = before.agent;
         self.turn = before.turn;
+        self.stream.take_over(before.stream);
+    }
+
+    /// Creates the inbox of a workflow that calls [`restore`](Self::restore) in its run method.
+    pub(super) fn awaiting_restore() -> Self {
+        Self { stream: StreamLog::awaiting_restore(), ..Self::default() }
+    }
+
+    /// Restores the inbox of the previous execution, if there is one, and publishes what has
+    /// arrived for the stream since.
+    pub(super) fn restore(&mut self, carried: Option<&Carried>) {
+        let restored = carried.map(Self::of).unwrap_or_default();
+        let early = std::mem::replace(self, restored);
+        let before = std::mem::replace(&mut self.stream, early.stream);
+        self.stream.restore(before);
+    }
+
+    /// Returns the workflow's stream.
+    pub(super) fn stream(&self) -> &StreamLog {
+        &self.stream
+    }
+
+    pub(super) fn stream_mut(&mut self) -> &mut StreamLog {
+        &mut self.stream
     }
 
     /// Adds the output of a call that a client has made. This is also a decision.

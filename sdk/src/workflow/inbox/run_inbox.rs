@@ -25,7 +25,10 @@ use super::{
 use crate::{
     drive::{RunFailure, RunOutcome, Stays, WaitOutcome},
     engine::RunError,
-    wire::{AgentInterruption, AgentStatus, DecidedInterruption, RunState, Verdict, run_state::Decision},
+    wire::{
+        AgentInterruption, AgentStatus, DecidedInterruption, RunState, Verdict, run_state::Decision,
+        stream::RUN_EVENTS_TOPIC,
+    },
     workflow::limits::size::{MOST_BYTES, encoded_len},
 };
 
@@ -54,6 +57,9 @@ pub(in crate::workflow) trait InboxContext {
 
     /// Waits until one of these ids is decided; returns `false` if the wait was cancelled.
     fn one_is_decided(&self, ids: Vec<String>, token: WorkflowCancellationToken) -> LocalBoxFuture<'static, bool>;
+
+    /// Waits until no poll of the stream waits, also in a workflow that is cancelled.
+    fn stream_is_idle(&self) -> LocalBoxFuture<'static, ()>;
 }
 
 impl<W: HasAgentInbox + 'static> InboxContext for WorkflowContext<W> {
@@ -71,6 +77,17 @@ impl<W: HasAgentInbox + 'static> InboxContext for WorkflowContext<W> {
             let options = WaitConditionOptions::builder().cancellation_token(token).build();
             let decided = |workflow: &W| ids.iter().any(|id| workflow.agent_inbox().is_decided(id));
             ctx.wait_condition_with_options(decided, options).await.is_ok()
+        }
+        .boxed_local()
+    }
+
+    fn stream_is_idle(&self) -> LocalBoxFuture<'static, ()> {
+        let ctx = self.clone();
+        async move {
+            let token = WorkflowCancellationToken::new();
+            let options = WaitConditionOptions::builder().cancellation_token(token.clone()).build();
+            let is_idle = |workflow: &W| workflow.agent_inbox().stream().is_idle();
+            let _ = ctx.wait_condition_with_options(is_idle, options).await;
         }
         .boxed_local()
     }
@@ -141,6 +158,23 @@ impl RunInbox {
     /// Records that a turn begins.
     pub(in crate::workflow) fn at_turn(&self, agent: &str, turn: u32) {
         self.ctx.change(&mut |inbox| inbox.at_turn(agent, turn));
+    }
+
+    /// Records that a model has answered the outermost run: what it has sent to the stream for
+    /// earlier turns is dropped.
+    pub(in crate::workflow) fn answered(&self) {
+        let (is_alone, mut is_unused) = (self.is_alone(), true);
+        self.ctx.look(&mut |inbox| is_unused = inbox.stream().is_unused());
+        if is_unused {
+            return;
+        }
+        self.ctx.change(&mut |inbox| inbox.stream_mut().answered(RUN_EVENTS_TOPIC, is_alone));
+    }
+
+    /// Releases the polls of the stream while the run leaves this execution, or lets them wait
+    /// again.
+    pub(in crate::workflow) fn drain_stream(&self, is_draining: bool) {
+        self.ctx.change(&mut |inbox| inbox.stream_mut().drain(is_draining));
     }
 
     /// Waits for decisions on the calls that this state waits for, and applies them to the state.

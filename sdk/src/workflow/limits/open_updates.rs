@@ -13,7 +13,8 @@
 const OPEN_UPDATES: usize = 10;
 /// Maximum number of `chat_send` handlers that wait for an answer at a time.
 pub(in crate::workflow) const MAX_HELD_MESSAGES: usize = 4;
-/// Maximum number of handlers that wait at a time for the next part of a stream.
-const HELD_STREAM_POLLS: usize = 4;
+/// Maximum number of handlers that wait at a time for the next part of a stream without a time
+/// limit; the others return without an item after a while.
+pub(in crate::workflow) const HELD_STREAM_POLLS: usize = 4;
 
 const _: () = assert!(MAX_HELD_MESSAGES + HELD_STREAM_POLLS < OPEN_UPDATES, "decisions need a place");

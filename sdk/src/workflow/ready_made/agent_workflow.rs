@@ -2,7 +2,8 @@
 
 use serde_json::Value;
 use temporalio_workflow::{
-    WorkflowContext, WorkflowContextView, WorkflowResult, WorkflowTermination, workflow, workflow_methods,
+    SyncWorkflowContext, WorkflowContext, WorkflowContextView, WorkflowResult, WorkflowTermination,
+    common::data_converters::RawValue, workflow, workflow_methods,
 };
 
 use super::{
@@ -17,12 +18,14 @@ use crate::{
     wire::{
         AgentDecision, AgentState, DecisionReply, SuppliedOutput,
         ready_made::{AgentReport, AgentRequest, Malformed},
+        stream::PollResult,
     },
     workflow::{
-        AgentInbox, HasAgentInbox,
+        AgentInbox, HasAgentInbox, WorkflowStream,
         continuing::{continued_from, fail_task, record_deploy_patch, refused},
         effect::failure::termination,
         limits::size::{MOST_BYTES, encoded_len},
+        stream::{stream_offset, stream_poll, stream_publish, stream_read},
     },
 };
 
@@ -59,7 +62,7 @@ pub struct AgentWorkflow {
     agents: AgentSet,
     inbox: AgentInbox,
     /// `true` once the inbox of the previous execution is available: the answers of handlers depend
-    /// on it.
+    /// on it. (The stream records by itself that it waits for that.)
     is_taken_up: bool,
 }
 
@@ -67,7 +70,7 @@ impl AgentWorkflow {
     /// Returns a factory of the workflow, for `register_workflow_with_factory`. The agents must
     /// also be in the worker's `AgentsPlugin`.
     pub fn factory(agents: AgentSet) -> impl Fn() -> Self + Send + Sync + 'static {
-        move || Self { agents: agents.clone(), inbox: AgentInbox::default(), is_taken_up: false }
+        move || Self { agents: agents.clone(), inbox: AgentInbox::awaiting_restore(), is_taken_up: false }
     }
 }
 
@@ -75,6 +78,57 @@ impl AgentWorkflow {
 impl AgentWorkflow {
     #[run(name = "AgentWorkflow")]
     pub async fn run(ctx: &mut WorkflowContext<Self>, request: AgentRequest) -> WorkflowResult<Value> {
+        let ended = run(ctx, request).await;
+        WorkflowStream::new(ctx).close().await;
+        ended
+    }
+
+    #[update(name = "agent_decide")]
+    pub async fn agent_decide(
+        ctx: &mut WorkflowContext<Self>,
+        decision: AgentDecision,
+    ) -> Result<DecisionReply, BoxError> {
+        ctx.wait_condition(|workflow| workflow.is_taken_up).await?;
+        Ok(ctx.state_mut(|workflow| workflow.inbox.decide(decision)).into())
+    }
+
+    #[update(name = "agent_supply_output")]
+    pub async fn agent_supply_output(
+        ctx: &mut WorkflowContext<Self>,
+        supplied: SuppliedOutput,
+    ) -> Result<DecisionReply, BoxError> {
+        ctx.wait_condition(|workflow| workflow.is_taken_up).await?;
+        Ok(ctx.state_mut(|workflow| workflow.inbox.supply_output(supplied)).into())
+    }
+
+    #[query(name = "agent_state")]
+    pub fn agent_state(&self, _ctx: &WorkflowContextView) -> AgentState {
+        self.inbox.state()
+    }
+
+    #[signal(name = "__temporal_workflow_stream_publish")]
+    pub fn stream_publish(&mut self, ctx: &mut SyncWorkflowContext<Self>, input: RawValue) {
+        stream_publish(&mut self.inbox, ctx, &input);
+    }
+
+    #[update(name = "__temporal_workflow_stream_poll")]
+    pub async fn stream_poll(ctx: &mut WorkflowContext<Self>, input: RawValue) -> PollResult {
+        stream_poll(ctx, input).await
+    }
+
+    #[query(name = "__temporal_workflow_stream_poll")]
+    pub fn stream_read(&self, _ctx: &WorkflowContextView, input: RawValue) -> PollResult {
+        stream_read(&self.inbox, &input)
+    }
+
+    #[query(name = "__temporal_workflow_stream_offset")]
+    pub fn stream_offset(&self, _ctx: &WorkflowContextView) -> u64 {
+        stream_offset(&self.inbox)
+    }
+}
+
+/// Runs the agent that the request names, or continues the run that it carries.
+async fn run(ctx: &WorkflowContext<AgentWorkflow>, request: AgentRequest) -> WorkflowResult<Value> {
         let continued = continued_from(&ctx.info());
         if request.carries_something() {
             if let Err(why) = &continued {
@@ -111,9 +165,7 @@ impl AgentWorkflow {
             return Err(nonsense("", "the request is empty: it has no \"input\", or an empty one".to_owned()));
         }
         let agents = ctx.state_mut(|workflow| {
-            if let Some(carried) = &carried {
-                workflow.inbox = AgentInbox::of(carried);
-            }
+            workflow.inbox.restore(carried.as_deref());
             workflow.is_taken_up = true;
             workflow.agents.clone()
         });
@@ -153,30 +205,6 @@ impl AgentWorkflow {
         }
         let result = ended.map_err(reported)?;
         written(&agent.name, result, report_items)
-    }
-
-    #[update(name = "agent_decide")]
-    pub async fn agent_decide(
-        ctx: &mut WorkflowContext<Self>,
-        decision: AgentDecision,
-    ) -> Result<DecisionReply, BoxError> {
-        ctx.wait_condition(|workflow| workflow.is_taken_up).await?;
-        Ok(ctx.state_mut(|workflow| workflow.inbox.decide(decision)).into())
-    }
-
-    #[update(name = "agent_supply_output")]
-    pub async fn agent_supply_output(
-        ctx: &mut WorkflowContext<Self>,
-        supplied: SuppliedOutput,
-    ) -> Result<DecisionReply, BoxError> {
-        ctx.wait_condition(|workflow| workflow.is_taken_up).await?;
-        Ok(ctx.state_mut(|workflow| workflow.inbox.supply_output(supplied)).into())
-    }
-
-    #[query(name = "agent_state")]
-    pub fn agent_state(&self, _ctx: &WorkflowContextView) -> AgentState {
-        self.inbox.state()
-    }
 }
 
 /// Returns the report of a run, as JSON.

@@ -1,6 +1,9 @@
 //! A chat with an agent, as a workflow.
 
-use temporalio_workflow::{WorkflowContext, WorkflowContextView, WorkflowResult, workflow, workflow_methods};
+use temporalio_workflow::{
+    SyncWorkflowContext, WorkflowContext, WorkflowContextView, WorkflowResult, common::data_converters::RawValue,
+    workflow, workflow_methods,
+};
 
 use super::{
     agent_set::{AgentSet, nonsense},
@@ -16,10 +19,12 @@ use crate::{
         AgentDecision, AgentState, Carried, DecisionReply, Item, RunState, SuppliedOutput,
         ready_made::{ChatMessage, ChatOutcome, ChatReply, ChatRequest, ChatTranscript, Malformed},
         run_state::Phase,
+        stream::PollResult,
     },
     workflow::{
-        AgentInbox, HasAgentInbox, Runner,
+        AgentInbox, HasAgentInbox, Runner, WorkflowStream,
         continuing::{continued_from, fail_task, record_deploy_patch, refused},
+        stream::{stream_offset, stream_poll, stream_publish, stream_read},
     },
 };
 
@@ -83,7 +88,7 @@ impl ChatWorkflow {
     pub fn factory(agents: AgentSet) -> impl Fn() -> Self + Send + Sync + 'static {
         move || Self {
             agents: agents.clone(),
-            inbox: AgentInbox::default(),
+            inbox: AgentInbox::awaiting_restore(),
             chat: Chat::default(),
             is_taken_up: false,
             is_leaving: false,
@@ -96,81 +101,9 @@ impl ChatWorkflow {
 impl ChatWorkflow {
     #[run(name = "ChatWorkflow")]
     pub async fn run(ctx: &mut WorkflowContext<Self>, request: ChatRequest) -> WorkflowResult<u32> {
-        let continued = continued_from(&ctx.info());
-        if request.carries_something() {
-            if let Err(why) = &continued {
-                let agent = request.agent.as_deref().unwrap_or_default();
-                return Err(refused(agent, "the chat that the input carries", why).into());
-            }
-            record_deploy_patch(ctx);
-        }
-        let ChatRequest { version: _, agent, conversation, carried, last_agent_continues, malformed } = request;
-        if let Some(Malformed { json, reason }) = malformed {
-            if continued.is_ok() {
-                let agent = json["agent"].as_str().unwrap_or_default();
-                fail_task(
-                    ctx,
-                    agent,
-                    format_args!("its input is not a chat request that this release can read: {reason}"),
-                )
-                .await;
-            }
-            return Err(nonsense("", format!("the input is not a chat request: {reason}")));
-        }
-        let set = ctx.state(|workflow| workflow.agents.clone());
-        let start = set.name(agent.as_deref());
-        if let (Err(error), true) = (&start, carried.is_some()) {
-            fail_task(ctx, agent.as_deref().unwrap_or_default(), error).await;
-        }
-        let start = start?;
-        let mut keeps_agent = last_agent_continues.unwrap_or(set.last_agent_continues);
-        if carried.is_none() {
-            set.admit_items(&start, "conversation", &conversation)?;
-            keeps_agent = set.admit_last_agent(&start, last_agent_continues)?;
-        }
-        let version = carried.as_ref().and_then(|carried| carried.agent_version.clone());
-        let mut agents = ChatAgents::new(ctx, set, start.clone(), version)?;
-        let run = ctx.state_mut(|workflow| {
-            workflow.chat.agent = Some(start.clone());
-            workflow.chat.last_agent_continues = keeps_agent;
-            workflow.chat.conversation = conversation;
-            let run = carried.map(|carried| {
-                let run = carried.run.clone();
-                workflow.inbox = AgentInbox::of(&run);
-                workflow.chat.take_over(*carried);
-                run
-            });
-            workflow.is_taken_up = true;
-            run
-        });
-        let runner = runner(ctx, &start, last_agent_continues);
-        if let Some(run) = run {
-            let last_agent = ctx.state(|workflow| workflow.chat.last_agent.clone());
-            go_on(ctx, &runner, &agents.goes_on(ctx, last_agent), run).await?;
-        }
-        while !ctx.state(|workflow| workflow.chat.is_over()) {
-            if runner.has_enough() {
-                let conversation = ctx.state(|workflow| workflow.chat.conversation.clone());
-                if let Some(left) = runner.leave(agents.latest(), RunState::finished(&start, conversation)).await {
-                    return Err(left.into());
-                }
-                // The chat cannot continue as new now, and tries again after the next message.
-            }
-            ctx.wait_condition(|workflow| !workflow.chat.waiting.is_empty() || workflow.chat.is_ending).await?;
-            let Some(message) = ctx.state_mut(|workflow| workflow.chat.next()) else { break };
-            let input = ctx.state(|workflow| {
-                let said = workflow.chat.conversation.iter().cloned();
-                said.chain([Item::user(message.text)]).collect::<Vec<_>>()
-            });
-            let (number, last_agent) = ctx.state(|workflow| (workflow.chat.number(), workflow.chat.last_agent.clone()));
-            let Begins { agent, version, last_agent } = agents.begin(ctx, number, last_agent)?;
-            ctx.state_mut(|workflow| (workflow.chat.version, workflow.chat.last_agent) = (version, last_agent));
-            let ended = runner.run_def(&agent, input).await;
-            answer(ctx, ended)?;
-        }
-        ctx.state_mut(|workflow| workflow.is_over = true);
-        ctx.wait_condition(|_| ctx.all_handlers_finished()).await?;
-        Ok(ctx.state(|workflow| workflow.chat.messages()))
+        let ended = chat(ctx, request).await;
+        WorkflowStream::new(ctx).close().await;
+        ended
     }
 
     /// Sends a message, and returns the answer.
@@ -237,6 +170,26 @@ impl ChatWorkflow {
     pub fn agent_state(&self, _ctx: &WorkflowContextView) -> AgentState {
         self.inbox.state()
     }
+
+    #[signal(name = "__temporal_workflow_stream_publish")]
+    pub fn stream_publish(&mut self, ctx: &mut SyncWorkflowContext<Self>, input: RawValue) {
+        stream_publish(&mut self.inbox, ctx, &input);
+    }
+
+    #[update(name = "__temporal_workflow_stream_poll")]
+    pub async fn stream_poll(ctx: &mut WorkflowContext<Self>, input: RawValue) -> PollResult {
+        stream_poll(ctx, input).await
+    }
+
+    #[query(name = "__temporal_workflow_stream_poll")]
+    pub fn stream_read(&self, _ctx: &WorkflowContextView, input: RawValue) -> PollResult {
+        stream_read(&self.inbox, &input)
+    }
+
+    #[query(name = "__temporal_workflow_stream_offset")]
+    pub fn stream_offset(&self, _ctx: &WorkflowContextView) -> u64 {
+        stream_offset(&self.inbox)
+    }
 }
 
 impl HasAgentInbox for ChatWorkflow {
@@ -247,6 +200,86 @@ impl HasAgentInbox for ChatWorkflow {
     fn agent_inbox_mut(&mut self) -> &mut AgentInbox {
         &mut self.inbox
     }
+}
+
+/// Answers messages until the chat ends.
+async fn chat(ctx: &WorkflowContext<ChatWorkflow>, request: ChatRequest) -> WorkflowResult<u32> {
+        let continued = continued_from(&ctx.info());
+        if request.carries_something() {
+            if let Err(why) = &continued {
+                let agent = request.agent.as_deref().unwrap_or_default();
+                return Err(refused(agent, "the chat that the input carries", why).into());
+            }
+            record_deploy_patch(ctx);
+        }
+        let ChatRequest { version: _, agent, conversation, carried, last_agent_continues, malformed } = request;
+        if let Some(Malformed { json, reason }) = malformed {
+            if continued.is_ok() {
+                let agent = json["agent"].as_str().unwrap_or_default();
+                fail_task(
+                    ctx,
+                    agent,
+                    format_args!("its input is not a chat request that this release can read: {reason}"),
+                )
+                .await;
+            }
+            return Err(nonsense("", format!("the input is not a chat request: {reason}")));
+        }
+        let set = ctx.state(|workflow| workflow.agents.clone());
+        let start = set.name(agent.as_deref());
+        if let (Err(error), true) = (&start, carried.is_some()) {
+            fail_task(ctx, agent.as_deref().unwrap_or_default(), error).await;
+        }
+        let start = start?;
+        let mut keeps_agent = last_agent_continues.unwrap_or(set.last_agent_continues);
+        if carried.is_none() {
+            set.admit_items(&start, "conversation", &conversation)?;
+            keeps_agent = set.admit_last_agent(&start, last_agent_continues)?;
+        }
+        let version = carried.as_ref().and_then(|carried| carried.agent_version.clone());
+        let mut agents = ChatAgents::new(ctx, set, start.clone(), version)?;
+        let run = ctx.state_mut(|workflow| {
+            workflow.chat.agent = Some(start.clone());
+            workflow.chat.last_agent_continues = keeps_agent;
+            workflow.chat.conversation = conversation;
+            workflow.inbox.restore(carried.as_ref().map(|carried| &carried.run));
+            let run = carried.map(|carried| {
+                let run = carried.run.clone();
+                workflow.chat.take_over(*carried);
+                run
+            });
+            workflow.is_taken_up = true;
+            run
+        });
+        let runner = runner(ctx, &start, last_agent_continues);
+        if let Some(run) = run {
+            let last_agent = ctx.state(|workflow| workflow.chat.last_agent.clone());
+            go_on(ctx, &runner, &agents.goes_on(ctx, last_agent), run).await?;
+        }
+        while !ctx.state(|workflow| workflow.chat.is_over()) {
+            if runner.has_enough() {
+                let conversation = ctx.state(|workflow| workflow.chat.conversation.clone());
+                if let Some(left) = runner.leave(agents.latest(), RunState::finished(&start, conversation)).await {
+                    return Err(left.into());
+                }
+                // The chat cannot continue as new now, and tries again after the next message.
+            }
+            ctx.wait_condition(|workflow| !workflow.chat.waiting.is_empty() || workflow.chat.is_ending).await?;
+            let Some(message) = ctx.state_mut(|workflow| workflow.chat.next()) else { break };
+            let input = ctx.state(|workflow| {
+                let said = workflow.chat.conversation.iter().cloned();
+                said.chain([Item::user(message.text)]).collect::<Vec<_>>()
+            });
+            let (number, last_agent) = ctx.state(|workflow| (workflow.chat.number(), workflow.chat.last_agent.clone()));
+            let Begins { agent, version, last_agent } = agents.begin(ctx, number, last_agent)?;
+            ctx.state_mut(|workflow| (workflow.chat.version, workflow.chat.last_agent) = (version, last_agent));
+            let ended = runner.run_def(&agent, input).await;
+            answer(ctx, ended)?;
+        }
+        ctx.state_mut(|workflow| workflow.is_over = true);
+        WorkflowStream::new(ctx).close().await;
+        ctx.wait_condition(|_| ctx.all_handlers_finished()).await?;
+        Ok(ctx.state(|workflow| workflow.chat.messages()))
 }
 
 /// Creates the runner of all messages. It is a single one, because it records the content that

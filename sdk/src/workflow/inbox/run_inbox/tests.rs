@@ -21,6 +21,10 @@ impl InboxContext for Alone {
         let is_decided = ids.iter().any(|id| self.0.borrow().is_decided(id));
         if is_decided { std::future::ready(true).boxed_local() } else { std::future::pending().boxed_local() }
     }
+
+    fn stream_is_idle(&self) -> LocalBoxFuture<'static, ()> {
+        std::future::ready(()).boxed_local()
+    }
 }
 
 /// Returns a run that waits for an approval of call `a` and for the answer to a server's question

@@ -1,0 +1,294 @@
+//! The log of a stream: items with global offsets, known publishers, and the polls that wait.
+//!
+//! A plain value without clock, context or wakers. Offsets grow by one for each item over all
+//! topics, and are never used again, also when items are dropped and after continue-as-new. Input
+//! from outside never fails: what cannot be read is left out, entry by entry.
+//!
+//! # Design
+//! **What a stranger publishes is bounded.** Anyone who can signal the workflow can publish. The
+//! log keeps the latest 10,000 items and 4 MiB; older ones are dropped, as by a truncation. 1,000
+//! publishers are known at a time; after 15 minutes without a batch one is forgotten, as in the
+//! official SDKs. The input of the next execution gets the latest 256 KiB.
+//!
+//! **An item is dropped by its offset, not by its place.** The items of one topic can be dropped
+//! and leave a gap, which to a subscriber looks like a filter of topics.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::wire::stream::{
+    CarriedStream, PollInput, PollResult, PublishEntry, PublishInput, StreamItem, StreamPublisher, decode_payload,
+};
+use crate::workflow::limits::{open_updates::HELD_STREAM_POLLS, size::encoded_len};
+
+/// Maximum number of items in the log, and of bytes that they take.
+const MOST_ITEMS: usize = 10_000;
+const MOST_BYTES: usize = 4 * 1024 * 1024;
+/// Bytes that an item takes beside its topic and data.
+const ITEM_OVERHEAD_BYTES: usize = 64;
+/// Maximum bytes of JSON of the items in the input of the next execution.
+const MOST_CARRIED_BYTES: usize = 256 * 1024;
+/// Maximum number of publishers, and of bytes of the id of one.
+const MOST_PUBLISHERS: usize = 1000;
+const MOST_PUBLISHER_ID: usize = 64;
+/// Time in milliseconds after which a publisher without a batch is forgotten.
+const PUBLISHER_TTL: u64 = 15 * 60 * 1000;
+/// Maximum size of the items of a poll's result, as the official SDKs measure it.
+const MOST_POLL_BYTES: usize = 1_000_000;
+
+/// The items of a workflow's stream.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "CarriedStream", from = "CarriedStream")]
+pub(in crate::workflow) struct StreamLog {
+    /// Items in the order of their offsets.
+    items: VecDeque<StreamItem>,
+    /// Offset of the next item.
+    end: u64,
+    /// Bytes that the items take.
+    bytes: usize,
+    publishers: BTreeMap<String, StreamPublisher>,
+    /// End of the stream at the latest answer of a model.
+    answered_at: Option<u64>,
+    /// `true` if this log was read from the input of the execution.
+    is_restored: bool,
+    /// Batches that arrived before the log of the previous execution, with their times; `None` if
+    /// the log does not wait for one.
+    early: Option<Vec<(Value, u64)>>,
+    /// `true` while the workflow ends its execution: no poll waits.
+    is_draining: bool,
+    /// The polls that wait, the oldest first.
+    parked: VecDeque<u64>,
+    next_poll: u64,
+    /// Number of polls that have returned without an item to make room, since the latest item.
+    turned_away: u32,
+}
+
+impl StreamLog {
+    /// Creates the log of an execution that restores that of the previous one after the first
+    /// batches may have arrived. Until [`restore`](Self::restore) it only collects them.
+    pub(in crate::workflow) fn awaiting_restore() -> Self {
+        Self { early: Some(Vec::new()), ..Self::default() }
+    }
+
+    /// Continues the log of the previous execution, or begins if there is none. Batches that have
+    /// arrived before are then published.
+    pub(in crate::workflow) fn restore(&mut self, before: Self) {
+        let early = self.early.take().unwrap_or_default();
+        let Self { is_draining, parked, next_poll, .. } = std::mem::take(self);
+        *self = Self { is_draining, parked, next_poll, ..before };
+        for (input, now) in early {
+            self.publish(input, now);
+        }
+    }
+
+    /// Merges the log of the previous execution, unless this one was read from the same input.
+    /// Items that have already arrived here come after those of the previous execution.
+    pub(in crate::workflow) fn take_over(&mut self, before: Self) {
+        if self.is_restored || self.early.is_some() {
+            return;
+        }
+        let arrived = std::mem::replace(&mut self.items, before.items);
+        self.end = before.end;
+        self.bytes = before.bytes;
+        self.answered_at = before.answered_at;
+        self.is_restored = true;
+        for (id, publisher) in before.publishers {
+            self.publishers.entry(id).or_insert(publisher);
+        }
+        for item in arrived {
+            self.push(item.topic, item.data);
+        }
+    }
+
+    /// Returns `true` if nothing was ever published.
+    pub(in crate::workflow) fn is_unused(&self) -> bool {
+        self.end == 0 && self.publishers.is_empty()
+    }
+
+    /// Returns the offset of the next item.
+    pub(in crate::workflow) fn end(&self) -> u64 {
+        self.end
+    }
+
+    /// Returns the offset of the oldest item.
+    fn base(&self) -> u64 {
+        self.items.front().map_or(self.end, |item| item.offset)
+    }
+
+    /// Publishes a batch from outside, at this time in milliseconds. A batch whose number is not
+    /// above the latest one of its publisher is dropped as a whole.
+    pub(in crate::workflow) fn publish(&mut self, input: Value, now: u64) {
+        if let Some(early) = &mut self.early {
+            early.push((input, now));
+            return;
+        }
+        let Ok(PublishInput { items, publisher_id, sequence }) = serde_json::from_value(input) else { return };
+        if !publisher_id.is_empty() {
+            let latest = self.publishers.get(&publisher_id).map_or(0, |known| known.sequence);
+            if sequence <= latest || publisher_id.len() > MOST_PUBLISHER_ID {
+                return;
+            }
+            self.publishers.insert(publisher_id, StreamPublisher { sequence, last_seen: now });
+            self.forget_publishers(now);
+        }
+        for entry in items {
+            if let Ok(PublishEntry { topic, data }) = serde_json::from_value(entry)
+                && decode_payload(&data).is_some()
+            {
+                self.push(topic, data);
+            }
+        }
+    }
+
+    /// Appends an item, drops the oldest ones if the log is full, and returns the item's offset.
+    pub(in crate::workflow) fn push(&mut self, topic: String, data: String) -> u64 {
+        let offset = self.end;
+        let item = StreamItem { topic, data, offset };
+        self.end += 1;
+        self.bytes += kept_bytes(&item);
+        self.items.push_back(item);
+        self.turned_away = 0;
+        while self.items.len() > MOST_ITEMS || self.bytes > MOST_BYTES {
+            self.drop_oldest();
+        }
+        offset
+    }
+
+    /// Drops the items before this offset.
+    pub(in crate::workflow) fn truncate(&mut self, up_to: u64) {
+        while self.items.front().is_some_and(|item| item.offset < up_to) {
+            self.drop_oldest();
+        }
+    }
+
+    /// Records that a model has answered: items of this topic from before the previous answer are
+    /// dropped, unless other runs that publish them are active.
+    pub(in crate::workflow) fn answered(&mut self, topic: &str, is_alone: bool) {
+        if let (Some(before), true) = (self.answered_at, is_alone) {
+            self.items.retain(|item| item.topic != topic || item.offset >= before);
+            self.bytes = self.items.iter().map(kept_bytes).sum();
+        }
+        self.answered_at = Some(self.end);
+    }
+
+    fn drop_oldest(&mut self) {
+        if let Some(item) = self.items.pop_front() {
+            self.bytes -= kept_bytes(&item);
+        }
+    }
+
+    /// Forgets publishers that have been silent for long, and the most silent ones of too many.
+    fn forget_publishers(&mut self, now: u64) {
+        self.publishers.retain(|_, publisher| now.saturating_sub(publisher.last_seen) < PUBLISHER_TTL);
+        while self.publishers.len() > MOST_PUBLISHERS {
+            let oldest = self.publishers.iter().min_by_key(|(_, publisher)| publisher.last_seen);
+            let Some(oldest) = oldest.map(|(id, _)| id.clone()) else { return };
+            self.publishers.remove(&oldest);
+        }
+    }
+
+    /// Returns `true` if a poll from this offset returns at once.
+    pub(in crate::workflow) fn has_news(&self, from: u64) -> bool {
+        self.is_draining || (self.early.is_none() && (from < self.base() || self.end > from))
+    }
+
+    /// Returns the items of these topics from this offset, up to the size of one result.
+    pub(in crate::workflow) fn collect(&self, input: &PollInput) -> PollResult {
+        let mut result = PollResult { items: Vec::new(), next_offset: self.end, more_ready: false };
+        let mut bytes = 0;
+        let first = self.items.partition_point(|item| item.offset < input.from_offset);
+        for item in self.items.range(first..) {
+            if !input.topics.is_empty() && !input.topics.contains(&item.topic) {
+                continue;
+            }
+            bytes += poll_bytes(item);
+            if bytes > MOST_POLL_BYTES && !result.items.is_empty() {
+                (result.next_offset, result.more_ready) = (item.offset, true);
+                break;
+            }
+            result.items.push(item.clone());
+        }
+        result
+    }
+
+    /// Registers a poll that waits, and returns its ticket.
+    pub(super) fn park(&mut self) -> u64 {
+        let ticket = self.next_poll;
+        self.next_poll += 1;
+        self.parked.push_back(ticket);
+        ticket
+    }
+
+    /// Removes a poll that no longer waits.
+    pub(super) fn unpark(&mut self, ticket: u64) {
+        self.parked.retain(|parked| *parked != ticket);
+    }
+
+    /// Returns `true` if this poll waits beyond the number that may do so without a time limit.
+    pub(super) fn is_crowded(&self, ticket: u64) -> bool {
+        self.parked.iter().take_while(|parked| **parked != ticket).count() >= HELD_STREAM_POLLS
+    }
+
+    /// Records that a poll returns without an item, to make room.
+    pub(super) fn turn_away(&mut self) {
+        self.turned_away = self.turned_away.saturating_add(1);
+    }
+
+    pub(super) fn turned_away(&self) -> u32 {
+        self.turned_away
+    }
+
+    /// Returns `true` if no poll waits.
+    pub(in crate::workflow) fn is_idle(&self) -> bool {
+        self.parked.is_empty()
+    }
+
+    /// Releases all polls, or lets them wait again.
+    pub(in crate::workflow) fn drain(&mut self, is_draining: bool) {
+        self.is_draining = is_draining;
+    }
+}
+
+/// Returns the size of an item in the result of a poll.
+fn poll_bytes(item: &StreamItem) -> usize {
+    item.topic.len() + item.data.len()
+}
+
+fn kept_bytes(item: &StreamItem) -> usize {
+    poll_bytes(item) + ITEM_OVERHEAD_BYTES
+}
+
+impl From<StreamLog> for CarriedStream {
+    /// Keeps the latest items, up to the size that fits into the input of the next execution.
+    fn from(log: StreamLog) -> Self {
+        let StreamLog { mut items, end, publishers, answered_at, .. } = log;
+        let mut bytes = 0;
+        let fits = |item: &&StreamItem| {
+            bytes += encoded_len(item).unwrap_or(MOST_CARRIED_BYTES);
+            bytes <= MOST_CARRIED_BYTES
+        };
+        let kept = items.iter().rev().take_while(fits).count();
+        items.drain(..items.len() - kept);
+        Self { items: items.into(), end_offset: end, publishers, answered_at }
+    }
+}
+
+impl From<CarriedStream> for StreamLog {
+    /// Leaves out items whose offsets are not in order: a client may have written the input.
+    fn from(carried: CarriedStream) -> Self {
+        let CarriedStream { items, end_offset: end, publishers, answered_at } = carried;
+        let mut log = Self { end, publishers, answered_at, is_restored: true, ..Self::default() };
+        for item in items {
+            if item.offset < end && log.items.back().is_none_or(|last| last.offset < item.offset) {
+                log.bytes += kept_bytes(&item);
+                log.items.push_back(item);
+            }
+        }
+        log
+    }
+}
+
+#[cfg(test)]
+mod tests;

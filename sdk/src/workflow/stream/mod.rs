@@ -1,0 +1,133 @@
+//! The stream of a workflow: items that its code, its activities and other programs publish, and
+//! that subscribers in any language read while it runs.
+//!
+//! | file | content |
+//! |---|---|
+//! | this file | the author's handle |
+//! | `log.rs` | items, offsets, publishers, limits |
+//! | `handlers.rs` | the handlers of the contract, which `#[agent_handlers]` adds |
+//!
+//! # Design
+//! **The contract is Temporal's Workflow Streams,** so that the official clients can subscribe and
+//! publish. Its hosts reject polls while they drain, and fail polls below a truncation. A failed
+//! update of the Rust SDK has no type, without which those clients give up. So no poll fails here:
+//! while the workflow leaves its execution a poll returns at once, and one below the oldest item
+//! begins with that item.
+//!
+//! **The log is a part of the inbox,** because the inbox is what a workflow with handlers has as a
+//! field and passes on when it continues as new. A stream that nobody uses leaves nothing in
+//! history and nothing in the next execution's input.
+
+mod handlers;
+mod log;
+
+use std::rc::Rc;
+
+use serde::Serialize;
+use temporalio_workflow::WorkflowContext;
+
+pub(super) use self::log::StreamLog;
+pub use self::handlers::{stream_offset, stream_poll, stream_publish, stream_read};
+use super::inbox::{HasAgentInbox, InboxContext};
+use crate::wire::stream::{encode_payload, json_payload};
+
+/// The stream of a workflow with `#[agent_handlers]`, in the workflow's own code.
+///
+/// ```
+/// use serde_json::json;
+/// use temporal_agents::{agent_handlers, workflow::{AgentInbox, WorkflowStream}};
+/// use temporalio_macros::{workflow, workflow_methods};
+/// use temporalio_workflow::{WorkflowContext, WorkflowResult};
+///
+/// # fn main() {}
+/// #[workflow]
+/// #[derive(Default)]
+/// pub struct Shipment {
+///     inbox: AgentInbox, // holds the stream
+/// }
+///
+/// #[agent_handlers]
+/// #[workflow_methods]
+/// impl Shipment {
+///     #[run(name = "shipment")]
+///     pub async fn run(ctx: &mut WorkflowContext<Self>) -> WorkflowResult<()> {
+///         let stream = WorkflowStream::new(ctx);
+///         stream.publish("status", &json!({"state": "packed"}))?;
+///         stream.publish("status", &json!({"state": "sent"}))?;
+///         stream.close().await; // subscribers that wait receive the last items
+///         Ok(())
+///     }
+/// }
+/// ```
+///
+/// Other programs publish and read with the clients of the official SDKs.
+///
+/// # History
+/// What the workflow itself publishes is not an event of its history: replay publishes it again. A
+/// batch from outside is a signal, a poll of a subscriber an update.
+#[derive(Clone)]
+pub struct WorkflowStream(Rc<dyn InboxContext>);
+
+impl WorkflowStream {
+    /// Returns the stream of this workflow.
+    pub fn new<W: HasAgentInbox + 'static>(ctx: &WorkflowContext<W>) -> Self {
+        Self(Rc::new(ctx.clone()))
+    }
+
+    /// Publishes a value as JSON, and returns its offset.
+    ///
+    /// The stream keeps the latest 10,000 items and 4 MiB. When a workflow continues as new, the
+    /// latest 256 KiB go with it.
+    ///
+    /// # Errors
+    /// If the value cannot be written as JSON.
+    pub fn publish(
+        &self,
+        topic: impl Into<String>,
+        value: &(impl Serialize + ?Sized),
+    ) -> Result<u64, serde_json::Error> {
+        let data = encode_payload(&json_payload(value)?);
+        let mut item = Some((topic.into(), data));
+        let mut offset = 0;
+        self.0.change(&mut |inbox| {
+            if let Some((topic, data)) = item.take() {
+                offset = inbox.stream_mut().push(topic, data);
+            }
+        });
+        Ok(offset)
+    }
+
+    /// Returns the offset of the next item, which is the number of items published so far.
+    pub fn offset(&self) -> u64 {
+        let mut offset = 0;
+        self.0.look(&mut |inbox| offset = inbox.stream().end());
+        offset
+    }
+
+    /// Drops the items before this offset. A subscriber that has not read them continues with the
+    /// oldest item that is left.
+    pub fn truncate(&self, up_to: u64) {
+        self.0.change(&mut |inbox| inbox.stream_mut().truncate(up_to));
+    }
+
+    /// Sends the subscribers that wait the items that are left, and returns when all have their
+    /// result, which is at once if none waits. Later polls return at once.
+    ///
+    /// Call it before the workflow ends, waits for its handlers, or continues as new by itself: a
+    /// poll that waits is a handler at work. The runner and the ready-made workflows do so
+    /// themselves.
+    pub async fn close(&self) {
+        let mut is_idle = true;
+        self.0.look(&mut |inbox| is_idle = inbox.stream().is_idle());
+        self.0.change(&mut |inbox| inbox.stream_mut().drain(true));
+        if !is_idle {
+            self.0.stream_is_idle().await;
+        }
+    }
+}
+
+impl std::fmt::Debug for WorkflowStream {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("WorkflowStream").field("offset", &self.offset()).finish_non_exhaustive()
+    }
+}
