@@ -1,5 +1,5 @@
-//! Handles for callers of agent workflows: messages, decisions, answers, and the transcript of a
-//! run.
+//! Handles for callers of agent workflows: messages, decisions, answers, the transcript of a run, and
+//! the streams of workflows.
 
 #![allow(
     clippy::disallowed_methods,
@@ -11,8 +11,10 @@ mod agent_handle;
 mod chat_handle;
 mod history;
 mod run_events;
+mod stream;
 pub mod transcript;
 
 pub use agent_handle::{AgentHandle, AgentHandleError};
 pub use chat_handle::ChatHandle;
 pub use run_events::{RunEventStream, RunEvents, RunEventsError};
+pub use stream::{WorkflowStreamError, WorkflowStreamItem, WorkflowStreamItems, WorkflowStreamPublisher};

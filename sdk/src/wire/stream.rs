@@ -16,6 +16,12 @@ use temporalio_protos::temporal::api::common::v1::Payload;
 
 use super::absent::is_default;
 
+/// Name of the signal that publishes items.
+#[cfg(feature = "worker")]
+pub(crate) const STREAM_PUBLISH: &str = "__temporal_workflow_stream_publish";
+/// Name of the update that waits for items, and of the query that reads those that are present.
+#[cfg(feature = "worker")]
+pub(crate) const STREAM_POLL: &str = "__temporal_workflow_stream_poll";
 /// Topic of the events of agents.
 pub(crate) const RUN_EVENTS_TOPIC: &str = "run_events";
 /// The metadata of a payload that names its encoding.

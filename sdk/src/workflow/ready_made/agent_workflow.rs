@@ -129,82 +129,82 @@ impl AgentWorkflow {
 
 /// Runs the agent that the request names, or continues the run that it carries.
 async fn run(ctx: &WorkflowContext<AgentWorkflow>, request: AgentRequest) -> WorkflowResult<Value> {
-        let continued = continued_from(&ctx.info());
-        if request.carries_something() {
-            if let Err(why) = &continued {
-                let agent = request.agent.as_deref().unwrap_or_default();
-                return Err(refused(agent, "the run that the input carries", why).into());
-            }
-            record_deploy_patch(ctx);
+    let continued = continued_from(&ctx.info());
+    if request.carries_something() {
+        if let Err(why) = &continued {
+            let agent = request.agent.as_deref().unwrap_or_default();
+            return Err(refused(agent, "the run that the input carries", why).into());
         }
-        let AgentRequest {
-            version: _,
-            agent,
-            input,
-            context,
-            report,
-            report_items,
-            max_turns,
-            carried,
-            agent_version,
-            malformed,
-        } = request;
-        if let Some(Malformed { json, reason }) = malformed {
-            if continued.is_ok() {
-                let agent = json["agent"].as_str().unwrap_or_default();
-                fail_task(
-                    ctx,
-                    agent,
-                    format_args!("its input is not an agent request that this release can read: {reason}"),
-                )
-                .await;
-            }
-            return Err(nonsense("", format!("the input is not an agent request: {reason}")));
+        record_deploy_patch(ctx);
+    }
+    let AgentRequest {
+        version: _,
+        agent,
+        input,
+        context,
+        report,
+        report_items,
+        max_turns,
+        carried,
+        agent_version,
+        malformed,
+    } = request;
+    if let Some(Malformed { json, reason }) = malformed {
+        if continued.is_ok() {
+            let agent = json["agent"].as_str().unwrap_or_default();
+            fail_task(
+                ctx,
+                agent,
+                format_args!("its input is not an agent request that this release can read: {reason}"),
+            )
+            .await;
         }
-        if carried.is_none() && input.is_empty() {
-            return Err(nonsense("", "the request is empty: it has no \"input\", or an empty one".to_owned()));
-        }
-        let agents = ctx.state_mut(|workflow| {
-            workflow.inbox.restore(carried.as_deref());
-            workflow.is_taken_up = true;
-            workflow.agents.clone()
-        });
-        let name = agents.name(agent.as_deref());
-        if let (Err(error), true) = (&name, carried.is_some()) {
-            fail_task(ctx, agent.as_deref().unwrap_or_default(), error).await;
-        }
-        let name = name?;
-        if carried.is_none() {
-            let is_child = ctx.info().parent().is_some();
-            let version = agent_version.as_deref();
-            agents.admit(&name, &Asked { input: input.items(), context: &context, max_turns, version, is_child })?;
-        }
-        let Chosen { agent, version: agent_version } = match carried {
-            None => agents.choose(&name, |patch| ctx.patched(patch))?,
-            Some(_) => carried_version(ctx, &agents, &name, agent_version.as_deref())?,
-        };
-        let mut runner = agents.runner(ctx).continue_with(move |carried| AgentRequest {
-            report,
-            report_items,
-            max_turns,
-            agent_version: agent_version.clone(),
-            ..AgentRequest::carried(name.clone(), carried)
-        });
-        if let Some(max_turns) = max_turns {
-            runner = runner.max_turns(max_turns);
-        }
-        for (key, value) in context {
-            runner = runner.context(key, value);
-        }
-        let ended = match carried {
-            None => runner.run_def(&agent, input.into_items()).await,
-            Some(carried) => runner.run_def(&agent, *carried).await,
-        };
-        if !report {
-            return Ok(ended?.final_output);
-        }
-        let result = ended.map_err(reported)?;
-        written(&agent.name, result, report_items)
+        return Err(nonsense("", format!("the input is not an agent request: {reason}")));
+    }
+    if carried.is_none() && input.is_empty() {
+        return Err(nonsense("", "the request is empty: it has no \"input\", or an empty one".to_owned()));
+    }
+    let agents = ctx.state_mut(|workflow| {
+        workflow.inbox.restore(carried.as_deref());
+        workflow.is_taken_up = true;
+        workflow.agents.clone()
+    });
+    let name = agents.name(agent.as_deref());
+    if let (Err(error), true) = (&name, carried.is_some()) {
+        fail_task(ctx, agent.as_deref().unwrap_or_default(), error).await;
+    }
+    let name = name?;
+    if carried.is_none() {
+        let is_child = ctx.info().parent().is_some();
+        let version = agent_version.as_deref();
+        agents.admit(&name, &Asked { input: input.items(), context: &context, max_turns, version, is_child })?;
+    }
+    let Chosen { agent, version: agent_version } = match carried {
+        None => agents.choose(&name, |patch| ctx.patched(patch))?,
+        Some(_) => carried_version(ctx, &agents, &name, agent_version.as_deref())?,
+    };
+    let mut runner = agents.runner(ctx).continue_with(move |carried| AgentRequest {
+        report,
+        report_items,
+        max_turns,
+        agent_version: agent_version.clone(),
+        ..AgentRequest::carried(name.clone(), carried)
+    });
+    if let Some(max_turns) = max_turns {
+        runner = runner.max_turns(max_turns);
+    }
+    for (key, value) in context {
+        runner = runner.context(key, value);
+    }
+    let ended = match carried {
+        None => runner.run_def(&agent, input.into_items()).await,
+        Some(carried) => runner.run_def(&agent, *carried).await,
+    };
+    if !report {
+        return Ok(ended?.final_output);
+    }
+    let result = ended.map_err(reported)?;
+    written(&agent.name, result, report_items)
 }
 
 /// Returns the report of a run, as JSON.

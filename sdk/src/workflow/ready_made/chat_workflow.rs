@@ -204,82 +204,78 @@ impl HasAgentInbox for ChatWorkflow {
 
 /// Answers messages until the chat ends.
 async fn chat(ctx: &WorkflowContext<ChatWorkflow>, request: ChatRequest) -> WorkflowResult<u32> {
-        let continued = continued_from(&ctx.info());
-        if request.carries_something() {
-            if let Err(why) = &continued {
-                let agent = request.agent.as_deref().unwrap_or_default();
-                return Err(refused(agent, "the chat that the input carries", why).into());
-            }
-            record_deploy_patch(ctx);
+    let continued = continued_from(&ctx.info());
+    if request.carries_something() {
+        if let Err(why) = &continued {
+            let agent = request.agent.as_deref().unwrap_or_default();
+            return Err(refused(agent, "the chat that the input carries", why).into());
         }
-        let ChatRequest { version: _, agent, conversation, carried, last_agent_continues, malformed } = request;
-        if let Some(Malformed { json, reason }) = malformed {
-            if continued.is_ok() {
-                let agent = json["agent"].as_str().unwrap_or_default();
-                fail_task(
-                    ctx,
-                    agent,
-                    format_args!("its input is not a chat request that this release can read: {reason}"),
-                )
+        record_deploy_patch(ctx);
+    }
+    let ChatRequest { version: _, agent, conversation, carried, last_agent_continues, malformed } = request;
+    if let Some(Malformed { json, reason }) = malformed {
+        if continued.is_ok() {
+            let agent = json["agent"].as_str().unwrap_or_default();
+            fail_task(ctx, agent, format_args!("its input is not a chat request that this release can read: {reason}"))
                 .await;
-            }
-            return Err(nonsense("", format!("the input is not a chat request: {reason}")));
         }
-        let set = ctx.state(|workflow| workflow.agents.clone());
-        let start = set.name(agent.as_deref());
-        if let (Err(error), true) = (&start, carried.is_some()) {
-            fail_task(ctx, agent.as_deref().unwrap_or_default(), error).await;
-        }
-        let start = start?;
-        let mut keeps_agent = last_agent_continues.unwrap_or(set.last_agent_continues);
-        if carried.is_none() {
-            set.admit_items(&start, "conversation", &conversation)?;
-            keeps_agent = set.admit_last_agent(&start, last_agent_continues)?;
-        }
-        let version = carried.as_ref().and_then(|carried| carried.agent_version.clone());
-        let mut agents = ChatAgents::new(ctx, set, start.clone(), version)?;
-        let run = ctx.state_mut(|workflow| {
-            workflow.chat.agent = Some(start.clone());
-            workflow.chat.last_agent_continues = keeps_agent;
-            workflow.chat.conversation = conversation;
-            workflow.inbox.restore(carried.as_ref().map(|carried| &carried.run));
-            let run = carried.map(|carried| {
-                let run = carried.run.clone();
-                workflow.chat.take_over(*carried);
-                run
-            });
-            workflow.is_taken_up = true;
+        return Err(nonsense("", format!("the input is not a chat request: {reason}")));
+    }
+    let set = ctx.state(|workflow| workflow.agents.clone());
+    let start = set.name(agent.as_deref());
+    if let (Err(error), true) = (&start, carried.is_some()) {
+        fail_task(ctx, agent.as_deref().unwrap_or_default(), error).await;
+    }
+    let start = start?;
+    let mut keeps_agent = last_agent_continues.unwrap_or(set.last_agent_continues);
+    if carried.is_none() {
+        set.admit_items(&start, "conversation", &conversation)?;
+        keeps_agent = set.admit_last_agent(&start, last_agent_continues)?;
+    }
+    let version = carried.as_ref().and_then(|carried| carried.agent_version.clone());
+    let mut agents = ChatAgents::new(ctx, set, start.clone(), version)?;
+    let run = ctx.state_mut(|workflow| {
+        workflow.chat.agent = Some(start.clone());
+        workflow.chat.last_agent_continues = keeps_agent;
+        workflow.chat.conversation = conversation;
+        workflow.inbox.restore(carried.as_ref().map(|carried| &carried.run));
+        let run = carried.map(|carried| {
+            let run = carried.run.clone();
+            workflow.chat.take_over(*carried);
             run
         });
-        let runner = runner(ctx, &start, last_agent_continues);
-        if let Some(run) = run {
-            let last_agent = ctx.state(|workflow| workflow.chat.last_agent.clone());
-            go_on(ctx, &runner, &agents.goes_on(ctx, last_agent), run).await?;
-        }
-        while !ctx.state(|workflow| workflow.chat.is_over()) {
-            if runner.has_enough() {
-                let conversation = ctx.state(|workflow| workflow.chat.conversation.clone());
-                if let Some(left) = runner.leave(agents.latest(), RunState::finished(&start, conversation)).await {
-                    return Err(left.into());
-                }
-                // The chat cannot continue as new now, and tries again after the next message.
+        workflow.is_taken_up = true;
+        run
+    });
+    let runner = runner(ctx, &start, last_agent_continues);
+    if let Some(run) = run {
+        let last_agent = ctx.state(|workflow| workflow.chat.last_agent.clone());
+        go_on(ctx, &runner, &agents.goes_on(ctx, last_agent), run).await?;
+    }
+    while !ctx.state(|workflow| workflow.chat.is_over()) {
+        if runner.has_enough() {
+            let conversation = ctx.state(|workflow| workflow.chat.conversation.clone());
+            if let Some(left) = runner.leave(agents.latest(), RunState::finished(&start, conversation)).await {
+                return Err(left.into());
             }
-            ctx.wait_condition(|workflow| !workflow.chat.waiting.is_empty() || workflow.chat.is_ending).await?;
-            let Some(message) = ctx.state_mut(|workflow| workflow.chat.next()) else { break };
-            let input = ctx.state(|workflow| {
-                let said = workflow.chat.conversation.iter().cloned();
-                said.chain([Item::user(message.text)]).collect::<Vec<_>>()
-            });
-            let (number, last_agent) = ctx.state(|workflow| (workflow.chat.number(), workflow.chat.last_agent.clone()));
-            let Begins { agent, version, last_agent } = agents.begin(ctx, number, last_agent)?;
-            ctx.state_mut(|workflow| (workflow.chat.version, workflow.chat.last_agent) = (version, last_agent));
-            let ended = runner.run_def(&agent, input).await;
-            answer(ctx, ended)?;
+            // The chat cannot continue as new now, and tries again after the next message.
         }
-        ctx.state_mut(|workflow| workflow.is_over = true);
-        WorkflowStream::new(ctx).close().await;
-        ctx.wait_condition(|_| ctx.all_handlers_finished()).await?;
-        Ok(ctx.state(|workflow| workflow.chat.messages()))
+        ctx.wait_condition(|workflow| !workflow.chat.waiting.is_empty() || workflow.chat.is_ending).await?;
+        let Some(message) = ctx.state_mut(|workflow| workflow.chat.next()) else { break };
+        let input = ctx.state(|workflow| {
+            let said = workflow.chat.conversation.iter().cloned();
+            said.chain([Item::user(message.text)]).collect::<Vec<_>>()
+        });
+        let (number, last_agent) = ctx.state(|workflow| (workflow.chat.number(), workflow.chat.last_agent.clone()));
+        let Begins { agent, version, last_agent } = agents.begin(ctx, number, last_agent)?;
+        ctx.state_mut(|workflow| (workflow.chat.version, workflow.chat.last_agent) = (version, last_agent));
+        let ended = runner.run_def(&agent, input).await;
+        answer(ctx, ended)?;
+    }
+    ctx.state_mut(|workflow| workflow.is_over = true);
+    WorkflowStream::new(ctx).close().await;
+    ctx.wait_condition(|_| ctx.all_handlers_finished()).await?;
+    Ok(ctx.state(|workflow| workflow.chat.messages()))
 }
 
 /// Creates the runner of all messages. It is a single one, because it records the content that

@@ -26,8 +26,8 @@ use std::rc::Rc;
 use serde::Serialize;
 use temporalio_workflow::WorkflowContext;
 
-pub(super) use self::log::StreamLog;
 pub use self::handlers::{stream_offset, stream_poll, stream_publish, stream_read};
+pub(super) use self::log::StreamLog;
 use super::inbox::{HasAgentInbox, InboxContext};
 use crate::wire::stream::{encode_payload, json_payload};
 

@@ -243,8 +243,11 @@ enum Happens {
 
 fn happens() -> impl Strategy<Value = Happens> {
     prop_oneof![
-        (0..3_u8, 0..6_u64, 0..4_usize)
-            .prop_map(|(publisher, sequence, items)| Happens::Publish { publisher, sequence, items }),
+        (0..3_u8, 0..6_u64, 0..4_usize).prop_map(|(publisher, sequence, items)| Happens::Publish {
+            publisher,
+            sequence,
+            items
+        }),
         (0..40_000_usize).prop_map(Happens::Push),
         (0..30_u64).prop_map(Happens::Truncate),
         any::<bool>().prop_map(Happens::Answered),

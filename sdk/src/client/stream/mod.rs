@@ -1,0 +1,86 @@
+//! Clients of workflow streams, of workflows in any language: a publisher and a subscriber.
+//!
+//! | file | content |
+//! |---|---|
+//! | `publisher.rs` | publishes items in batches |
+//! | `batches.rs` | sends the batches, one at a time |
+//! | `items.rs` | subscribes |
+//! | `reader.rs` | polls of a subscriber, across executions |
+
+mod batches;
+mod items;
+mod publisher;
+mod reader;
+
+use temporalio_client::errors::{WorkflowInteractionError, WorkflowQueryError, WorkflowUpdateError};
+use tonic::Code;
+
+pub use self::{
+    items::{WorkflowStreamItem, WorkflowStreamItems},
+    publisher::WorkflowStreamPublisher,
+};
+use crate::wire::error_debug;
+
+/// The failure of a publisher or a subscriber of a workflow's stream.
+#[derive(thiserror::Error)]
+#[non_exhaustive]
+pub enum WorkflowStreamError {
+    /// No workflow with this id exists.
+    #[error("workflow {workflow_id:?} does not exist")]
+    NotFound {
+        /// The workflow id.
+        workflow_id: String,
+    },
+    /// The workflow has refused the poll; most likely it has no stream.
+    #[error("workflow {workflow_id:?} refused the poll: {message}; check that it hosts a stream (#[agent_handlers])")]
+    Refused {
+        /// The workflow id.
+        workflow_id: String,
+        /// The error message of the workflow.
+        message: String,
+    },
+    /// A poll failed.
+    #[error("the stream could not be polled: {0}")]
+    Poll(#[source] WorkflowUpdateError),
+    /// The rest of the stream of a workflow that has ended could not be read.
+    #[error("the stream could not be queried: {0}")]
+    Query(#[source] WorkflowQueryError),
+    /// The workflow could not be described.
+    #[error("the workflow could not be described: {0}")]
+    Describe(#[source] WorkflowInteractionError),
+    /// Items could not be published, and were dropped.
+    #[error("{items} items were not published: {source}")]
+    NotPublished {
+        /// Number of items.
+        items: usize,
+        /// The failure of the latest batch.
+        source: WorkflowInteractionError,
+    },
+}
+
+error_debug!(enum WorkflowStreamError {
+    NotFound { workflow_id },
+    Refused { workflow_id, message },
+    Poll(source),
+    Query(source),
+    Describe(source),
+    NotPublished { items, source },
+});
+
+/// Returns `true` for a status after which a request may succeed if it is sent again.
+fn is_transient(status: &tonic::Status) -> bool {
+    match status.code() {
+        // A message that is too large stays too large.
+        Code::ResourceExhausted => !status.message().contains("larger than max"),
+        code => matches!(
+            code,
+            Code::Aborted
+                | Code::Cancelled
+                | Code::DataLoss
+                | Code::Internal
+                | Code::OutOfRange
+                | Code::Unavailable
+                | Code::Unknown
+        ),
+    }
+}

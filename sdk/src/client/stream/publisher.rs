@@ -1,0 +1,197 @@
+//! Publishes items to the stream of a workflow, from activities and any other process.
+
+use std::{
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
+
+use futures::FutureExt;
+use serde::Serialize;
+use temporalio_client::{Client, NamespacedClient, WorkflowSignalOptions};
+use temporalio_common::{SignalDefinition, UntypedWorkflow};
+use temporalio_sdk::activities::ActivityContext;
+use tokio::sync::{
+    mpsc::{UnboundedSender, unbounded_channel},
+    oneshot,
+};
+use uuid::Uuid;
+
+use super::{
+    WorkflowStreamError,
+    batches::{BatchOptions, Batches, Command, SendBatch},
+};
+use crate::wire::stream::{PublishEntry, PublishInput, STREAM_PUBLISH, encode_payload, json_payload};
+
+/// Number of hexadecimal digits of a publisher's id.
+const ID_DIGITS: usize = 16;
+
+/// Publishes items to the stream of a workflow, in batches: of a workflow with `#[agent_handlers]`,
+/// or of one in another language that hosts a stream of an official SDK.
+///
+/// ```no_run
+/// use serde_json::json;
+/// use temporal_agents::client::WorkflowStreamPublisher;
+/// # async fn publish(
+/// #     client: &temporalio_client::Client,
+/// # ) -> Result<(), Box<dyn std::error::Error>> {
+///
+/// let stream = WorkflowStreamPublisher::new(client, "shipment-7");
+/// for step in 1..=3 {
+///     stream.publish("progress", &json!({"step": step}))?;
+/// }
+/// stream.close().await?; // sends what is left
+/// # Ok(())
+/// # }
+/// ```
+///
+/// Items are sent in their order, as one signal for each batch, one at a time. A batch that may
+/// have arrived is sent again under the same number, and counts once. Without
+/// [`close`](Self::close) the items that are left are sent in the background, and a failure is
+/// lost.
+///
+/// An activity that is retried publishes again, as another publisher: the stream then has the items
+/// of both attempts. Let the items name the attempt if readers must tell them apart.
+pub struct WorkflowStreamPublisher {
+    client: Client,
+    workflow_id: String,
+    options: BatchOptions,
+    /// The task that sends the batches, once there is an item.
+    batches: OnceLock<UnboundedSender<Command>>,
+}
+
+impl WorkflowStreamPublisher {
+    /// Creates a publisher for the latest execution of the workflow with this id; sends nothing
+    /// yet.
+    pub fn new(client: &Client, workflow_id: impl Into<String>) -> Self {
+        Self {
+            client: client.clone(),
+            workflow_id: workflow_id.into(),
+            options: BatchOptions::default(),
+            batches: OnceLock::new(),
+        }
+    }
+
+    /// Creates a publisher for the workflow that has scheduled this activity; `None` if no workflow
+    /// has.
+    pub fn of_activity(activity: &ActivityContext) -> Option<Self> {
+        let workflow_id = activity.info().workflow_id.clone()?;
+        Some(Self::new(&activity.client(), workflow_id))
+    }
+
+    /// Sets the time that an item waits for others. Default: 200 ms. Each batch is an event of the
+    /// workflow's history, and one billable action.
+    #[must_use]
+    pub fn batch_interval(mut self, interval: Duration) -> Self {
+        self.options.interval = interval;
+        self
+    }
+
+    /// Sets the number of items after which a batch is sent at once. Default: no limit. A batch is
+    /// never larger than 1 MB, or one item.
+    #[must_use]
+    pub fn max_batch_items(mut self, items: usize) -> Self {
+        self.options.max_items = items.max(1);
+        self
+    }
+
+    /// Sets how long a batch is retried. Default, and at most: 10 minutes, because a workflow
+    /// forgets the numbers of a publisher's batches after 15. Then the batch is dropped, and the
+    /// next [`flush`](Self::flush) or [`close`](Self::close) fails.
+    #[must_use]
+    pub fn max_retry_duration(mut self, duration: Duration) -> Self {
+        self.options.max_retry_duration = duration.min(self.options.max_retry_duration);
+        self
+    }
+
+    /// Publishes a value as JSON with the next batch.
+    ///
+    /// # Errors
+    /// If the value cannot be written as JSON.
+    ///
+    /// # Panics
+    /// Outside of a tokio runtime.
+    pub fn publish(
+        &self,
+        topic: impl Into<String>,
+        value: &(impl Serialize + ?Sized),
+    ) -> Result<(), serde_json::Error> {
+        self.put(topic.into(), value, false)
+    }
+
+    /// Publishes a value as JSON, and sends the batch at once, without waiting for it: for an item
+    /// that readers wait for.
+    ///
+    /// # Errors
+    /// If the value cannot be written as JSON.
+    ///
+    /// # Panics
+    /// Outside of a tokio runtime.
+    pub fn publish_now(
+        &self,
+        topic: impl Into<String>,
+        value: &(impl Serialize + ?Sized),
+    ) -> Result<(), serde_json::Error> {
+        self.put(topic.into(), value, true)
+    }
+
+    /// Waits until everything that was published before is sent.
+    ///
+    /// # Errors
+    /// [`WorkflowStreamError::NotPublished`] if items were dropped since the previous flush.
+    pub async fn flush(&self) -> Result<(), WorkflowStreamError> {
+        let Some(batches) = self.batches.get() else { return Ok(()) };
+        let (answer, sent) = oneshot::channel();
+        // Only a runtime that shuts down ends the task before its channel is closed.
+        let _ = batches.send(Command::Flush(answer));
+        sent.await.unwrap_or(Ok(()))
+    }
+
+    /// Sends what is left, and ends the publisher.
+    ///
+    /// # Errors
+    /// [`WorkflowStreamError::NotPublished`] if items were dropped since the previous flush.
+    pub async fn close(self) -> Result<(), WorkflowStreamError> {
+        self.flush().await
+    }
+
+    fn put(&self, topic: String, value: &(impl Serialize + ?Sized), is_urgent: bool) -> Result<(), serde_json::Error> {
+        let entry = PublishEntry { topic, data: encode_payload(&json_payload(value)?) };
+        let batches = self.batches.get_or_init(|| {
+            let (batches, commands) = unbounded_channel();
+            let id: String = Uuid::new_v4().simple().to_string().chars().take(ID_DIGITS).collect();
+            tokio::spawn(Batches::new(id, self.options.clone(), self.send()).run(commands));
+            batches
+        });
+        let _ = batches.send(Command::Publish { entry, is_urgent });
+        Ok(())
+    }
+
+    fn send(&self) -> SendBatch {
+        let workflow = Arc::new(self.client.get_workflow_handle::<UntypedWorkflow>(&*self.workflow_id));
+        Box::new(move |input| {
+            let workflow = Arc::clone(&workflow);
+            async move { workflow.signal(Publish, input, WorkflowSignalOptions::default()).await }.boxed()
+        })
+    }
+}
+
+impl std::fmt::Debug for WorkflowStreamPublisher {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("WorkflowStreamPublisher")
+            .field("namespace", &self.client.namespace())
+            .field("workflow_id", &self.workflow_id)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Client-side definition of the signal.
+struct Publish;
+
+impl SignalDefinition for Publish {
+    type Workflow = UntypedWorkflow;
+    type Input = PublishInput;
+
+    fn name(&self) -> &str {
+        STREAM_PUBLISH
+    }
+}

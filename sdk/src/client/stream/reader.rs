@@ -1,0 +1,225 @@
+//! The polls of a subscriber, as the official SDKs make them.
+//!
+//! A poll is an update of the latest execution, which the workflow answers when it has items. When
+//! it fails, its type or the status of the polled execution says what to do: begin again from the
+//! oldest item, wait, follow the workflow to its next execution, or read the rest by query.
+
+use std::{collections::VecDeque, time::Duration};
+
+use temporalio_client::{
+    Client, NamespacedClient, WorkflowDescribeOptions, WorkflowExecutionInfo, WorkflowExecutionStatus, WorkflowHandle,
+    WorkflowQueryOptions, WorkflowStartUpdateOptions,
+    errors::{WorkflowInteractionError, WorkflowQueryError, WorkflowUpdateError},
+};
+use temporalio_common::{
+    QueryDefinition, UntypedWorkflow, UpdateDefinition,
+    protos::temporal::api::failure::v1::{Failure, failure::FailureInfo},
+};
+use tokio::time::sleep;
+
+use super::{WorkflowStreamError, WorkflowStreamItem, is_transient};
+use crate::wire::stream::{PollInput, PollResult, STREAM_POLL, StreamItem, decode_payload};
+
+/// The pause between two polls.
+const POLL_PAUSE: Duration = Duration::from_millis(100);
+/// The pause after a request that may succeed if it is sent again.
+const RETRY_PAUSE: Duration = Duration::from_secs(1);
+/// The failures of official hosts: the offset was truncated, the workflow is about to continue as
+/// new.
+const TRUNCATED_OFFSET: &str = "TruncatedOffset";
+const STREAM_DRAINING: &str = "StreamDraining";
+
+/// Reads the items of a stream, one page after the other.
+pub(super) struct Reader {
+    client: Client,
+    workflow_id: String,
+    pub(super) input: PollInput,
+    page: VecDeque<StreamItem>,
+    rest: Rest,
+}
+
+/// The items after the page.
+#[derive(Clone)]
+enum Rest {
+    /// There are more now.
+    Ready,
+    /// There may be more later.
+    Later,
+    /// The execution has ended; its stream is read by query.
+    OfClosedRun(String),
+    None,
+}
+
+/// The result of a poll that has no items.
+enum Missed {
+    /// The poll is sent again after a pause.
+    Again(Duration),
+    /// The update of this execution failed, or the update could not be sent.
+    Failed { run_id: Option<String>, error: WorkflowUpdateError },
+}
+
+impl Reader {
+    pub(super) fn new(client: Client, workflow_id: String) -> Self {
+        Self { client, workflow_id, input: PollInput::default(), page: VecDeque::new(), rest: Rest::Ready }
+    }
+
+    /// Returns the next item; `None` after the last.
+    pub(super) async fn next(&mut self) -> Result<Option<WorkflowStreamItem>, WorkflowStreamError> {
+        loop {
+            if let Some(StreamItem { topic, data, offset }) = self.page.pop_front() {
+                let payload = decode_payload(&data).unwrap_or_default();
+                return Ok(Some(WorkflowStreamItem { topic, offset, payload }));
+            }
+            match self.rest.clone() {
+                Rest::None => return Ok(None),
+                Rest::OfClosedRun(run_id) => self.drain(&run_id).await?,
+                rest => {
+                    if let Rest::Later = rest {
+                        sleep(POLL_PAUSE).await;
+                    }
+                    self.poll().await?;
+                }
+            }
+        }
+    }
+
+    /// Waits for the next page.
+    async fn poll(&mut self) -> Result<(), WorkflowStreamError> {
+        match self.update().await {
+            Ok(result) => {
+                self.rest = if result.more_ready { Rest::Ready } else { Rest::Later };
+                self.take(result);
+                Ok(())
+            }
+            Err(Missed::Again(pause)) => {
+                sleep(pause).await;
+                self.rest = Rest::Ready;
+                Ok(())
+            }
+            Err(Missed::Failed { run_id, error }) => self.follow(run_id, error).await,
+        }
+    }
+
+    async fn update(&mut self) -> Result<PollResult, Missed> {
+        let workflow = self.client.get_workflow_handle::<UntypedWorkflow>(&*self.workflow_id);
+        let started =
+            workflow.start_update(PollUpdate, self.input.clone(), WorkflowStartUpdateOptions::default()).await;
+        let update = started.map_err(|error| self.missed(None, error))?;
+        let run_id = update.workflow_run_id().map(str::to_owned);
+        update.get_result(Default::default()).await.map_err(|error| self.missed(run_id, error))
+    }
+
+    fn missed(&mut self, run_id: Option<String>, error: WorkflowUpdateError) -> Missed {
+        match &error {
+            WorkflowUpdateError::Failed(failure) if is_of_type(failure, TRUNCATED_OFFSET) => {
+                self.input.from_offset = 0;
+                Missed::Again(Duration::ZERO)
+            }
+            WorkflowUpdateError::Failed(failure) if is_of_type(failure, STREAM_DRAINING) => Missed::Again(POLL_PAUSE),
+            WorkflowUpdateError::Rpc(status) if is_transient(status) => Missed::Again(RETRY_PAUSE),
+            _ => Missed::Failed { run_id, error },
+        }
+    }
+
+    /// Decides by the status of the polled execution how to continue.
+    async fn follow(&mut self, run_id: Option<String>, error: WorkflowUpdateError) -> Result<(), WorkflowStreamError> {
+        let described = self.handle(run_id.clone()).describe(WorkflowDescribeOptions::default()).await;
+        let described = match described {
+            Ok(described) => described,
+            Err(WorkflowInteractionError::NotFound(_)) => {
+                return Err(WorkflowStreamError::NotFound { workflow_id: self.workflow_id.clone() });
+            }
+            Err(WorkflowInteractionError::Rpc(status)) if is_transient(&status) => {
+                sleep(RETRY_PAUSE).await;
+                return Ok(());
+            }
+            Err(error) => return Err(WorkflowStreamError::Describe(error)),
+        };
+        let is_missing = matches!(error, WorkflowUpdateError::NotFound(_));
+        self.rest = match described.status() {
+            WorkflowExecutionStatus::ContinuedAsNew => Rest::Later,
+            // The execution that was not found may have continued as new meanwhile.
+            WorkflowExecutionStatus::Running if is_missing && run_id.is_none() => Rest::Later,
+            WorkflowExecutionStatus::Running => return Err(self.refused(error)),
+            _ => Rest::OfClosedRun(described.run_id().to_owned()),
+        };
+        Ok(())
+    }
+
+    /// Reads the next page of an execution that has ended. A workflow without the query has no
+    /// more.
+    async fn drain(&mut self, run_id: &str) -> Result<(), WorkflowStreamError> {
+        let workflow = self.handle(Some(run_id.to_owned()));
+        match workflow.query(PollQuery, self.input.clone(), WorkflowQueryOptions::default()).await {
+            Ok(result) => {
+                if !result.more_ready {
+                    self.rest = Rest::None;
+                }
+                self.take(result);
+            }
+            Err(WorkflowQueryError::Rpc(status)) if is_transient(&status) => sleep(RETRY_PAUSE).await,
+            Err(WorkflowQueryError::Rpc(status)) if status.code() == tonic::Code::InvalidArgument => {
+                self.rest = Rest::None;
+            }
+            Err(error) => return Err(WorkflowStreamError::Query(error)),
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, result: PollResult) {
+        self.input.from_offset = result.next_offset;
+        self.page = result.items.into();
+    }
+
+    fn refused(&self, error: WorkflowUpdateError) -> WorkflowStreamError {
+        match error {
+            WorkflowUpdateError::Failed(failure) => {
+                WorkflowStreamError::Refused { workflow_id: self.workflow_id.clone(), message: failure.message }
+            }
+            error => WorkflowStreamError::Poll(error),
+        }
+    }
+
+    /// Returns a handle to an execution, or to the latest one.
+    fn handle(&self, run_id: Option<String>) -> WorkflowHandle<Client, UntypedWorkflow> {
+        let execution = WorkflowExecutionInfo::builder()
+            .namespace(self.client.namespace())
+            .workflow_id(&*self.workflow_id)
+            .maybe_run_id(run_id)
+            .build();
+        execution.bind_untyped(self.client.clone())
+    }
+}
+
+/// Returns `true` if the failure, or one behind it, is an application failure of this type.
+fn is_of_type(failure: &Failure, name: &str) -> bool {
+    let mut chain = std::iter::successors(Some(failure), |failure| failure.cause.as_deref());
+    chain.any(|failure| match &failure.failure_info {
+        Some(FailureInfo::ApplicationFailureInfo(info)) => info.r#type == name,
+        _ => false,
+    })
+}
+
+/// Client-side definitions of the handlers.
+struct PollUpdate;
+struct PollQuery;
+
+impl UpdateDefinition for PollUpdate {
+    type Workflow = UntypedWorkflow;
+    type Input = PollInput;
+    type Output = PollResult;
+
+    fn name(&self) -> &str {
+        STREAM_POLL
+    }
+}
+
+impl QueryDefinition for PollQuery {
+    type Workflow = UntypedWorkflow;
+    type Input = PollInput;
+    type Output = PollResult;
+
+    fn name(&self) -> &str {
+        STREAM_POLL
+    }
+}
