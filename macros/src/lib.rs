@@ -277,7 +277,7 @@ pub fn guardrail(attribute: TokenStream, item: TokenStream) -> TokenStream {
     guardrail::expand(attribute.into(), &item.into()).into()
 }
 
-/// Adds to a workflow the handlers of a run that waits for decisions: two updates, a query, and the
+/// Adds to a workflow the handlers of a run that waits for decisions, those of its stream, and the
 /// access to its inbox.
 ///
 /// The attribute goes above `#[workflow_methods]`. The workflow has a field `inbox: AgentInbox`,
@@ -316,9 +316,13 @@ pub fn guardrail(attribute: TokenStream, item: TokenStream) -> TokenStream {
 /// | update | `agent_decide` | `AgentDecision` | `DecisionReply` |
 /// | update | `agent_supply_output` | `SuppliedOutput` | `DecisionReply` |
 /// | query | `agent_state` | nothing | `AgentState` |
+/// | signal | `__temporal_workflow_stream_publish` | a batch of items | |
+/// | update, query | `__temporal_workflow_stream_poll` | topics, offset | items |
+/// | query | `__temporal_workflow_stream_offset` | nothing | the offset of the next item |
 ///
-/// All are JSON messages of `temporal_agents::wire`; `temporal_agents::client::AgentHandle` sends
-/// them by workflow id. With the Temporal CLI:
+/// The last three are those of Temporal's Workflow Streams: see `temporal_agents::guide::streams`.
+/// The others are JSON messages of `temporal_agents::wire`; `temporal_agents::client::AgentHandle`
+/// sends them by workflow id. With the Temporal CLI:
 ///
 /// ```sh
 /// temporal workflow query --workflow-id refund-7 --type agent_state

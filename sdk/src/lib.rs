@@ -68,7 +68,8 @@
 //!   [guardrails](guide::guardrails), [approvals](guide::approvals), [MCP](guide::mcp)
 //! - **Conversations**: [memory](guide::memory), [long runs and chats](guide::long_runs)
 //! - **In production**: [providers](guide::providers), [secrets](guide::secrets),
-//!   [deploying](guide::deploying), [transcripts](guide::transcripts)
+//!   [deploying](guide::deploying), [watching](guide::watching), [streams](guide::streams),
+//!   [transcripts](guide::transcripts)
 //! - **In other workflows**: [agentic sessions](guide::agentic_sessions)
 //!
 //! # Modules
@@ -83,7 +84,7 @@
 //! | `worker` | a worker: [`AgentsPlugin`], `ToolRegistry`, codecs (from here: feature `worker`) |
 //! | `provider` | [`Model`], [`ModelProvider`], the providers for OpenAI and for the crate genai |
 //! | `inline`, `agentic_session` | the two other hosts: plain tokio, and one activity |
-//! | `client` | handles for programs outside of a workflow, and the transcript of a run |
+//! | `client` | handles for programs outside of a workflow, streams, and the transcript of a run |
 //! | `mcp` | transports to MCP servers (feature `mcp`) |
 //! | `store` | traits for session stores and spill stores |
 //! | [`guide`] | the guide |

@@ -80,6 +80,8 @@ mod guide {
     struct Testing;
     #[doc = include_str!("../../sdk/src/guide/watching.md")]
     struct Watching;
+    #[doc = include_str!("../../sdk/src/guide/streams.md")]
+    struct Streams;
     #[doc = include_str!("../../sdk/src/guide/transcripts.md")]
     struct Transcripts;
 }

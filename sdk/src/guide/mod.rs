@@ -18,6 +18,7 @@
 //! | [`deploying`] | what may change while runs are open |
 //! | [`testing`] | scripted models, a real server, replay |
 //! | [`watching`] | the events of a run, live and later |
+//! | [`streams`] | items that a workflow streams, for subscribers in any language |
 //! | [`transcripts`] | reading the history of a run |
 //!
 //! The code of all chapters is compiled and run as documentation tests of the crate
@@ -70,6 +71,9 @@ pub mod testing {}
 
 #[cfg_attr(not(doctest), doc = include_str!("watching.md"))]
 pub mod watching {}
+
+#[cfg_attr(not(doctest), doc = include_str!("streams.md"))]
+pub mod streams {}
 
 #[cfg_attr(not(doctest), doc = include_str!("transcripts.md"))]
 pub mod transcripts {}

@@ -26,4 +26,4 @@ pub use inbox::{AgentInbox, HasAgentInbox};
 pub use mcp::{McpHandle, McpHandleError};
 pub use ready_made::{AgentSet, AgentWorkflow, ApprovalWorkflow, ChatWorkflow};
 pub use runner::Runner;
-pub use stream::WorkflowStream;
+pub use stream::{WorkflowStream, WorkflowStreamPublishError};

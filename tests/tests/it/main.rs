@@ -47,6 +47,7 @@ mod run_events;
 mod run_threads;
 mod stored_sessions;
 mod streamed;
+mod streams;
 mod support;
 mod tidy;
 mod time_limits;

@@ -1,4 +1,4 @@
-//! A worker in Python (`tests/python/worker.py`), with the official SDK, which pip fetches once into the directory of the build.
+//! Programs in Python (`tests/python/`), with the official SDK, which pip fetches once into the directory of the build.
 
 use std::{
     ffi::OsStr,
@@ -27,17 +27,12 @@ pub(crate) struct PythonWorker {
 impl PythonWorker {
     /// Starts it against the environment's server, and waits until it runs.
     pub(crate) async fn start(env: &AgentEnvironment, task_queue: &str) -> anyhow::Result<Self> {
-        let packages = tokio::task::spawn_blocking(packages).await?.map_err(anyhow::Error::msg)?;
-        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("python/worker.py");
-        let mut process = Command::new("python3")
-            .arg(script)
-            .args([env.server().address(), env.server().namespace(), task_queue])
-            .env("PYTHONPATH", packages)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .kill_on_drop(true)
-            .spawn()?;
+        Self::of(command(env, "worker.py").await?.arg(task_queue)).await
+    }
+
+    /// Starts a worker by this command, and waits until it runs.
+    pub(crate) async fn of(command: &mut Command) -> anyhow::Result<Self> {
+        let mut process = command.spawn()?;
         let mut stdout = BufReader::new(process.stdout.take().expect("it is piped"));
         let mut line = String::new();
         match timeout(PATIENCE, stdout.read_line(&mut line)).await {
@@ -50,6 +45,21 @@ impl PythonWorker {
             Err(_) => anyhow::bail!("the Python worker was not ready within {PATIENCE:?}"),
         }
     }
+}
+
+/// A command that runs a script of `tests/python/` with the address and the namespace of the environment's server.
+pub(crate) async fn command(env: &AgentEnvironment, script: &str) -> anyhow::Result<Command> {
+    let packages = tokio::task::spawn_blocking(packages).await?.map_err(anyhow::Error::msg)?;
+    let mut command = Command::new("python3");
+    command
+        .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("python").join(script))
+        .args([env.server().address(), env.server().namespace()])
+        .env("PYTHONPATH", packages)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .kill_on_drop(true);
+    Ok(command)
 }
 
 /// Where the SDK lies; fetched when it is not there yet. Blocks.

@@ -15,7 +15,7 @@ use temporalio_common::{
     QueryDefinition, UntypedWorkflow, UpdateDefinition,
     protos::temporal::api::failure::v1::{Failure, failure::FailureInfo},
 };
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 
 use super::{WorkflowStreamError, WorkflowStreamItem, is_transient};
 use crate::wire::stream::{PollInput, PollResult, STREAM_POLL, StreamItem, decode_payload};
@@ -24,6 +24,10 @@ use crate::wire::stream::{PollInput, PollResult, STREAM_POLL, StreamItem, decode
 const POLL_PAUSE: Duration = Duration::from_millis(100);
 /// The pause after a request that may succeed if it is sent again.
 const RETRY_PAUSE: Duration = Duration::from_secs(1);
+/// The first timeout after which a query is sent again; each is twice the timeout before it. SDK
+/// core drops queries that it has buffered for a run which it then evicts from its cache.
+const FIRST_QUERY_TIMEOUT: Duration = Duration::from_secs(5);
+const LONGEST_QUERY_TIMEOUT: Duration = Duration::from_mins(2);
 /// The failures of official hosts: the offset was truncated, the workflow is about to continue as
 /// new.
 const TRUNCATED_OFFSET: &str = "TruncatedOffset";
@@ -36,6 +40,7 @@ pub(super) struct Reader {
     pub(super) input: PollInput,
     page: VecDeque<StreamItem>,
     rest: Rest,
+    query_timeout: Duration,
 }
 
 /// The items after the page.
@@ -60,7 +65,8 @@ enum Missed {
 
 impl Reader {
     pub(super) fn new(client: Client, workflow_id: String) -> Self {
-        Self { client, workflow_id, input: PollInput::default(), page: VecDeque::new(), rest: Rest::Ready }
+        let (input, page) = (PollInput::default(), VecDeque::new());
+        Self { client, workflow_id, input, page, rest: Rest::Ready, query_timeout: FIRST_QUERY_TIMEOUT }
     }
 
     /// Returns the next item; `None` after the last.
@@ -150,7 +156,12 @@ impl Reader {
     /// more.
     async fn drain(&mut self, run_id: &str) -> Result<(), WorkflowStreamError> {
         let workflow = self.handle(Some(run_id.to_owned()));
-        match workflow.query(PollQuery, self.input.clone(), WorkflowQueryOptions::default()).await {
+        let query = workflow.query(PollQuery, self.input.clone(), WorkflowQueryOptions::default());
+        let Ok(result) = timeout(self.query_timeout, query).await else {
+            self.query_timeout = (self.query_timeout * 2).min(LONGEST_QUERY_TIMEOUT);
+            return Ok(());
+        };
+        match result {
             Ok(result) => {
                 if !result.more_ready {
                     self.rest = Rest::None;

@@ -24,12 +24,16 @@ mod log;
 use std::rc::Rc;
 
 use serde::Serialize;
-use temporalio_workflow::WorkflowContext;
+use temporalio_workflow::{WorkflowContext, WorkflowTermination, common::error::ApplicationFailure};
 
 pub use self::handlers::{stream_offset, stream_poll, stream_publish, stream_read};
 pub(super) use self::log::StreamLog;
 use super::inbox::{HasAgentInbox, InboxContext};
-use crate::wire::stream::{encode_payload, json_payload};
+use crate::wire::{
+    error_debug,
+    failure::AGENTS_WORKFLOW_ERROR,
+    stream::{encode_payload, json_payload},
+};
 
 /// The stream of a workflow with `#[agent_handlers]`, in the workflow's own code.
 ///
@@ -60,7 +64,9 @@ use crate::wire::stream::{encode_payload, json_payload};
 /// }
 /// ```
 ///
-/// Other programs publish and read with the clients of the official SDKs.
+/// Other programs publish and read with `client::WorkflowStreamPublisher` and
+/// `client::WorkflowStreamItems`, or with the clients of the official SDKs: see [the
+/// guide](crate::guide::streams).
 ///
 /// # History
 /// What the workflow itself publishes is not an event of its history: replay publishes it again. A
@@ -80,14 +86,18 @@ impl WorkflowStream {
     /// latest 256 KiB go with it.
     ///
     /// # Errors
-    /// If the value cannot be written as JSON.
+    /// If the value cannot be written as JSON. `?` fails the workflow.
     pub fn publish(
         &self,
         topic: impl Into<String>,
         value: &(impl Serialize + ?Sized),
-    ) -> Result<u64, serde_json::Error> {
-        let data = encode_payload(&json_payload(value)?);
-        let mut item = Some((topic.into(), data));
+    ) -> Result<u64, WorkflowStreamPublishError> {
+        let topic = topic.into();
+        let payload = match json_payload(value) {
+            Ok(payload) => payload,
+            Err(source) => return Err(WorkflowStreamPublishError { topic, source }),
+        };
+        let mut item = Some((topic, encode_payload(&payload)));
         let mut offset = 0;
         self.0.change(&mut |inbox| {
             if let Some((topic, data)) = item.take() {
@@ -123,6 +133,23 @@ impl WorkflowStream {
         if !is_idle {
             self.0.stream_is_idle().await;
         }
+    }
+}
+
+/// A value that cannot be written as JSON, and was not published.
+#[derive(thiserror::Error)]
+#[error("the item for topic {topic:?} cannot be written as JSON: {source}")]
+pub struct WorkflowStreamPublishError {
+    topic: String,
+    source: serde_json::Error,
+}
+
+error_debug!(struct WorkflowStreamPublishError { topic, source });
+
+impl From<WorkflowStreamPublishError> for WorkflowTermination {
+    fn from(error: WorkflowStreamPublishError) -> Self {
+        let failure = ApplicationFailure::builder(error).type_name(AGENTS_WORKFLOW_ERROR.to_owned());
+        failure.non_retryable(true).build().into()
     }
 }
 

@@ -1,0 +1,72 @@
+//! More polls than the server admits, from clients that are gone.
+
+use rstest::rstest;
+use serde_json::json;
+use temporal_agents_testing::history;
+use temporalio_client::{UntypedUpdate, WorkflowStartUpdateOptions};
+use temporalio_common::{UntypedWorkflow, data_converters::RawValue, protos::temporal::api::enums::v1::EventType};
+
+use super::support::{Channel, Open, Order, PATIENCE, POLL, Subscriber, json_payload, offsets};
+use crate::examples::{Cache, histories};
+
+/// Sends so many polls for the item after the first, whose results nobody reads.
+fn abandon(channel: &Open, polls: usize) {
+    for _ in 0..polls {
+        let handle = channel.env.client().get_workflow_handle::<UntypedWorkflow>(&*channel.id);
+        tokio::spawn(async move {
+            let input = RawValue::new(vec![json_payload(&json!({"from_offset": 1}))]);
+            let _ = handle.start_update(UntypedUpdate::new(POLL), input, WorkflowStartUpdateOptions::default()).await;
+        });
+    }
+}
+
+/// How many events of this type the workflow's history has.
+async fn count(channel: &Open, kind: EventType) -> anyhow::Result<usize> {
+    let history = history::fetch(channel.env.client(), &channel.id, None).await?;
+    Ok(history.events.iter().filter(|event| event.event_type() == kind).count())
+}
+
+async fn wait_for(channel: &Open, kind: EventType, least: usize) -> anyhow::Result<()> {
+    let waiting = async {
+        while count(channel, kind).await? < least {}
+        anyhow::Ok(())
+    };
+    tokio::time::timeout(PATIENCE, waiting).await.map_err(|_| anyhow::anyhow!("fewer than {least} {kind:?}"))?
+}
+
+#[rstest]
+#[case::with_the_workflow_cache(Cache::On)]
+#[case::without_the_workflow_cache(Cache::Off)]
+#[tokio::test]
+async fn a_newcomer_is_served_after_twelve_subscribers_that_are_gone(#[case] cache: Cache) -> anyhow::Result<()> {
+    let channel = Open::begin(cache).await?;
+    channel.order(Order::Publish(1)).await?;
+    abandon(&channel, 12);
+    wait_for(&channel, EventType::WorkflowExecutionUpdateAccepted, 10).await?;
+    let mut newcomer = Subscriber::of(channel.items());
+    assert_eq!(offsets(&newcomer.next(1).await?), [0]);
+    channel.order(Order::Publish(1)).await?;
+    assert_eq!(offsets(&newcomer.next(1).await?), [1]);
+    channel.order(Order::End).await?;
+    assert_eq!(offsets(&newcomer.rest().await?), [2]);
+    assert!(count(&channel, EventType::TimerFired).await? > 0);
+    histories::<Channel>(&channel.env, &channel.id).await?;
+    channel.env.finish().await?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn polls_within_the_budget_need_no_timer() -> anyhow::Result<()> {
+    let channel = Open::begin(Cache::On).await?;
+    channel.order(Order::Publish(1)).await?;
+    abandon(&channel, 4);
+    wait_for(&channel, EventType::WorkflowExecutionUpdateAccepted, 4).await?;
+    channel.order(Order::Publish(1)).await?;
+    wait_for(&channel, EventType::WorkflowExecutionUpdateCompleted, 4).await?;
+    channel.order(Order::End).await?;
+    channel.env.await_run(&channel.handle).await?;
+    assert_eq!(count(&channel, EventType::TimerStarted).await?, 0);
+    histories::<Channel>(&channel.env, &channel.id).await?;
+    channel.env.finish().await?;
+    Ok(())
+}
