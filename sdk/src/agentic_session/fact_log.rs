@@ -11,8 +11,8 @@
 //!
 //! **Facts give way to states.** A session also continues without facts. So all runs together keep
 //! [`MAX_FACT_BYTES`] of settled facts, and a checkpoint that would not fit into a heartbeat is
-//! written without facts. Failures that another attempt may not have are not written: those of model
-//! calls and of runs.
+//! written without facts. Failures that another attempt may not have are not written: those of
+//! model calls and of runs.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -68,8 +68,8 @@ impl FactLog {
         Some((Self { settled, later }, machine))
     }
 
-    /// Records a fact after the state. One that an earlier attempt has reported keeps its place, its
-    /// time, and the attempts at its call, which a recorded answer does not hold.
+    /// Records a fact after the state. One that an earlier attempt has reported keeps its place,
+    /// its time, and the attempts at its call, which a recorded answer does not hold.
     pub(super) fn report(&mut self, event: &mut RunEvent) {
         let is_same = |later: &&mut LaterFact| !later.is_reported && later.event.id == event.id;
         let Some(later) = self.later.iter_mut().find(is_same) else {
@@ -167,8 +167,8 @@ pub(super) fn make_room(logs: &mut BTreeMap<usize, FactLog>) {
     }
 }
 
-/// Returns the publisher of a run's events, which keeps its facts in the progress of the session and
-/// continues with those of an earlier attempt. The subscriber receives these again.
+/// Returns the publisher of a run's events, which keeps its facts in the progress of the session
+/// and continues with those of an earlier attempt. The subscriber receives these again.
 pub(super) fn publisher(
     progress: &Arc<Progress>,
     (ordinal, earlier): (usize, &SessionRun),

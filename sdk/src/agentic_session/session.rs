@@ -108,8 +108,9 @@ impl AgenticSession {
 
     /// Returns the facts of the session's runs so far, in the order in which the runs began, with
     /// those of earlier attempts. A reader outside of the worker finds them in the checkpoint, with
-    /// [`RunEvents::session_facts`](crate::client::RunEvents::session_facts), until the activity ends: return
-    /// them from the activity to keep them. Empty with the checkpoint format of the proposal.
+    /// [`RunEvents::session_facts`](crate::client::RunEvents::session_facts), until the activity
+    /// ends: return them from the activity to keep them. Empty with the checkpoint format of the
+    /// proposal.
     ///
     /// A session keeps 256 kB of facts, and drops those of the first runs first. The failure or
     /// cancellation of a run is not among them, because another attempt continues the run.

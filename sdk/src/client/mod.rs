@@ -1,5 +1,5 @@
-//! Handles for callers of agent workflows: messages, decisions, answers, the transcript of a run, and
-//! the streams of workflows.
+//! Handles for callers of agent workflows: messages, decisions, answers, the transcript of a run,
+//! and the streams of workflows.
 
 #![allow(
     clippy::disallowed_methods,

@@ -37,8 +37,8 @@ pub(crate) struct AttemptDeltas {
 }
 
 impl AttemptDeltas {
-    /// Starts the deltas of an attempt; `None` if the worker has no transport, or if the activity is
-    /// not one of a run.
+    /// Starts the deltas of an attempt; `None` if the worker has no transport, or if the activity
+    /// is not one of a run.
     pub(crate) fn start(deltas: &Deltas, ctx: &Arc<ActivityContext>, details: &HeartbeatDetails) -> Option<Arc<Self>> {
         let transport = Arc::clone(deltas.0.as_ref()?);
         let info = ctx.info();

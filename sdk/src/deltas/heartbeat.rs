@@ -26,9 +26,9 @@ const TIME_LIMIT: Duration = Duration::from_secs(5);
 /// A transport by heartbeats. [`RunEvents::watch_live`](crate::client::RunEvents::watch_live) reads
 /// it in any process.
 ///
-/// Costs one heartbeat request (in Temporal Cloud: one action) for each batch, ten a second while an
-/// activity streams, and no event in history. A reader that is away longer than a few seconds misses
-/// the rest of the message, until its whole text is in history.
+/// Costs one heartbeat request (in Temporal Cloud: one action) for each batch, ten a second while
+/// an activity streams, and no event in history. A reader that is away longer than a few seconds
+/// misses the rest of the message, until its whole text is in history.
 #[derive(Clone, Copy, Debug, Default)]
 #[non_exhaustive]
 pub struct HeartbeatDeltas;

@@ -16,8 +16,8 @@
 //! history records. What a transport cannot deliver is lost.
 //!
 //! **No part of a text without the part before it.** A transport that loses a batch loses the rest
-//! of the attempt's texts: a reader sees the beginning of a message, or all of it, never a text with
-//! a hole.
+//! of the attempt's texts: a reader sees the beginning of a message, or all of it, never a text
+//! with a hole.
 
 #![allow(
     clippy::disallowed_methods,

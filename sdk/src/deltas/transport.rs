@@ -24,8 +24,8 @@ pub trait DeltaTransport: Send + Sync {
 
 /// The channel of one attempt.
 pub trait DeltaChannel: Send {
-    /// Sends a batch, and waits until it is delivered. The deltas that are made meanwhile are in the
-    /// next batch. Returns `false` if the batch is lost: the attempt then sends no more.
+    /// Sends a batch, and waits until it is delivered. The deltas that are made meanwhile are in
+    /// the next batch. Returns `false` if the batch is lost: the attempt then sends no more.
     fn send(&mut self, batch: Vec<RunEvent>) -> BoxFuture<'_, bool>;
 }
 

@@ -1,5 +1,5 @@
-//! The events of a run on a host without a workflow: recorded by a session, passed to a subscriber in
-//! the same process, or both.
+//! The events of a run on a host without a workflow: recorded by a session, passed to a subscriber
+//! in the same process, or both.
 
 use std::{
     collections::VecDeque,

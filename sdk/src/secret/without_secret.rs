@@ -132,8 +132,8 @@ impl Secrets {
     }
 
     /// Returns the length in bytes of the beginning of the string that no later part of its stream
-    /// can turn into a part of a secret: it ends before the last characters, as many as a secret has
-    /// with each character as a long escape, and never inside of a secret.
+    /// can turn into a part of a secret: it ends before the last characters, as many as a secret
+    /// has with each character as a long escape, and never inside of a secret.
     pub(crate) fn settled(&self, text: &str) -> usize {
         let held = self.longest * MAX_ESCAPE_CHARS;
         let Some((end, _)) = text.char_indices().rev().nth(held) else { return 0 };

@@ -45,8 +45,8 @@ pub trait DeltaTransport: Send + Sync {
 
 impl ToolContext {
     /// Sends a part of the tool's output while the tool works, to the readers of the run's events
-    /// (`InlineRunner::on_event`, `AgentsPlugin::deltas`). `stream` is `stdout`, `stderr`, `log`, or
-    /// a name of the author.
+    /// (`InlineRunner::on_event`, `AgentsPlugin::deltas`). `stream` is `stdout`, `stderr`, `log`,
+    /// or a name of the author.
     ///
     /// Best effort: the tool's result does not contain it, and a run without a subscriber drops it.
     /// It is redacted as the result is, each part by itself, so send whole lines where a secret

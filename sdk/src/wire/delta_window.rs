@@ -23,7 +23,7 @@ pub(crate) struct DeltaWindow {
     pub(crate) format: String,
     /// The version of this value.
     pub(crate) version: WireVersion,
-    /// How far the call is, for people who look at the activity: `Streaming LLM response: 240
+    /// Progress of the call, for people who look at the activity: `Streaming LLM response: 240
     /// chunks, 5,120 characters`.
     #[serde(default, skip_serializing_if = "is_default")]
     pub(crate) progress: String,

@@ -1,9 +1,9 @@
 //! The durable host: runs agents inside a Temporal workflow.
 //!
 //! [`Runner`] runs agents in an author's workflow, [`AgentInbox`] receives decisions for them,
-//! [`WorkflowStream`] publishes to subscribers, [`AgentWorkflow`] and [`ChatWorkflow`] are ready-made
-//! workflows, and [`McpHandle`] reads prompts and resources of MCP servers. Nothing here does I/O, reads a clock or draws a random number
-//! except through the workflow context.
+//! [`WorkflowStream`] publishes to subscribers, [`AgentWorkflow`] and [`ChatWorkflow`] are
+//! ready-made workflows, and [`McpHandle`] reads prompts and resources of MCP servers. Nothing here
+//! does I/O, reads a clock or draws a random number except through the workflow context.
 
 mod activity_backed_model;
 mod context;

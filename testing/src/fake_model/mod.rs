@@ -20,7 +20,8 @@
 //! use temporal_agents_testing::fake_model::{FakeModel, text};
 //!
 //! // "12 ", "deg", then a lost connection; the next attempt receives the whole answer.
-//! let reply = text("12 degrees").chunk_size(3).chunk_pause(Duration::from_millis(5)).breaking_after(2);
+//! let pause = Duration::from_millis(5);
+//! let reply = text("12 degrees").chunk_size(3).chunk_pause(pause).breaking_after(2);
 //! let model = FakeModel::script([reply]);
 //! ```
 //!

@@ -171,19 +171,19 @@ impl RunEvents {
         self.stream(workflow_id.into(), Some(cursor.into()))
     }
 
-    /// Returns the facts of the workflow as [`watch`](Self::watch) does, and between them the deltas
-    /// of its calls that are under way: attempts and their failures, and what the workers send with
-    /// [`HeartbeatDeltas`](crate::worker::HeartbeatDeltas). Deltas of child workflows are not
-    /// included.
+    /// Returns the facts of the workflow as [`watch`](Self::watch) does, and between them the
+    /// deltas of its calls that are under way: attempts and their failures, and what the workers
+    /// send with [`HeartbeatDeltas`](crate::worker::HeartbeatDeltas). Deltas of child workflows are
+    /// not included.
     ///
     /// A delta has the cursor of the fact before it. A higher attempt of a call replaces all deltas
-    /// of the attempts before; the facts of the answer replace all deltas of the call. After them no
-    /// delta of the call follows. A reader that misses a part of a call's deltas receives no later
-    /// ones of that attempt.
+    /// of the attempts before; the facts of the answer replace all deltas of the call. After them
+    /// no delta of the call follows. A reader that misses a part of a call's deltas receives no
+    /// later ones of that attempt.
     ///
-    /// While a call is under way, the server is requested to describe the workflow, 20 times a second
-    /// while it streams and less often otherwise, once for all readers of a process; this is no
-    /// billable action.
+    /// While a call is under way, the server is requested to describe the workflow, 20 times a
+    /// second while it streams and less often otherwise, once for all readers of a process; this is
+    /// no billable action.
     ///
     /// # Errors
     /// As [`watch`](Self::watch).
@@ -193,7 +193,8 @@ impl RunEvents {
         RunEventStream(live(self.clone(), workflow_id, facts).boxed())
     }
 
-    /// Returns the events as [`watch_live`](Self::watch_live) does, after the fact with this cursor.
+    /// Returns the events as [`watch_live`](Self::watch_live) does, after the fact with this
+    /// cursor.
     ///
     /// # Errors
     /// As [`watch_from`](Self::watch_from).
@@ -214,8 +215,8 @@ impl RunEvents {
         attempts::attempts(&self.client, &workflow_id.into()).await
     }
 
-    /// Returns the facts of the workflow's agentic sessions that are under way, from the checkpoints
-    /// in their heartbeats. Sessions of child workflows are not included.
+    /// Returns the facts of the workflow's agentic sessions that are under way, from the
+    /// checkpoints in their heartbeats. Sessions of child workflows are not included.
     ///
     /// Each call returns all facts again, without cursors and with the same ids: skip the ids that
     /// are known. A fact is returned after the next checkpoint has been written. When the activity

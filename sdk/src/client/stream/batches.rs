@@ -74,19 +74,13 @@ impl Batches {
         // The time at which the oldest item of the buffer is sent.
         let mut due: Option<Instant> = None;
         loop {
-            let command = match due {
-                None => commands.recv().await,
-                Some(at) => match timeout_at(at, commands.recv()).await {
-                    Ok(command) => command,
-                    Err(_) => {
-                        due = None;
-                        self.send_all().await;
-                        continue;
-                    }
-                },
+            let received = match due {
+                None => Ok(commands.recv().await),
+                Some(at) => timeout_at(at, commands.recv()).await,
             };
-            match command {
-                Some(Command::Publish { entry, is_urgent }) => {
+            match received {
+                Err(_) => self.send_all().await,
+                Ok(Some(Command::Publish { entry, is_urgent })) => {
                     self.buffer.push_back(entry);
                     due.get_or_insert(Instant::now() + self.options.interval);
                     if !is_urgent && self.buffer.len() < self.options.max_items {
@@ -94,13 +88,13 @@ impl Batches {
                     }
                     self.send_all().await;
                 }
-                Some(Command::Flush(answer)) => {
+                Ok(Some(Command::Flush(answer))) => {
                     self.send_all().await;
                     let dropped = self.dropped.take();
                     let failed = dropped.map(|(items, source)| WorkflowStreamError::NotPublished { items, source });
                     let _ = answer.send(failed.map_or(Ok(()), Err));
                 }
-                None => {
+                Ok(None) => {
                     self.send_all().await;
                     return;
                 }

@@ -7,8 +7,8 @@
 use std::{collections::VecDeque, time::Duration};
 
 use temporalio_client::{
-    Client, NamespacedClient, WorkflowDescribeOptions, WorkflowExecutionInfo, WorkflowExecutionStatus, WorkflowHandle,
-    WorkflowQueryOptions, WorkflowStartUpdateOptions,
+    Client, NamespacedClient, RpcOptions, WorkflowDescribeOptions, WorkflowExecutionInfo, WorkflowExecutionStatus,
+    WorkflowHandle, WorkflowQueryOptions, WorkflowStartUpdateOptions,
     errors::{WorkflowInteractionError, WorkflowQueryError, WorkflowUpdateError},
 };
 use temporalio_common::{
@@ -112,7 +112,7 @@ impl Reader {
             workflow.start_update(PollUpdate, self.input.clone(), WorkflowStartUpdateOptions::default()).await;
         let update = started.map_err(|error| self.missed(None, error))?;
         let run_id = update.workflow_run_id().map(str::to_owned);
-        update.get_result(Default::default()).await.map_err(|error| self.missed(run_id, error))
+        update.get_result(RpcOptions::default()).await.map_err(|error| self.missed(run_id, error))
     }
 
     fn missed(&mut self, run_id: Option<String>, error: WorkflowUpdateError) -> Missed {
@@ -122,6 +122,7 @@ impl Reader {
                 Missed::Again(Duration::ZERO)
             }
             WorkflowUpdateError::Failed(failure) if is_of_type(failure, STREAM_DRAINING) => Missed::Again(POLL_PAUSE),
+            WorkflowUpdateError::Rpc(status) if is_of_failed_task(status) => Missed::Again(POLL_PAUSE),
             WorkflowUpdateError::Rpc(status) if is_transient(status) => Missed::Again(RETRY_PAUSE),
             _ => Missed::Failed { run_id, error },
         }
@@ -200,6 +201,12 @@ impl Reader {
             .build();
         execution.bind_untyped(self.client.clone())
     }
+}
+
+/// Returns `true` if the poll was lost with a workflow task. The server fails a task that ends the
+/// execution while a signal arrives, and with it the updates that the task has not answered.
+fn is_of_failed_task(status: &tonic::Status) -> bool {
+    status.code() == tonic::Code::FailedPrecondition && status.message().contains("workflow task failure")
 }
 
 /// Returns `true` if the failure, or one behind it, is an application failure of this type.

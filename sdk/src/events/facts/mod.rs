@@ -128,8 +128,8 @@ impl Facts {
         is_whole.then_some(facts)
     }
 
-    /// Returns the data that later facts of the outermost runs depend on, and with `nested` those of
-    /// nested runs.
+    /// Returns the data that later facts of the outermost runs depend on, and with `nested` those
+    /// of nested runs.
     pub(crate) fn snapshot(&self, nested: bool) -> Value {
         let is_kept = |run: &&String| nested || self.runs[*run].path.is_empty();
         let order: Vec<String> = self.order.iter().filter(is_kept).cloned().collect();

@@ -1,8 +1,8 @@
 //! The tool calls of a streamed message.
 //!
 //! A part belongs to the call of its `index`. Servers that leave the index out send whole calls, or
-//! a call's parts in a row; servers that give every call the index 0 tell them apart by id and name.
-//! An id alone does not begin a call: some servers invent a new one for every part.
+//! a call's parts in a row; servers that give every call the index 0 tell them apart by id and
+//! name. An id alone does not begin a call: some servers invent a new one for every part.
 
 use std::collections::BTreeMap;
 
@@ -77,7 +77,8 @@ impl Calls {
         key
     }
 
-    /// Returns the key of the call that a part without an index belongs to; `None` if it begins one.
+    /// Returns the key of the call that a part without an index belongs to; `None` if it begins
+    /// one.
     fn key_without_index(&self, part: &Map<String, Value>) -> Option<u64> {
         match text(part, "id").and_then(|id| self.by_id.get(id)) {
             Some(key) => Some(*key),

@@ -31,8 +31,8 @@ pub(super) fn merge(into: &mut Value, part: Value) -> usize {
     }
 }
 
-/// Adds a part to a member of an object; returns the approximate number of bytes that it adds. Later
-/// parts may repeat a member as an empty string, or as null.
+/// Adds a part to a member of an object; returns the approximate number of bytes that it adds.
+/// Later parts may repeat a member as an empty string, or as null.
 pub(super) fn merge_member(object: &mut Map<String, Value>, name: String, part: Value) -> usize {
     let is_known = object.contains_key(&name);
     if part.is_null() || is_known && part == "" {

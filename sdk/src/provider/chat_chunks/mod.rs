@@ -69,7 +69,7 @@ impl ChatChunks {
     /// or an error, which is then the body.
     ///
     /// # Errors
-    /// What is wrong with an event that is not a chunk.
+    /// Description of an event that is not a chunk.
     pub(crate) fn read(&mut self, name: &str, data: &str, deltas: &ModelDeltas) -> Result<bool, &'static str> {
         if data.trim() == DONE {
             self.is_done = true;

@@ -74,8 +74,8 @@ impl Places {
         self.begin(rank)
     }
 
-    /// Returns the position of the item of a text, and the text without the white space that is left
-    /// out; `None` if there is nothing to send.
+    /// Returns the position of the item of a text, and the text without the white space that is
+    /// left out; `None` if there is nothing to send.
     pub(super) fn text(&mut self, group: Group, text: String) -> Option<(u32, String)> {
         let text = match self.layout {
             #[cfg(feature = "openai")]

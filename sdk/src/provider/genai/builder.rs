@@ -112,9 +112,9 @@ impl GenaiBuilder {
     /// Sets the maximum time from sending a streamed request until the first event of its answer
     /// arrives. By default it is 5 minutes, or half of
     /// [`ModelSettings::timeout`](crate::wire::ModelSettings::timeout) if that is longer: a
-    /// reasoning model is silent for minutes, and an attempt has 10 minutes by default. The limit of
-    /// the whole request, [`timeout`](Self::timeout), also holds. A call that exceeds it fails with
-    /// [`ModelFailureKind::Timeout`](crate::wire::ModelFailureKind::Timeout) and is retried.
+    /// reasoning model is silent for minutes, and an attempt has 10 minutes by default. The limit
+    /// of the whole request, [`timeout`](Self::timeout), also holds. A call that exceeds it fails
+    /// with [`ModelFailureKind::Timeout`](crate::wire::ModelFailureKind::Timeout) and is retried.
     pub fn first_chunk_timeout(mut self, timeout: Duration) -> Self {
         self.silence.first_chunk = Some(timeout);
         self

@@ -134,8 +134,8 @@ impl ProviderError {
     }
 }
 
-/// Returns the kind of failure that a code or a type stands for: a name of OpenAI or of Anthropic, or
-/// a status.
+/// Returns the kind of failure that a code or a type stands for: a name of OpenAI or of Anthropic,
+/// or a status.
 fn named(name: &str) -> Option<ModelFailureKind> {
     Some(match name {
         "rate_limit_exceeded" | "rate_limit_error" | "insufficient_quota" => ModelFailureKind::RateLimit,

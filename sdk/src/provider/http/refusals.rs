@@ -1,4 +1,5 @@
-//! What servers refuse of a streamed request, by model, remembered so that each is asked once.
+//! The parts of a streamed request that servers refuse, by model, remembered so that each is asked
+//! once.
 //!
 //! It is remembered as long as the provider lives: a server that begins to support streams is asked
 //! for one after the next start of the worker.

@@ -1,4 +1,4 @@
-//! How long a stream may be silent.
+//! The time for which a stream may be silent.
 //!
 //! # Design
 //! **Five minutes by default, half the time of an attempt.** A reasoning model sends nothing for

@@ -147,8 +147,8 @@ impl AgentsPlugin {
         self
     }
 
-    /// Sets the transport of deltas: with one, models stream, and readers see tokens, and what tools
-    /// send, while the activities of this worker run. Default none: readers see facts only.
+    /// Sets the transport of deltas: with one, models stream, and readers see tokens, and what
+    /// tools send, while the activities of this worker run. Default none: readers see facts only.
     ///
     /// The table in [the guide](crate::guide::watching#tokens-as-they-come) has the price of each
     /// transport. An agent with output guardrails sends no parts of its text.

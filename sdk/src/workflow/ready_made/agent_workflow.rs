@@ -78,7 +78,7 @@ impl AgentWorkflow {
 impl AgentWorkflow {
     #[run(name = "AgentWorkflow")]
     pub async fn run(ctx: &mut WorkflowContext<Self>, request: AgentRequest) -> WorkflowResult<Value> {
-        let ended = run(ctx, request).await;
+        let ended = Box::pin(run(ctx, request)).await;
         WorkflowStream::new(ctx).close().await;
         ended
     }

@@ -101,7 +101,7 @@ impl ChatWorkflow {
 impl ChatWorkflow {
     #[run(name = "ChatWorkflow")]
     pub async fn run(ctx: &mut WorkflowContext<Self>, request: ChatRequest) -> WorkflowResult<u32> {
-        let ended = chat(ctx, request).await;
+        let ended = Box::pin(chat(ctx, request)).await;
         WorkflowStream::new(ctx).close().await;
         ended
     }

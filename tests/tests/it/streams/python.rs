@@ -1,6 +1,6 @@
 //! The official clients of the Python SDK with a workflow of this crate, and its host with the clients of this crate.
 
-use std::process::Output;
+use std::process::Stdio;
 
 use rstest::rstest;
 use serde_json::{Value, json};
@@ -8,7 +8,11 @@ use temporal_agents::client::{WorkflowStreamItems, WorkflowStreamPublisher};
 use temporal_agents_testing::AgentEnvironment;
 use temporalio_client::{UntypedSignal, WorkflowSignalOptions, WorkflowStartOptions};
 use temporalio_common::{UntypedWorkflow, data_converters::RawValue};
-use tokio::{task::JoinHandle, time::timeout};
+use tokio::{
+    io::{AsyncBufReadExt, BufReader},
+    process::{Child, ChildStdout},
+    time::timeout,
+};
 
 use super::support::{Channel, Open, Order, PATIENCE, Subscriber, environment, json_payload, offsets};
 use crate::{
@@ -16,16 +20,34 @@ use crate::{
     python_worker::{PythonWorker, command},
 };
 
-/// Runs `streams.py` to its end, and returns the lines that it prints.
-async fn python(env: &AgentEnvironment, arguments: &[&str]) -> anyhow::Result<JoinHandle<anyhow::Result<Vec<String>>>> {
-    let mut command = command(env, "streams.py").await?;
-    command.args(arguments);
-    Ok(tokio::spawn(async move {
-        let output = timeout(PATIENCE * 2, command.output()).await??;
-        let Output { status, stdout, stderr } = output;
-        anyhow::ensure!(status.success(), "{}", String::from_utf8_lossy(&stderr));
-        Ok(String::from_utf8(stdout)?.lines().map(str::to_owned).collect())
-    }))
+/// What `streams.py` prints.
+struct Lines {
+    _process: Child,
+    stdout: tokio::io::Lines<BufReader<ChildStdout>>,
+}
+
+impl Lines {
+    /// Runs `streams.py` with these arguments.
+    async fn of(env: &AgentEnvironment, arguments: &[&str]) -> anyhow::Result<Self> {
+        let mut process = command(env, "streams.py").await?.args(arguments).stderr(Stdio::inherit()).spawn()?;
+        let stdout = BufReader::new(process.stdout.take().expect("it is piped")).lines();
+        Ok(Self { _process: process, stdout })
+    }
+
+    async fn next(&mut self) -> anyhow::Result<String> {
+        let line = timeout(PATIENCE * 2, self.stdout.next_line()).await;
+        let line = line.map_err(|_| anyhow::anyhow!("no line within {:?}", PATIENCE * 2))??;
+        line.ok_or_else(|| anyhow::anyhow!("streams.py has ended"))
+    }
+
+    /// The next items that a subscriber prints, so many.
+    async fn items(&mut self, count: usize) -> anyhow::Result<Vec<Value>> {
+        let mut items = Vec::new();
+        while items.len() < count {
+            items.push(serde_json::from_str(&self.next().await?)?);
+        }
+        Ok(items)
+    }
 }
 
 #[rstest]
@@ -34,30 +56,28 @@ async fn python(env: &AgentEnvironment, arguments: &[&str]) -> anyhow::Result<Jo
 #[tokio::test]
 async fn clients_of_the_python_sdk_read_and_write_a_stream_of_this_crate(#[case] cache: Cache) -> anyhow::Result<()> {
     let channel = Open::begin(cache).await?;
-    let reading = python(&channel.env, &["subscribe", &channel.id]).await?;
+    let mut python = Lines::of(&channel.env, &["subscribe", &channel.id]).await?;
     let mut subscriber = Subscriber::of(channel.items());
     channel.order(Order::Publish(3)).await?;
-    assert_eq!(python(&channel.env, &["publish", &channel.id, "5"]).await?.await??, ["8"]);
+    assert_eq!(Lines::of(&channel.env, &["publish", &channel.id, "5"]).await?.next().await?, "8");
     channel.order(Order::ContinueAsNew).await?;
-    assert_eq!(python(&channel.env, &["publish", &channel.id, "4"]).await?.await??, ["12"]);
+    assert_eq!(Lines::of(&channel.env, &["publish", &channel.id, "4"]).await?.next().await?, "12");
     let mut seen = subscriber.next(12).await?;
+    let mut items = python.items(12).await?;
+    // Both have read what is truncated.
     channel.order(Order::Truncate(6)).await?;
     channel.order(Order::Publish(2)).await?;
     seen.extend(subscriber.next(2).await?);
+    items.extend(python.items(2).await?);
     channel.order(Order::End).await?;
     seen.extend(subscriber.rest().await?);
-    let lines = reading.await??;
+    items.extend(python.items(1).await?);
+    assert_eq!(python.next().await?, "end");
 
     assert_eq!(offsets(&seen), (0..15).collect::<Vec<_>>());
-    let mut expected: Vec<Value> =
+    let expected: Vec<Value> =
         seen.iter().map(|(offset, topic, data)| json!({"offset": offset, "topic": topic, "data": data})).collect();
-    let (end, items) = lines.split_last().expect("it has printed something");
-    assert_eq!(end, "end");
-    let items: Vec<Value> = items.iter().map(|line| serde_json::from_str(line)).collect::<Result<_, _>>()?;
-    // A subscriber that begins after the truncation sees what is left.
-    expected.drain(..expected.len() - items.len());
     assert_eq!(items, expected);
-    assert!(items.len() >= 9, "{items:?}");
     let of_python: Vec<&Value> =
         seen.iter().filter(|(_, topic, _)| topic == "python").map(|(.., value)| value).collect();
     let numbers = [0, 1, 2, 3, 4, 0, 1, 2, 3].map(|n| json!({"n": n}));

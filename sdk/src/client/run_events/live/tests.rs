@@ -22,7 +22,8 @@ fn fact(id: &str, kind: EventKind) -> RunEvent {
     fact
 }
 
-/// The events that are due, in short: the ids of deltas with their text, and the numbers of attempts.
+/// The events that are due, in short: the ids of deltas with their text, and the numbers of
+/// attempts.
 fn due(merge: &mut Merge) -> Vec<String> {
     let short = |event: RunEvent| match &event.kind {
         EventKind::TextDelta { delta, .. } => format!("{} {delta}", event.id),

@@ -13,7 +13,7 @@ type Sent = Arc<Mutex<Vec<(u64, usize)>>>;
 fn publisher(options: BatchOptions, failures: &[Code]) -> (UnboundedSender<Command>, Sent) {
     let sent = Sent::default();
     let (seen, failures) = (Arc::clone(&sent), Mutex::new(failures.to_vec()));
-    let send = move |input: PublishInput| {
+    let signal = move |input: PublishInput| {
         assert_eq!(input.publisher_id, "p");
         seen.lock().unwrap().push((input.sequence, input.items.len()));
         let failure = failures.lock().unwrap().pop();
@@ -21,7 +21,7 @@ fn publisher(options: BatchOptions, failures: &[Code]) -> (UnboundedSender<Comma
         std::future::ready(result).boxed()
     };
     let (commands, received) = unbounded_channel();
-    tokio::spawn(Batches::new("p".to_owned(), options, Box::new(send)).run(received));
+    tokio::spawn(Batches::new("p".to_owned(), options, Box::new(signal)).run(received));
     (commands, sent)
 }
 

@@ -3,8 +3,8 @@
 //! # Source
 //! The API's documentation of streams: `message_start` has the message without its content,
 //! `content_block_start` a block without its text, deltas add to the block of their `index`,
-//! `message_delta` adds to the message, `message_stop` ends it. Types of events and of blocks may be
-//! added; unknown blocks are kept as they begin.
+//! `message_delta` adds to the message, `message_stop` ends it. Types of events and of blocks may
+//! be added; unknown blocks are kept as they begin.
 
 use std::collections::BTreeMap;
 

@@ -13,14 +13,14 @@
 //! # Design
 //! **Only these two APIs.** Google sends the signature of a text after it, but the item of a
 //! signature comes first, so no part of the text would have a position; and which parts the whole
-//! answer has, its stream does not tell. The streams of other APIs (`bedrock_api`, `ollama`) have no
-//! events of their own. Calls of these are made without streaming.
+//! answer has, its stream does not tell. The streams of other APIs (`bedrock_api`, `ollama`) have
+//! no events of their own. Calls of these are made without streaming.
 //!
 //! **What is limited.** The crate joins the lines of an event before anybody sees them, so an event
-//! is limited by the time of the call alone; the sum of the events is limited, and so is what is kept
-//! of them. A server that ignores the stream and sends a whole answer cannot be read, because the
-//! crate drops what is not an event: it is asked again. The crate logs errors within a stream, and
-//! events that it does not know, with their data.
+//! is limited by the time of the call alone; the sum of the events is limited, and so is what is
+//! kept of them. A server that ignores the stream and sends a whole answer cannot be read, because
+//! the crate drops what is not an event: it is asked again. The crate logs errors within a stream,
+//! and events that it does not know, with their data.
 
 mod anthropic;
 mod completion;
@@ -63,7 +63,7 @@ trait Reading: Send {
     /// Reads an event, and sends the deltas in it. Returns `true` if it is the last one.
     ///
     /// # Errors
-    /// What is wrong with an event that is not one of the API.
+    /// Description of an event that is not one of the API.
     fn read(&mut self, name: &str, data: &str, deltas: &ModelDeltas) -> Result<bool, &'static str>;
 
     /// Returns the approximate number of bytes that are kept.
@@ -77,7 +77,8 @@ trait Reading: Send {
 pub(super) enum Outcome {
     /// The body of the answer.
     Body(Value),
-    /// The server refuses the stream, or does not stream: the answer is to be requested in this form.
+    /// The server refuses the stream, or does not stream: the answer is to be requested in this
+    /// form.
     Refused(Ask),
 }
 
@@ -109,7 +110,7 @@ pub(super) fn differs(dialect: &Dialect, options: &ChatOptions) -> Option<&'stat
 /// Returns the content of a body that a stream became.
 ///
 /// # Errors
-/// What is wrong with the body.
+/// Description of a body that is not one of the API.
 pub(super) fn said(dialect: &Dialect, body: &Value) -> Result<Said, &'static str> {
     match dialect.shape {
         Shape::Anthropic => anthropic::said(body),

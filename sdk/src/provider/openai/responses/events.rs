@@ -1,8 +1,8 @@
 //! The events of a streamed response: joined to the response, and to deltas.
 //!
 //! The last event (`response.completed`, `.incomplete` or `.failed`) contains the whole response,
-//! so nothing is assembled from deltas. Some gateways leave items out there; the events of the items
-//! have them.
+//! so nothing is assembled from deltas. Some gateways leave items out there; the events of the
+//! items have them.
 
 use std::collections::BTreeMap;
 

@@ -78,15 +78,16 @@ impl<'a> Chunks<'a> {
     }
 }
 
-/// Returns the end of a limit that begins now. One that is longer than time can be counted is a year.
+/// Returns the end of a limit that begins now. One that is longer than time can be counted is a
+/// year.
 pub(super) fn deadline(limit: Duration) -> Instant {
     let now = Instant::now();
     now.checked_add(limit).unwrap_or_else(|| now + Duration::from_hours(365 * 24))
 }
 
-/// Returns the form of a body that begins with this chunk; `None` if it is only white space. Servers
-/// send whole answers as streams and streams as JSON, so the first character counts before the
-/// content type.
+/// Returns the form of a body that begins with this chunk; `None` if it is only white space.
+/// Servers send whole answers as streams and streams as JSON, so the first character counts before
+/// the content type.
 fn form(response: &Response, chunk: &[u8]) -> Option<Form> {
     let first = *chunk.trim_ascii_start().first()?;
     let is_stream = || {

@@ -41,7 +41,7 @@ pub(super) trait Reading: Default {
     /// Reads an event, and sends the deltas in it. Returns `true` if it is the last one.
     ///
     /// # Errors
-    /// What is wrong with an event that is not one of the API.
+    /// Description of an event that is not one of the API.
     fn read(&mut self, event: &Event, deltas: &ModelDeltas) -> Result<bool, &'static str>;
 
     /// Returns the approximate number of bytes that are kept.
