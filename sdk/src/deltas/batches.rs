@@ -13,9 +13,9 @@ use tokio::{
 };
 
 use super::transport::{DeltaSource, DeltaTransport};
-use crate::wire::{EventKind, RunEvent};
+use crate::wire::{EventKind, RunEvent, size::encoded_len};
 
-/// The maximum size of the texts that wait for a slow transport, in bytes.
+/// The maximum size of the texts and values that wait for a slow transport, in bytes.
 const MAX_WAITING_BYTES: usize = 256 * 1024;
 
 /// The deltas of one attempt that wait for their transport. The task that sends them ends with it.
@@ -51,7 +51,10 @@ impl Batches {
         if waiting.is_broken {
             return;
         }
-        waiting.bytes += text_of(&event.kind).map_or(100, str::len);
+        waiting.bytes += match &event.kind {
+            EventKind::EmittedDelta { value, .. } => encoded_len(value).unwrap_or_default(),
+            kind => text_of(kind).map_or(100, str::len),
+        };
         if waiting.bytes > MAX_WAITING_BYTES {
             tracing::warn!(run = event.run, "the transport of deltas is too slow: the rest of the attempt is not sent");
             *waiting = Waiting { is_broken: true, ..Waiting::default() };

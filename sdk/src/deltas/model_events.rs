@@ -22,7 +22,12 @@ impl ModelEvents {
         let id = |index: u32| format!("{}/{index}", self.call);
         let attempt = self.attempt;
         match delta {
-            ModelDelta::Text { .. } | ModelDelta::Refusal { .. } if self.guards_output => None,
+            // Reasoning often quotes the answer.
+            ModelDelta::Text { .. } | ModelDelta::Refusal { .. } | ModelDelta::Reasoning { .. }
+                if self.guards_output =>
+            {
+                None
+            }
             ModelDelta::Text { index, delta } | ModelDelta::Refusal { index, delta } => {
                 Some(EventKind::TextDelta { message_id: id(index), attempt, delta })
             }

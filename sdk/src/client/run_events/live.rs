@@ -165,7 +165,7 @@ impl Merge {
             }
             let seen = self.seen.entry(open.call.clone()).or_default();
             let mut due = Vec::new();
-            seen.attempt(&open.event, &mut due);
+            seen.attempt(&open.event, &open.call, &mut due);
             if let Some(window) = &open.window {
                 seen.window(window, &open.call, &mut due);
             }
@@ -179,7 +179,7 @@ impl Merge {
 
 impl Seen {
     /// Adds the event of an attempt that has begun or failed since the last snapshot.
-    fn attempt(&mut self, event: &RunEvent, due: &mut Vec<RunEvent>) {
+    fn attempt(&mut self, event: &RunEvent, call: &str, due: &mut Vec<RunEvent>) {
         let EventKind::AttemptDelta { attempt, failure, .. } = &event.kind else { return };
         let has_failed = failure.is_some();
         if (*attempt, has_failed) <= (self.attempt, self.has_failed) {
@@ -188,7 +188,8 @@ impl Seen {
         (self.attempt, self.has_failed) = (*attempt, has_failed);
         // The beginning of a first attempt is the fact that the call was scheduled.
         if *attempt > 1 || has_failed {
-            due.push(event.clone());
+            let end = if has_failed { ".failed" } else { "" };
+            due.push(RunEvent { id: format!("{call}#{attempt}{end}"), ..event.clone() });
         }
     }
 

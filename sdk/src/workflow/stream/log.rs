@@ -26,6 +26,9 @@ use crate::workflow::limits::{open_updates::HELD_STREAM_POLLS, size::encoded_len
 /// Maximum number of items in the log, and of bytes that they take.
 const MOST_ITEMS: usize = 10_000;
 const MOST_BYTES: usize = 4 * 1024 * 1024;
+/// Maximum size of an item with its topic, in bytes: the result of a poll that holds it must fit
+/// into a payload of 2 MiB, or the workflow task would fail again and again.
+pub(super) const MOST_ITEM_BYTES: usize = 1_500_000;
 /// Bytes that an item takes beside its topic and data.
 const ITEM_OVERHEAD_BYTES: usize = 64;
 /// Maximum bytes of JSON of the items in the input of the next execution.
@@ -86,7 +89,8 @@ impl StreamLog {
     /// Merges the log of the previous execution, unless this one was read from the same input.
     /// Items that have already arrived here come after those of the previous execution.
     pub(in crate::workflow) fn take_over(&mut self, before: Self) {
-        if self.is_restored || self.early.is_some() {
+        // A log that was never used is not in the input of the execution.
+        if self.is_restored || self.early.is_some() || before.is_unused() {
             return;
         }
         let arrived = std::mem::replace(&mut self.items, before.items);
@@ -135,6 +139,7 @@ impl StreamLog {
         }
         for entry in items {
             if let Ok(PublishEntry { topic, data }) = serde_json::from_value(entry)
+                && topic.len() + data.len() <= MOST_ITEM_BYTES
                 && decode_payload(&data).is_some()
             {
                 self.push(topic, data);

@@ -27,6 +27,7 @@ use serde::Serialize;
 use temporalio_workflow::{WorkflowContext, WorkflowTermination, common::error::ApplicationFailure};
 
 pub use self::handlers::{stream_offset, stream_poll, stream_publish, stream_read};
+use self::log::MOST_ITEM_BYTES;
 pub(super) use self::log::StreamLog;
 use super::inbox::{HasAgentInbox, InboxContext};
 use crate::wire::{
@@ -86,7 +87,8 @@ impl WorkflowStream {
     /// latest 256 KiB go with it.
     ///
     /// # Errors
-    /// If the value cannot be written as JSON. `?` fails the workflow.
+    /// If the value cannot be written as JSON, or is larger than 1.5 MB in base64. `?` fails the
+    /// workflow.
     pub fn publish(
         &self,
         topic: impl Into<String>,
@@ -97,7 +99,12 @@ impl WorkflowStream {
             Ok(payload) => payload,
             Err(source) => return Err(WorkflowStreamPublishError { topic, source }),
         };
-        let mut item = Some((topic, encode_payload(&payload)));
+        let data = encode_payload(&payload);
+        if topic.len() + data.len() > MOST_ITEM_BYTES {
+            let source = <serde_json::Error as serde::ser::Error>::custom("an item may have 1.5 MB in base64");
+            return Err(WorkflowStreamPublishError { topic, source });
+        }
+        let mut item = Some((topic, data));
         let mut offset = 0;
         self.0.change(&mut |inbox| {
             if let Some((topic, data)) = item.take() {
