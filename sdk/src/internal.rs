@@ -31,6 +31,10 @@ pub mod wire {
     pub mod definitions {
         pub use crate::wire::definitions::*;
     }
+    #[cfg(any(feature = "worker", test))]
+    pub mod delta_window {
+        pub use crate::wire::delta_window::*;
+    }
     pub mod digest {
         pub use crate::wire::digest::*;
     }

@@ -18,23 +18,23 @@ pub(crate) const DELTA_FORMAT: &str = "temporal-agents/deltas";
 ///
 /// JSON shape: `tests/golden/wire/v1.2/delta_window-*.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct DeltaWindow {
+pub struct DeltaWindow {
     /// `temporal-agents/deltas`.
-    pub(crate) format: String,
+    pub format: String,
     /// The version of this value.
-    pub(crate) version: WireVersion,
+    pub version: WireVersion,
     /// Progress of the call, for people who look at the activity: `Streaming LLM response: 240
     /// chunks, 5,120 characters`.
     #[serde(default, skip_serializing_if = "is_default")]
-    pub(crate) progress: String,
+    pub progress: String,
     /// Number of the attempt, counted from 1.
-    pub(crate) attempt: u32,
+    pub attempt: u32,
     /// Number of the first delta in `deltas`, counted from 0 in each attempt.
     #[serde(default)]
-    pub(crate) first: u64,
+    pub first: u64,
     /// The latest deltas, oldest first. None if another transport takes them to their readers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub(crate) deltas: Vec<RunEvent>,
+    pub deltas: Vec<RunEvent>,
 }
 
 impl DeltaWindow {
