@@ -1,7 +1,9 @@
-"""The official clients and the official host of Workflow Streams: `streams.py ADDRESS NAMESPACE COMMAND ARGUMENT..`.
+"""The official clients and the official host of Workflow Streams.
 
-`subscribe WORKFLOW_ID` prints one item per line, as JSON, and then `end`; `publish WORKFLOW_ID COUNT` publishes, in batches of two;
-`host TASK_QUEUE` is a worker, which says `ready` when it runs, and ends when its standard input does.
+`streams.py ADDRESS NAMESPACE COMMAND ARGUMENT..`: `subscribe WORKFLOW_ID` prints one item per line,
+as JSON, and then `end`; `publish WORKFLOW_ID COUNT` publishes, in batches of two, and prints the
+offset of the next item; `host TASK_QUEUE` is a worker, which prints `ready` when it runs, and ends
+when its standard input does.
 """
 
 import asyncio
@@ -18,7 +20,7 @@ from temporalio.worker import Worker
 
 @workflow.defn(name="py_channel")
 class Channel:
-    """Does what it is told by signals: `publish N`, `truncate N`, `continue`, `end`."""
+    """Follows signals: `publish N`, `truncate N`, `continue`, `end`."""
 
     @workflow.init
     def __init__(self, prior: WorkflowStreamState | None = None) -> None:

@@ -12,7 +12,7 @@ use temporal_agents_examples::{
         progress::Progress,
         worker::{self, Desk, TASK_QUEUE},
     },
-    stage::{INTERVAL, model},
+    stage::{POLL_INTERVAL, model},
 };
 use temporal_agents_testing::{DevServer, DevServerOptions, ServerAddress};
 use temporalio_client::{WorkflowGetResultOptions, WorkflowHandle, WorkflowStartOptions};
@@ -121,7 +121,7 @@ where
                 progress.look()?;
                 return Ok(report?);
             }
-            () = tokio::time::sleep(INTERVAL) => progress.look()?,
+            () = tokio::time::sleep(POLL_INTERVAL) => progress.look()?,
         };
     }
 }

@@ -10,9 +10,8 @@ use temporal_agents::{
 use temporal_agents_testing::event_lines::EventLines;
 use temporalio_client::Client;
 
-/// Interval between requests for what history does not hold: attempts, and the facts of agentic
-/// sessions. Shorter than the first pause between two attempts, 1 second.
-const INTERVAL: Duration = Duration::from_millis(250);
+/// Interval between requests for the facts of agentic sessions, which are not in the stream.
+const REQUEST_INTERVAL: Duration = Duration::from_millis(250);
 
 /// Prints the events of one workflow, and of its children.
 #[derive(Debug)]
@@ -21,8 +20,6 @@ pub struct Printer {
     workflow_id: String,
     stream: Fuse<RunEventStream>,
     lines: EventLines,
-    /// The failed attempts that were printed: run, effect and number.
-    failed: BTreeSet<(String, String, u32)>,
     /// Ids of the facts of agentic sessions that were printed.
     of_sessions: BTreeSet<String>,
 }
@@ -32,11 +29,10 @@ impl Printer {
     pub fn new(client: &Client, workflow_id: &str) -> Self {
         let events = RunEvents::new(client);
         Self {
-            stream: events.watch(workflow_id).fuse(),
+            stream: events.watch_live(workflow_id).fuse(),
             events,
             workflow_id: workflow_id.to_owned(),
             lines: EventLines::new(),
-            failed: BTreeSet::new(),
             of_sessions: BTreeSet::new(),
         }
     }
@@ -47,7 +43,7 @@ impl Printer {
     /// # Errors
     /// The history cannot be read.
     pub async fn print_until(&mut self, is_last: impl Fn(&EventKind) -> bool) -> anyhow::Result<bool> {
-        let mut ticks = tokio::time::interval(INTERVAL);
+        let mut ticks = tokio::time::interval(REQUEST_INTERVAL);
         loop {
             tokio::select! {
                 event = self.stream.next() => {
@@ -57,10 +53,7 @@ impl Printer {
                         return Ok(true);
                     }
                 }
-                _ = ticks.tick() => {
-                    self.print_sessions().await;
-                    self.print_failed_attempts().await;
-                }
+                _ = ticks.tick() => self.print_sessions().await,
             }
         }
     }
@@ -92,18 +85,6 @@ impl Printer {
         for fact in facts {
             if self.of_sessions.insert(fact.id.clone()) {
                 self.print(&fact);
-            }
-        }
-    }
-
-    /// Prints the attempts that will be retried: history holds them only when the call has ended.
-    async fn print_failed_attempts(&mut self) {
-        // The next request may succeed.
-        let Ok(attempts) = self.events.attempts(&*self.workflow_id).await else { return };
-        for event in attempts {
-            let EventKind::AttemptDelta { effect, attempt, failure: Some(_), .. } = &event.kind else { continue };
-            if self.failed.insert((event.run.clone(), effect.clone(), *attempt)) {
-                self.print(&event);
             }
         }
     }

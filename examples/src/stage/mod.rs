@@ -33,9 +33,9 @@ use temporalio_sdk::{WorkerOptions, workflows::WorkflowImplementation};
 use self::events::Printer;
 
 /// Interval between polls of what has no stream of events.
-pub const INTERVAL: Duration = Duration::from_millis(100);
+pub const POLL_INTERVAL: Duration = Duration::from_millis(100);
 /// Time before a call of a session is approved, as if by a person.
-const THINKING: Duration = Duration::from_secs(1);
+const APPROVAL_DELAY: Duration = Duration::from_secs(1);
 
 /// Runs an example of temporal-agents on a Temporal dev server, which it starts itself.
 ///
@@ -246,11 +246,11 @@ impl Stage {
             for approval in WorkflowApprover::pending(self.client(), workflow_id).await? {
                 for call in approval.state().await?.interruptions {
                     // The events of the session so far, the question too, are printed meanwhile.
-                    tokio::time::sleep(THINKING).await;
+                    tokio::time::sleep(APPROVAL_DELAY).await;
                     println!("! {} approved: {:?}", call.tool, approval.approve(&call.id).await?);
                 }
             }
-            tokio::time::sleep(INTERVAL).await;
+            tokio::time::sleep(POLL_INTERVAL).await;
         }
     }
 

@@ -59,10 +59,8 @@ impl FactLog {
             return None;
         };
         settled.settled = settled.settled.min(settled.facts.len());
-        let later = SessionFacts {
-            facts: settled.facts.split_off(settled.settled),
-            ..SessionFacts { run: run.to_owned(), ..SessionFacts::default() }
-        };
+        let facts = settled.facts.split_off(settled.settled);
+        let later = SessionFacts { run: run.to_owned(), facts, ..SessionFacts::default() };
         let later = restored(&later, WIRE_VERSION, state).into_iter();
         let later = later.map(|event| LaterFact { event, is_reported: false }).collect();
         Some((Self { settled, later }, machine))
@@ -110,18 +108,20 @@ impl FactLog {
     /// Returns the facts as a checkpoint holds them.
     pub(super) fn written(&self) -> SessionFacts {
         let mut written = self.settled.clone();
-        let is_final = |later: &&LaterFact| !may_pass(&later.event.kind);
-        let later = self.later.iter().filter(is_final);
-        written.facts.extend(later.map(|later| shortened(&later.event, &written.run, None)));
+        written.facts.extend(self.final_later().map(|event| shortened(event, &written.run, None)));
         written
     }
 
     /// Returns the facts as events; `state` is that of the run.
     pub(super) fn events(&self, state: Option<&RunState>) -> Vec<RunEvent> {
         let mut events = self.settled_events(state);
-        let is_final = |later: &&LaterFact| !may_pass(&later.event.kind);
-        events.extend(self.later.iter().filter(is_final).map(|later| later.event.clone()));
+        events.extend(self.final_later().cloned());
         events
+    }
+
+    /// Returns the facts after the state that no other attempt can undo.
+    fn final_later(&self) -> impl Iterator<Item = &RunEvent> {
+        self.later.iter().map(|later| &later.event).filter(|event| !may_pass(&event.kind))
     }
 
     fn settled_events(&self, state: Option<&RunState>) -> Vec<RunEvent> {

@@ -84,7 +84,8 @@ impl Shared {
 
 /// Sends the batches of an attempt, until it is aborted or a batch is lost.
 async fn send(transport: Arc<dyn DeltaTransport>, source: DeltaSource, shared: Arc<Shared>) {
-    let mut channel = transport.open(&source);
+    // An attempt without deltas opens no channel.
+    let mut channel = None;
     // The first part is sent at once.
     let mut due = Instant::now();
     loop {
@@ -98,6 +99,7 @@ async fn send(transport: Arc<dyn DeltaTransport>, source: DeltaSource, shared: A
         if batch.is_empty() {
             continue;
         }
+        let channel = channel.get_or_insert_with(|| transport.open(&source));
         // A transport must not fail the activity, also not by a panic.
         let sent = AssertUnwindSafe(channel.send(batch)).catch_unwind().await;
         if !sent.unwrap_or(false) {

@@ -11,7 +11,9 @@ use crate::wire::RunEvent;
 /// Takes the deltas of a worker's activities to their readers
 /// ([`AgentsPlugin::deltas`](crate::AgentsPlugin::deltas)).
 ///
-/// Delivery is best effort. A transport must bound what it holds for slow readers.
+/// Delivery is best effort: nothing is retried, and no error or panic of a transport fails an
+/// activity. A transport must bound what it holds for slow readers. A delta is a
+/// [`RunEvent`](crate::wire::RunEvent) of a kind whose name ends in `delta`.
 pub trait DeltaTransport: Send + Sync {
     /// Opens the channel of one attempt at an activity. Called with the first delta of the attempt.
     fn open(&self, source: &DeltaSource) -> Box<dyn DeltaChannel>;

@@ -1,5 +1,6 @@
-//! Facts in the form in which the checkpoint of a session keeps them
-//! ([`SessionFacts`](crate::wire::session_facts::SessionFacts)), and facts made of it again.
+//! Conversion between facts and their form in the checkpoint of a session
+//! ([`SessionFacts`](crate::wire::session_facts::SessionFacts)), which leaves out what the run's
+//! state holds.
 
 use serde_json::{Map, Value};
 

@@ -46,7 +46,8 @@ pub(super) struct OpenCall {
     /// was not observed, and for a handoff.
     pub(super) index: Option<usize>,
     /// Digest of the output that was reported last, and the number of outputs.
-    pub(super) told: Option<Digest>,
+    #[serde(rename = "told")]
+    pub(super) reported: Option<Digest>,
     pub(super) outputs: u32,
 }
 
@@ -103,18 +104,19 @@ impl ObservedRun {
 }
 
 impl OpenCall {
-    /// Records that this output is reported. Returns `false` if it was the last one already.
-    pub(super) fn tells(&mut self, output: &Value) -> bool {
+    /// Records that this output is reported. Returns `false` if it is the output that was reported
+    /// last.
+    pub(super) fn report(&mut self, output: &Value) -> bool {
         let digest = Digest::of_text(&output.to_string());
-        if self.told.as_ref() == Some(&digest) {
+        if self.reported.as_ref() == Some(&digest) {
             return false;
         }
-        self.told = Some(digest);
+        self.reported = Some(digest);
         self.outputs = self.outputs.saturating_add(1);
         true
     }
 
     fn new(call_id: &str, name: &str, index: Option<usize>) -> Self {
-        Self { call_id: call_id.to_owned(), name: name.to_owned(), index, told: None, outputs: 0 }
+        Self { call_id: call_id.to_owned(), name: name.to_owned(), index, reported: None, outputs: 0 }
     }
 }

@@ -1,7 +1,7 @@
 //! The parts of an answer that a model sends before the answer is whole.
 //!
-//! Deltas are for people who watch. No run depends on them: they may be lost, and an attempt that
-//! fails repeats them. The answer is what [`Model::stream`](super::Model::stream) returns.
+//! Deltas are for display. No run depends on them: they may be lost, and the attempt after a failed
+//! one repeats them. The answer is the result of [`Model::stream`](super::Model::stream).
 
 use std::{fmt, sync::Arc};
 
@@ -88,7 +88,7 @@ impl ModelDeltas {
         self
     }
 
-    /// Returns `true` if the provider's own events are to be sent.
+    /// Returns `true` if the provider's own events are requested.
     pub fn wants_native(&self) -> bool {
         self.wants_native
     }

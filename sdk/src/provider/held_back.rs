@@ -1,7 +1,8 @@
 //! Removes the values of worker variables from the parts of an answer.
 //!
 //! A value may be split over parts. So of a call that has received values, each part is held back
-//! until what follows cannot complete one: the readers of such a call lag behind.
+//! until what follows cannot complete one: the readers of such a call lag behind. The rest that is
+//! held back at the end of the answer is not sent; the response has it.
 
 use std::{
     collections::BTreeMap,
@@ -38,23 +39,20 @@ impl HeldBack {
     }
 
     /// Returns the part that can be passed on; `None` if nothing can.
-    fn pass(&mut self, delta: ModelDelta) -> Option<ModelDelta> {
-        Some(match delta {
-            ModelDelta::Text { index, delta } => ModelDelta::Text { index, delta: self.settled((0, index), &delta)? },
-            ModelDelta::Refusal { index, delta } => {
-                ModelDelta::Refusal { index, delta: self.settled((1, index), &delta)? }
-            }
-            ModelDelta::Reasoning { index, delta } => {
-                ModelDelta::Reasoning { index, delta: self.settled((2, index), &delta)? }
-            }
-            ModelDelta::ToolArguments { index, call_id, name, delta } => {
-                ModelDelta::ToolArguments { index, call_id, name, delta: self.settled((3, index), &delta)? }
-            }
+    fn pass(&mut self, mut part: ModelDelta) -> Option<ModelDelta> {
+        let (kind, index, text) = match &mut part {
+            ModelDelta::Text { index, delta } => (0, *index, delta),
+            ModelDelta::Refusal { index, delta } => (1, *index, delta),
+            ModelDelta::Reasoning { index, delta } => (2, *index, delta),
+            ModelDelta::ToolArguments { index, delta, .. } => (3, *index, delta),
             // An event of the provider holds parts of its own.
-            _ => return None,
-        })
+            ModelDelta::Native(_) => return None,
+        };
+        *text = self.settled((kind, index), text)?;
+        Some(part)
     }
 
+    /// Adds to the rest of a text; returns the part of it that can be passed on.
     fn settled(&mut self, of: (u8, u32), delta: &str) -> Option<String> {
         let rest = self.rests.entry(of).or_default();
         rest.push_str(delta);

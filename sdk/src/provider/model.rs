@@ -42,7 +42,8 @@ pub trait Model: Send + Sync {
     /// sends its parts from the beginning.
     ///
     /// # Errors
-    /// As [`call`](Self::call).
+    /// [`ModelError`], whose kind determines whether Temporal retries the call, as for
+    /// [`call`](Self::call).
     fn stream(&self, call: ModelCall, deltas: ModelDeltas) -> BoxFuture<'_, Result<ModelResponse, ModelError>> {
         let _ = deltas;
         self.call(call)

@@ -1,9 +1,9 @@
 //! The facts of an agentic session's run, as its checkpoint keeps them for readers outside of the
-//! worker.
+//! worker and for the next attempt.
 //!
-//! A kept fact is a [`RunEvent`](super::RunEvent) without what the checkpoint holds elsewhere:
-//! without `version` and `run`, with an `id` that lacks the id of the run, and without content that
-//! is an item of the run's state. `events/kept.rs` makes one of an event, and an event of one.
+//! A fact is kept as a [`RunEvent`](super::RunEvent) without `version`, `run` and `cursor`, with an
+//! `id` that lacks the id of the run. Facts before the state also lack the content that the input
+//! or the items of the state hold. `events/kept.rs` converts both ways.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};

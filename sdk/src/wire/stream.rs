@@ -14,8 +14,6 @@ use serde::{Deserialize, Deserializer, Serialize, de::DeserializeOwned};
 use serde_json::Value;
 use temporalio_protos::temporal::api::common::v1::Payload;
 
-use super::absent::is_default;
-
 /// Name of the signal that publishes items.
 #[cfg(feature = "worker")]
 pub(crate) const STREAM_PUBLISH: &str = "__temporal_workflow_stream_publish";
@@ -104,7 +102,7 @@ pub struct CarriedStream {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub publishers: BTreeMap<String, StreamPublisher>,
     /// Offset of the end of the stream at the latest answer of a model.
-    #[serde(default, skip_serializing_if = "is_default")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answered_at: Option<u64>,
 }
 
@@ -140,6 +138,7 @@ pub(crate) fn read_argument<T: DeserializeOwned + Default>(payloads: &[Payload])
     payloads.first().and_then(|payload| serde_json::from_slice(&payload.data).ok()).unwrap_or_default()
 }
 
+/// Reads a member; one of the wrong type has its default value.
 fn or_default<'de, T: DeserializeOwned + Default, D: Deserializer<'de>>(json: D) -> Result<T, D::Error> {
     Ok(serde_json::from_value(Value::deserialize(json)?).unwrap_or_default())
 }

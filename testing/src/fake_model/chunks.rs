@@ -8,11 +8,12 @@ use temporal_agents::{
     wire::{Item, ModelFailureKind, ModelResponse},
 };
 
-/// How an answer is streamed.
+/// The size and the pace of the parts of a streamed answer, and its failure.
 #[derive(Clone, Debug)]
 pub(super) struct Chunks {
     /// Number of characters in a chunk.
     pub(super) size: usize,
+    /// Time between two chunks.
     pub(super) pause: Duration,
     /// The failure of the first attempt, after this number of chunks.
     pub(super) mishap: Option<(usize, Mishap)>,
@@ -24,7 +25,7 @@ impl Default for Chunks {
     }
 }
 
-/// What happens to the first attempt at a stream.
+/// A failure of the first attempt at a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mishap {
     /// The connection breaks.

@@ -12,7 +12,8 @@
 //! [`FakeModel::verify`] (which `AgentEnvironment` calls) fails if replies are left over.
 //!
 //! The model also streams: it sends the texts, the reasoning and the arguments of a reply in parts,
-//! and then returns the same response. [`Reply::chunk_size`] and the methods beside it set how.
+//! and then returns the same response. [`Reply::chunk_size`] and the methods beside it set the size
+//! and the pace of the parts, and a failure.
 //!
 //! ```
 //! use std::time::Duration;

@@ -5,11 +5,11 @@
 //! LIVE_TESTS=1 OPENAI_API_KEY=.. cargo test -p temporal-agents-tests --test it live -- --nocapture
 //! ```
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use serde_json::{Value, json};
 use temporal_agents::{
-    provider::{Genai, Model, ModelDelta, ModelDeltas, ModelProvider, OpenAiApi, OpenAiBuilder},
+    provider::{Genai, Model, ModelDelta, ModelProvider, OpenAiApi, OpenAiBuilder},
     wire::{Definitions, FunctionCall, Item, ItemView, ModelCall, ModelResponse, ToolSpec},
 };
 
@@ -125,7 +125,7 @@ async fn conversation(model: &Arc<dyn Model>, streamed: bool) -> anyhow::Result<
     Ok(sent)
 }
 
-/// Makes a call; checks that its deltas are what became of them.
+/// Makes a call; checks that its deltas, joined, are in the items of its response.
 async fn ask(
     model: &Arc<dyn Model>,
     definitions: &Definitions,
@@ -134,16 +134,13 @@ async fn ask(
     sent: &mut Vec<ModelDelta>,
 ) -> anyhow::Result<ModelResponse> {
     let call = ModelCall::new("clerk", "live", definitions.clone(), input.to_vec());
-    let deltas: Arc<Mutex<Vec<ModelDelta>>> = Arc::default();
-    let response = if streamed {
-        let sink = Arc::clone(&deltas);
-        let receiver = ModelDeltas::new(move |delta| sink.lock().unwrap_or_else(PoisonError::into_inner).push(delta));
-        model.stream(call, receiver).await?
+    let (response, deltas) = if streamed {
+        let (outcome, deltas) = crate::streamed::streamed(model, call).await;
+        (outcome?, deltas)
     } else {
-        model.call(call).await?
+        (model.call(call).await?, Vec::new())
     };
     anyhow::ensure!(response.usage.input_tokens > 0 && response.usage.output_tokens > 0, "{:?}", response.usage);
-    let deltas = std::mem::take(&mut *deltas.lock().unwrap_or_else(PoisonError::into_inner));
     crate::streamed::pairs::assert_deltas_become_items("live", &deltas, &response.output);
     println!("{} deltas, usage {:?}", deltas.len(), response.usage);
     sent.extend(deltas);

@@ -23,7 +23,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 pub(super) type SendBatch =
     Box<dyn Fn(PublishInput) -> BoxFuture<'static, Result<(), WorkflowInteractionError>> + Send + Sync>;
 
-/// When a batch is sent, and for how long it is retried.
+/// The limits of a batch: its interval, its size, and the time for which it is retried.
 #[derive(Clone, Debug)]
 pub(super) struct BatchOptions {
     pub(super) interval: Duration,

@@ -21,7 +21,8 @@ pub use self::{
 };
 use crate::wire::error_debug;
 
-/// The failure of a publisher or a subscriber of a workflow's stream.
+/// The failure of a publisher or a subscriber of a workflow's stream. After transient failures of
+/// the server, a poll is sent again without a time limit, and a batch for a limited time.
 #[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum WorkflowStreamError {

@@ -49,6 +49,13 @@ const ID_DIGITS: usize = 16;
 /// [`close`](Self::close) the items that are left are sent in the background, and a failure is
 /// lost.
 ///
+/// Items that are not sent yet are kept in memory, without a limit of their number.
+///
+/// # Retries
+/// A batch is sent again after transient failures, for at most 10 minutes
+/// ([`max_retry_duration`](Self::max_retry_duration)). After another failure, for example because
+/// the workflow does not exist or has ended, it is dropped at once.
+///
 /// An activity that is retried publishes again, as another publisher: the stream then has the items
 /// of both attempts. Let the items name the attempt if readers must tell them apart.
 pub struct WorkflowStreamPublisher {
@@ -103,10 +110,12 @@ impl WorkflowStreamPublisher {
         self
     }
 
-    /// Publishes a value as JSON with the next batch.
+    /// Publishes a value as JSON with the next batch. A workflow of this crate drops an item that
+    /// is larger than 1.5 MB in base64.
     ///
     /// # Errors
-    /// If the value cannot be written as JSON.
+    /// If the value cannot be written as JSON. Failures of sending are reported by
+    /// [`flush`](Self::flush) and [`close`](Self::close).
     ///
     /// # Panics
     /// Outside of a tokio runtime.
@@ -115,11 +124,13 @@ impl WorkflowStreamPublisher {
         topic: impl Into<String>,
         value: &(impl Serialize + ?Sized),
     ) -> Result<(), serde_json::Error> {
-        self.put(topic.into(), value, false)
+        let entry = entry(topic.into(), value)?;
+        self.send(Command::Publish { entry, is_urgent: false });
+        Ok(())
     }
 
     /// Publishes a value as JSON, and sends the batch at once, without waiting for it: for an item
-    /// that readers wait for.
+    /// that readers wait for. Otherwise like [`publish`](Self::publish).
     ///
     /// # Errors
     /// If the value cannot be written as JSON.
@@ -131,7 +142,9 @@ impl WorkflowStreamPublisher {
         topic: impl Into<String>,
         value: &(impl Serialize + ?Sized),
     ) -> Result<(), serde_json::Error> {
-        self.put(topic.into(), value, true)
+        let entry = entry(topic.into(), value)?;
+        self.send(Command::Publish { entry, is_urgent: true });
+        Ok(())
     }
 
     /// Waits until everything that was published before is sent.
@@ -141,7 +154,6 @@ impl WorkflowStreamPublisher {
     pub async fn flush(&self) -> Result<(), WorkflowStreamError> {
         let Some(batches) = self.batches.get() else { return Ok(()) };
         let (answer, sent) = oneshot::channel();
-        // Only a runtime that shuts down ends the task before its channel is closed.
         let _ = batches.send(Command::Flush(answer));
         sent.await.unwrap_or(Ok(()))
     }
@@ -154,19 +166,19 @@ impl WorkflowStreamPublisher {
         self.flush().await
     }
 
-    fn put(&self, topic: String, value: &(impl Serialize + ?Sized), is_urgent: bool) -> Result<(), serde_json::Error> {
-        let entry = PublishEntry { topic, data: encode_payload(&json_payload(value)?) };
+    /// Sends a command to the task, which begins with the first one.
+    fn send(&self, command: Command) {
         let batches = self.batches.get_or_init(|| {
             let (batches, commands) = unbounded_channel();
             let id: String = Uuid::new_v4().simple().to_string().chars().take(ID_DIGITS).collect();
-            tokio::spawn(Batches::new(id, self.options.clone(), self.send()).run(commands));
+            tokio::spawn(Batches::new(id, self.options.clone(), self.send_batch()).run(commands));
             batches
         });
-        let _ = batches.send(Command::Publish { entry, is_urgent });
-        Ok(())
+        // Only a runtime that shuts down ends the task before its channel is closed.
+        let _ = batches.send(command);
     }
 
-    fn send(&self) -> SendBatch {
+    fn send_batch(&self) -> SendBatch {
         let workflow = Arc::new(self.client.get_workflow_handle::<UntypedWorkflow>(&*self.workflow_id));
         Box::new(move |input| {
             let workflow = Arc::clone(&workflow);
@@ -182,6 +194,10 @@ impl std::fmt::Debug for WorkflowStreamPublisher {
             .field("workflow_id", &self.workflow_id)
             .finish_non_exhaustive()
     }
+}
+
+fn entry(topic: String, value: &(impl Serialize + ?Sized)) -> Result<PublishEntry, serde_json::Error> {
+    Ok(PublishEntry { topic, data: encode_payload(&json_payload(value)?) })
 }
 
 /// Client-side definition of the signal.

@@ -112,7 +112,7 @@ impl Facts {
         let index = effect.rsplit_once('-').and_then(|(_, index)| index.parse().ok());
         let call = self.run(&run).call(call_id, name);
         call.index = index;
-        call.tells(output.unwrap_or(&Value::Null));
+        call.report(output.unwrap_or(&Value::Null));
         let kind = EventKind::ToolOutput {
             call_id: call_id.to_owned(),
             name: name.to_owned(),
@@ -183,7 +183,7 @@ impl Facts {
         let ItemView::FunctionCallOutput { call_id, output } = item.view() else { return };
         let turn = self.run(run).turn;
         let call = self.run(run).call(call_id, "");
-        if !call.tells(output) {
+        if !call.report(output) {
             return;
         }
         let own = call.index.map_or_else(|| format!("{turn}-call-{call_id}"), |index| format!("{turn}-tool-{index}"));

@@ -1,7 +1,10 @@
 use serde_json::{Value, json};
 
-use super::{shortened, whole};
-use crate::wire::{EventKind, Item, NewItem, NewItemKind, RunEvent, RunState, WIRE_VERSION};
+use super::{restored, shortened, whole};
+use crate::{
+    events::Facts,
+    wire::{EventKind, Item, NewItem, NewItemKind, RunEvent, RunState, SessionCheckpoint, WIRE_VERSION},
+};
 
 const RUN: &str = "desk-1/activity-4-0";
 
@@ -101,4 +104,16 @@ fn a_fact_without_a_state_is_whole_and_one_that_does_not_fit_its_state_is_none()
     ] {
         assert_eq!(whole(forged.as_object().expect("an object"), RUN, WIRE_VERSION, Some(&empty)), None, "{forged}");
     }
+}
+
+#[test]
+fn the_facts_of_the_golden_checkpoint_are_restored() {
+    let golden = include_str!("../../../../tests/golden/wire/v1.2/session_checkpoint-with_facts.json");
+    let golden: SessionCheckpoint = serde_json::from_str(golden).expect("a checkpoint");
+    let run = &golden.runs[0];
+    let facts = run.facts.as_ref().expect("facts");
+    assert!(Facts::continued_from(facts.observed.clone()).is_some(), "this build continues them");
+    let kinds = restored(facts, golden.version, run.state.as_deref());
+    let kinds: Vec<&str> = kinds.iter().map(|fact| fact.kind.name()).collect();
+    assert_eq!(kinds, ["run_started", "message", "other_item"]);
 }

@@ -1,8 +1,8 @@
 //! The tool calls of a streamed message.
 //!
 //! A part belongs to the call of its `index`. Servers that leave the index out send whole calls, or
-//! a call's parts in a row; servers that give every call the index 0 tell them apart by id and
-//! name. An id alone does not begin a call: some servers invent a new one for every part.
+//! a call's parts in a row; servers that number every call 0 tell them apart by id and name. An id
+//! alone does not begin a call: some servers invent a new one for every part.
 
 use std::collections::BTreeMap;
 

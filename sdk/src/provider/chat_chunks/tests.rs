@@ -45,7 +45,11 @@ fn calls(parts: &[Value]) -> Vec<(Value, Value, Value)> {
 
 #[rstest]
 #[case::by_index(
-    &[part(Some(0), Some("a"), Some("f"), ""), part(Some(1), Some("b"), Some("g"), "{}"), part(Some(0), None, None, "{}")],
+    &[
+        part(Some(0), Some("a"), Some("f"), ""),
+        part(Some(1), Some("b"), Some("g"), "{}"),
+        part(Some(0), None, None, "{}"),
+    ],
     &[("a", "f", "{}"), ("b", "g", "{}")]
 )]
 #[case::whole_calls_without_an_index(
@@ -53,11 +57,22 @@ fn calls(parts: &[Value]) -> Vec<(Value, Value, Value)> {
     &[("a", "f", "{}"), ("b", "f", "{}")]
 )]
 #[case::parts_without_an_index(
-    &[part(None, Some("a"), Some("f"), "{"), part(None, None, None, "}"), part(None, Some("b"), Some("g"), "{"), part(None, Some("a"), None, "!"), part(None, Some("b"), None, "}")],
+    &[
+        part(None, Some("a"), Some("f"), "{"),
+        part(None, None, None, "}"),
+        part(None, Some("b"), Some("g"), "{"),
+        part(None, Some("a"), None, "!"),
+        part(None, Some("b"), None, "}"),
+    ],
     &[("a", "f", "{}!"), ("b", "g", "{}")]
 )]
 #[case::one_index_for_all(
-    &[part(Some(0), Some("a"), Some("f"), "{"), part(Some(0), None, None, "}"), part(Some(0), Some("b"), Some("f"), "{"), part(Some(0), None, None, "}")],
+    &[
+        part(Some(0), Some("a"), Some("f"), "{"),
+        part(Some(0), None, None, "}"),
+        part(Some(0), Some("b"), Some("f"), "{"),
+        part(Some(0), None, None, "}"),
+    ],
     &[("a", "f", "{}"), ("b", "f", "{}")]
 )]
 #[case::an_id_for_each_part(
@@ -65,7 +80,11 @@ fn calls(parts: &[Value]) -> Vec<(Value, Value, Value)> {
     &[("a", "f", "{}")]
 )]
 #[case::a_name_in_each_part(
-    &[part(Some(0), Some("a"), Some("f"), "{"), part(Some(0), Some("a"), Some("f"), "}"), part(Some(0), None, Some(""), "")],
+    &[
+        part(Some(0), Some("a"), Some("f"), "{"),
+        part(Some(0), Some("a"), Some("f"), "}"),
+        part(Some(0), None, Some(""), ""),
+    ],
     &[("a", "f", "{}")]
 )]
 #[case::a_name_in_parts(
@@ -126,7 +145,11 @@ fn deltas_have_the_positions_of_the_items() {
 fn an_item_that_begins_before_a_call_ends_the_deltas(#[case] late: Value) {
     let call = |arguments: &str| json!([part(Some(0), Some("a"), Some("f"), arguments)]);
     let (message, deltas) = read(json!([
-        {"role": "assistant", "content": ""}, {"tool_calls": call("{")}, late, {"content": "more"}, {"tool_calls": call("}")},
+        {"role": "assistant", "content": ""},
+        {"tool_calls": call("{")},
+        late,
+        {"content": "more"},
+        {"tool_calls": call("}")},
     ]));
     assert_eq!(deltas.len(), 1, "{deltas:?}");
     assert_eq!(message["tool_calls"][0]["function"]["arguments"], "{}");
@@ -143,8 +166,11 @@ fn a_call_whose_predecessors_may_still_begin_has_no_deltas() {
 #[case::strings(json!([{"x": "a"}, {"x": "b"}]), json!({"x": "ab"}))]
 #[case::null(json!([{"x": null}, {"x": "b"}, {"x": null}]), json!({"x": "b"}))]
 #[case::empty(json!([{"x": "", "content": ""}]), json!({"content": ""}))]
-#[case::whole_strings(json!([{"role": "assistant"}, {"role": "assistant"}, {"role": ""}]), json!({"role": "assistant"}))]
-#[case::objects(json!([{"x": {"a": "1", "type": "t"}}, {"x": {"a": "2", "type": "t"}}]), json!({"x": {"a": "12", "type": "t"}}))]
+#[case::whole_strings(json!([{"role": "user"}, {"role": "user"}, {"role": ""}]), json!({"role": "user"}))]
+#[case::objects(
+    json!([{"x": {"a": "1", "type": "t"}}, {"x": {"a": "2", "type": "t"}}]),
+    json!({"x": {"a": "12", "type": "t"}})
+)]
 #[case::lists_by_index(
     json!([{"x": [{"index": 0, "t": "a"}]}, {"x": [{"index": 1, "t": "b"}, {"index": 0, "t": "c"}]}]),
     json!({"x": [{"index": 0, "t": "ac"}, {"index": 1, "t": "b"}]})
@@ -152,7 +178,12 @@ fn a_call_whose_predecessors_may_still_begin_has_no_deltas() {
 #[case::lists_without_an_index(json!([{"x": [{"a": 1}]}, {"x": [{"a": 1}]}]), json!({"x": [{"a": 1}, {"a": 1}]}))]
 #[case::numbers(json!([{"x": 1}, {"x": 2}]), json!({"x": 2}))]
 #[case::content_of_both_kinds(
-    json!([{"content": "a"}, {"content": [{"type": "text", "text": "b"}, {"type": "image", "url": "u"}]}, {"content": "c"}, {"content": []}]),
+    json!([
+        {"content": "a"},
+        {"content": [{"type": "text", "text": "b"}, {"type": "image", "url": "u"}]},
+        {"content": "c"},
+        {"content": []},
+    ]),
     json!({"content": [{"type": "text", "text": "ab"}, {"type": "image", "url": "u"}, {"type": "text", "text": "c"}]})
 )]
 fn members_are_merged(#[case] deltas: Value, #[case] expected: Value) {

@@ -15,7 +15,7 @@ use crate::{
         http::{
             answer::Answer,
             body::{MAX_ERROR_BODY_BYTES, MOST_BYTES},
-            classify::{self, ProviderError},
+            classify::{self, ProviderError, failure},
             redact::Redactor,
         },
     },
@@ -59,10 +59,6 @@ pub(super) fn of(error: Error, address: &str, redactor: &Arc<Redactor>) -> Model
 pub(super) fn answer(body: &Value, redactor: &Arc<Redactor>) -> Answer {
     let body = if body.is_object() { body.to_string() } else { String::new() };
     success(body, redactor)
-}
-
-pub(super) fn failure(kind: ModelFailureKind, what: &str) -> ModelError {
-    ModelError::new(kind, format!("{}: {what}", classify::label(kind)))
 }
 
 fn exchange(error: webc::Error, address: &str, redactor: &Arc<Redactor>) -> ModelError {

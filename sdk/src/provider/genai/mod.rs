@@ -51,7 +51,7 @@ pub use builder::{GenaiBuilder, GenaiConfigError};
 
 use self::{
     dialect::{Dialect, Shape},
-    response::Said,
+    response::ResponseContent,
     streamed::{Outcome, StreamedCall},
 };
 use super::{
@@ -59,7 +59,7 @@ use super::{
     http::{
         address,
         redact::Redactor,
-        refusals::{Ask, Refusals},
+        refusals::{Refusals, RequestForm},
         silence::{Silence, SilenceOptions},
     },
 };
@@ -146,9 +146,9 @@ use crate::wire::{ModelCall, ModelFailureKind, ModelResponse};
 /// # Streams
 /// Calls of Anthropic and Chat Completions are streamed on request ([`Model::stream`]), with the
 /// same response as without streaming. The streams of the other APIs cannot promise that: their
-/// calls are made without streaming, which is logged once for each model. A server that refuses a
-/// stream, or answers with a whole response, is asked once more without, and the provider remembers
-/// it.
+/// calls are made without streaming, which is logged once for each model. If a server refuses a
+/// stream, or answers with a whole response, the call is repeated without streaming, and the
+/// provider remembers it.
 ///
 /// At most 256 MiB of events are read, and 32 MiB kept; a single event has no limit, because the
 /// crate joins it.
@@ -274,7 +274,7 @@ impl GenaiModel {
         let answer = self.client.exec_chat(target.clone(), request.clone(), Some(options)).await;
         let mut answer = answer.map_err(|error| failure::of(error, address, redactor))?;
         let body = answer.captured_raw_body.take().unwrap_or(Value::Null);
-        response::project(dialect, Said::from(answer), &failure::answer(&body, redactor), *keep_raw_usage)
+        response::project(dialect, ResponseContent::from(answer), &failure::answer(&body, redactor), *keep_raw_usage)
     }
 
     /// Makes a streamed call. One that cannot be streamed is made without.
@@ -291,26 +291,26 @@ impl GenaiModel {
         }
         let client = &self.client;
         let streamed = StreamedCall { client, dialect, silence, redactor, address, deltas };
-        let mut ask = self.refusals.known(&self.name).unwrap_or(Ask::Stream);
+        let mut form = self.refusals.known(&self.name).unwrap_or(RequestForm::Stream);
         let body = loop {
-            if ask == Ask::Whole {
+            if form == RequestForm::Whole {
                 let response = self.whole(call).await?;
-                self.refusals.remember(&self.name, ask);
+                self.refusals.remember(&self.name, form);
                 return Ok(response);
             }
             // Chat Completions has the usage in a stream only on request.
             let mut options = options.clone();
-            options.capture_usage = Some(ask == Ask::Stream && dialect.shape == Shape::OpenAi);
+            options.capture_usage = Some(form == RequestForm::Stream && dialect.shape == Shape::OpenAi);
             match streamed.run(target.clone(), request.clone(), &options).await? {
-                Outcome::Refused(next) => ask = next,
+                Outcome::Refused(next) => form = next,
                 Outcome::Body(body) => break body,
             }
         };
         let has_usage = !body["usage"].is_null() || !body["error"].is_null();
-        self.refusals.remember(&self.name, if has_usage { ask } else { Ask::Whole });
+        self.refusals.remember(&self.name, if has_usage { form } else { RequestForm::Whole });
         let answer = failure::answer(&body, redactor);
-        let said = streamed::said(dialect, &body).map_err(|what| answer.invalid(what))?;
-        let response = response::project(dialect, said, &answer, *keep_raw_usage);
+        let content = streamed::content(dialect, &body).map_err(|what| answer.invalid(what))?;
+        let response = response::project(dialect, content, &answer, *keep_raw_usage);
         response.map_err(|error| failure::with_type(error, &body, redactor))
     }
 }

@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// The content of a response, as the crate reads it.
-pub(super) struct Said {
+pub(super) struct ResponseContent {
     pub(super) parts: Vec<ContentPart>,
     /// Reasoning that is not among the parts.
     pub(super) reasoning: Option<String>,
@@ -24,7 +24,7 @@ pub(super) struct Said {
     pub(super) usage: Counted,
 }
 
-impl From<ChatResponse> for Said {
+impl From<ChatResponse> for ResponseContent {
     fn from(response: ChatResponse) -> Self {
         let ChatResponse { content, reasoning_content, stop_reason, usage, .. } = response;
         Self { parts: content.into_iter().collect(), reasoning: reasoning_content, stop: stop_reason, usage }
@@ -38,7 +38,7 @@ impl From<ChatResponse> for Said {
 /// The failure that the answer represents, if it is not a message of a model or ends inside a call.
 pub(super) fn project(
     dialect: &Dialect,
-    said: Said,
+    content: ResponseContent,
     answer: &Answer,
     keep_raw_usage: bool,
 ) -> Result<ModelResponse, ModelError> {
@@ -47,7 +47,7 @@ pub(super) fn project(
     if dialect.shape == Shape::OpenAi && choices.is_none_or(Vec::is_empty) {
         return Err(answer.invalid("the completion has no choices"));
     }
-    let Said { parts, reasoning: reasoning_content, stop: stop_reason, usage } = said;
+    let ResponseContent { parts, reasoning: reasoning_content, stop: stop_reason, usage } = content;
     if let (Some(StopReason::MaxTokens(_)), Some(ContentPart::ToolCall(call))) = (&stop_reason, parts.last()) {
         return Err(cut(answer, call));
     }

@@ -50,6 +50,11 @@ pub(crate) fn label(kind: ModelFailureKind) -> &'static str {
     }
 }
 
+/// Returns a failure of this kind without a response.
+pub(crate) fn failure(kind: ModelFailureKind, what: &str) -> ModelError {
+    ModelError::new(kind, format!("{}: {what}", label(kind)))
+}
+
 /// Returns the failure of a request to this address, as [`address::shown`](super::address::shown)
 /// formats it, that received no response, or only a part of one.
 pub(crate) fn unanswered(error: reqwest::Error, address: &str, redactor: &Redactor) -> ModelError {
@@ -134,7 +139,7 @@ impl ProviderError {
     }
 }
 
-/// Returns the kind of failure that a code or a type stands for: a name of OpenAI or of Anthropic,
+/// Returns the kind of failure that a code or a type represents: a name of OpenAI or of Anthropic,
 /// or a status.
 fn named(name: &str) -> Option<ModelFailureKind> {
     Some(match name {

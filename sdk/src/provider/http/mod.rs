@@ -7,8 +7,8 @@
 //! | `answer` | a whole response: its object, or the failure that it represents |
 //! | `body` | the bytes of a response, up to a limit |
 //! | `sse` | the events of a streamed response |
-//! | `silence` | how long a stream may be silent |
-//! | `refusals` | what servers refuse of a streamed request, remembered for the next calls |
+//! | `silence` | the time for which a stream may be silent |
+//! | `refusals` | the forms of a streamed request that servers accept, remembered by model |
 //! | `classify`, `advice`, `redact`, `address` | a failed exchange to a `ModelError` |
 
 pub(crate) mod address;

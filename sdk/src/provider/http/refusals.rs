@@ -1,8 +1,8 @@
-//! The parts of a streamed request that servers refuse, by model, remembered so that each is asked
-//! once.
+//! The forms of a streamed request that servers accept, by model, remembered so that a refused one
+//! is sent once.
 //!
-//! It is remembered as long as the provider lives: a server that begins to support streams is asked
-//! for one after the next start of the worker.
+//! A form is remembered as long as the provider lives: if a server begins to support streams, one
+//! is requested after the next start of the worker.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -17,7 +17,7 @@ const MOST_ENTRIES: usize = 1000;
 
 /// The form in which an answer is requested; each is for servers that refuse the one before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Ask {
+pub(crate) enum RequestForm {
     /// A stream, with options.
     Stream,
     /// A stream without `stream_options`.
@@ -32,7 +32,7 @@ pub(crate) struct Refusals(Mutex<Entries>);
 
 #[derive(Debug, Default)]
 struct Entries {
-    known: BTreeMap<String, Ask>,
+    known: BTreeMap<String, RequestForm>,
     /// The models and reasons of the warnings so far.
     warned: BTreeSet<(String, &'static str)>,
 }
@@ -40,21 +40,21 @@ struct Entries {
 impl Refusals {
     /// Returns the form of request that the server of this model is known to accept, if it refused
     /// another one.
-    pub(crate) fn known(&self, model: &str) -> Option<Ask> {
+    pub(crate) fn known(&self, model: &str) -> Option<RequestForm> {
         self.entries().known.get(model).copied()
     }
 
     /// Remembers the form of request for this model, and logs it.
-    pub(crate) fn remember(&self, model: &str, ask: Ask) {
-        let reason = match ask {
-            Ask::Stream => return,
-            Ask::WithoutOptions => "the server refuses `stream_options`",
-            Ask::Whole => "the server does not stream, or its streams have no usage",
+    pub(crate) fn remember(&self, model: &str, form: RequestForm) {
+        let reason = match form {
+            RequestForm::Stream => return,
+            RequestForm::WithoutOptions => "the server refuses `stream_options`",
+            RequestForm::Whole => "the server does not stream, or its streams have no usage",
         };
         {
             let mut entries = self.entries();
             if entries.known.len() < MOST_ENTRIES {
-                entries.known.insert(model.to_owned(), ask);
+                entries.known.insert(model.to_owned(), form);
             }
         }
         self.warn(model, reason);
@@ -78,15 +78,15 @@ impl Refusals {
 
 /// Returns the form of the next request, if an answer refuses the parameters of a stream by name:
 /// the options first, if the request has them, then the stream.
-pub(crate) fn next(answer: &Answer, has_options: bool) -> Option<Ask> {
+pub(crate) fn next(answer: &Answer, has_options: bool) -> Option<RequestForm> {
     if !matches!(answer.status.as_u16(), 400 | 422) {
         return None;
     }
     let text = String::from_utf8_lossy(&answer.body);
     if has_options && names(&text, "stream_options") {
-        Some(Ask::WithoutOptions)
+        Some(RequestForm::WithoutOptions)
     } else {
-        names(&text, "stream").then_some(Ask::Whole)
+        names(&text, "stream").then_some(RequestForm::Whole)
     }
 }
 

@@ -44,7 +44,7 @@ pub(crate) fn no_first_chunk(limit: Duration) -> String {
     format!("no part of the answer arrived within {limit:?}, the limit of first_chunk_timeout")
 }
 
-/// Returns the description of a stream that stopped for too long.
+/// Returns the description of a stream whose next chunk did not arrive in time.
 pub(crate) fn no_next_chunk(limit: Duration) -> String {
     format!("the answer stopped for {limit:?}, the limit of chunk_timeout")
 }

@@ -64,8 +64,8 @@ use crate::wire::{ModelCall, ModelFailureKind, ModelResponse};
 /// A streamed call ([`Model::stream`]) returns the response that the same answer becomes without
 /// streaming. In the Responses API that is the response in the last event; the chunks of Chat
 /// Completions are joined, with the usage, which is requested. A server that ignores the stream is
-/// read whole. One that refuses it by name (400 or 422) is asked once more, without
-/// `stream_options` or without a stream; the provider remembers and logs it. Calls that are made
+/// read whole. If one refuses it by name (400 or 422), the call is repeated without
+/// `stream_options`, or without a stream; the provider remembers and logs it. Calls that are made
 /// without streaming, logged once for each model: those whose extra arguments request several
 /// choices, audio, a background response or no stream, and those to a server whose streams have no
 /// usage.

@@ -2,7 +2,7 @@ use serde_json::json;
 
 use super::*;
 
-/// As the clients of the official SDKs write them.
+/// Payloads as the clients of the official SDKs write them.
 const OF_STATE: &str = "ChYKCGVuY29kaW5nEgpqc29uL3BsYWluEhB7InN0YXRlIjoicnVuMCJ9";
 const OF_HELLO: &str = "0a160a08656e636f64696e67120a6a736f6e2f706c61696e12072268656c6c6f22";
 
@@ -55,7 +55,7 @@ fn an_argument_is_read_whatever_it_contains() {
 }
 
 #[test]
-fn data_without_an_encoding_is_no_payload() {
+fn data_without_an_encoding_is_not_a_payload() {
     let bare = Payload { data: b"1".to_vec(), ..Payload::default() };
     for odd in ["", "*", "ChYK", "ChYKCGVuY29kaW5nEgpqc29uL3BsYWluEhB7InN0YXRlIjoicnVuMCJ", &encode_payload(&bare)] {
         assert_eq!(decode_payload(odd), None, "{odd}");

@@ -151,7 +151,7 @@ impl AgentsPlugin {
     /// tools send, while the activities of this worker run. Default none: readers see facts only.
     ///
     /// The table in [the guide](crate::guide::watching#tokens-as-they-come) has the price of each
-    /// transport. An agent with output guardrails sends no parts of its text.
+    /// transport. An agent with output guardrails sends no parts of its text or its reasoning.
     #[must_use]
     pub fn deltas(mut self, transport: impl DeltaTransport + 'static) -> Self {
         self.deltas = Deltas(Some(Arc::new(transport)));

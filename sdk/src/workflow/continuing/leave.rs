@@ -112,7 +112,7 @@ impl ContinuableRun {
         };
         let taken_back = self.take_back();
         if let Some(inbox) = place.inbox {
-            inbox.drain_stream(false);
+            inbox.reopen_stream();
         }
         match taken_back.err().unwrap_or(why) {
             // A run that waits continues to wait here: its questions are gone after the turn.
@@ -174,7 +174,7 @@ impl ContinuableRun {
             guarded(|| tell()).map_err(|panic| Stayed::of(format!("the function on_continue_as_new: {panic}")))?;
         }
         if let Some(inbox) = place.inbox {
-            inbox.drain_stream(true);
+            inbox.drain_stream();
         }
         if !place.ctx.has_handlers_at_work() {
             return Ok(());

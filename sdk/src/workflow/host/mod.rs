@@ -7,6 +7,7 @@
 mod history;
 mod progress;
 mod run_id;
+mod tool;
 
 use std::{
     cell::{Cell, OnceCell, RefCell},
@@ -27,13 +28,10 @@ use super::{
     activity_backed_model::{ActivityBackedModel, HistoryAccount},
     context::DurableContext,
     continuing::{ContinuableRun, Place},
-    effect::{
-        mcp_call, mcp_session, session_call,
-        tool_call::{self, Passage},
-    },
+    effect::{mcp_call, mcp_session, session_call},
     inbox::RunInbox,
     limits::{
-        gate::{Cancelled, Gate, poll_until_idle},
+        gate::{Gate, poll_until_idle},
         local_gate::LocalGate,
         size::encoded_len,
     },
@@ -45,11 +43,9 @@ use crate::{
         SessionEffect, SessionEffectError, ToolAnswer, ToolEffect, ToolEffectError, WaitOutcome,
     },
     engine::RunError,
-    tool::ToolDef,
     wire::{
         AgentInterruption, Interruption, Item, Ledger, McpTool, ModelCall, ModelResponse, RunState,
         asked_questions::AskedQuestions,
-        digest::Digest,
         event::RunNote,
         mcp_call::{McpOperation, McpSession},
     },
@@ -145,18 +141,6 @@ impl WorkflowHost {
         Place { ctx: &self.ctx, inbox: self.inbox.as_ref(), run: self.run(), token }
     }
 
-    /// Returns the schema digest that identifies the version of a tool with several versions. It is
-    /// the same on replay, because only definitions decide it.
-    fn schema_of_version(&self, tool: &ToolDef) -> Option<Digest> {
-        let is_one_of_several = tool.is_versioned() || self.versioned_tools.contains(&tool.activity_type());
-        is_one_of_several.then(|| tool.schema_digest())
-    }
-
-    /// Returns the passage that all effects of workflow tools go through.
-    fn passage(&self) -> Passage {
-        Passage::new(Rc::clone(&self.gate), self.moving.clone())
-    }
-
     /// Reports the end of the run to the inbox, and a failure also to the replay journal.
     pub(super) fn ended<O>(&self, outcome: &Result<RunOutcome<O>, RunFailure>) {
         if let Err(failure) = outcome {
@@ -212,9 +196,9 @@ impl Host for WorkflowHost {
                 }
             };
             let books = HistoryAccount { ledger: &self.ledger, chain, gate: &self.gate, late: &late, wrote: &wrote };
+            let is_outermost = id.path().is_empty();
             // After a model call of the outermost run, the workflow task with the earlier local
             // results has ended.
-            let is_outermost = id.path().is_empty();
             let ends_a_task = is_outermost && !self.model.is_local(&call.agent);
             let response = self.model.call(&self.ctx, books, call, activity_id, scope.clone()).await?;
             if ends_a_task {
@@ -233,41 +217,7 @@ impl Host for WorkflowHost {
         scope: &'a Self::Scope,
     ) -> LocalBoxFuture<'a, Result<ToolAnswer, ToolEffectError>> {
         let id = format!("{}-{}", self.run(), call.id);
-        let call_id = call.info.call_id.clone();
-        let binding = call.tool.binding();
-        let schema = self.schema_of_version(call.tool);
-        async move {
-            let bytes = encoded_len(&(&call.arguments, &call.context)).unwrap_or_default();
-            #[cfg(feature = "nexus")]
-            let _operation = self.nexus.admit(&self.ctx, &call, &id, scope, || self.record_command(|| 0)).await?;
-            let mut _place = None;
-            if tool_call::begins_with_a_command(binding) {
-                _place = Some(self.gate.enter(bytes, scope).await.map_err(|Cancelled| ToolEffectError::Cancelled)?);
-                self.record_command(|| bytes);
-                self.record_content_by_second_rule(|| {
-                    call.mcp.as_ref().map_or(0, |mcp| encoded_len(mcp).unwrap_or_default())
-                });
-            }
-            let mut local = None;
-            if tool_call::is_local(binding) {
-                let may_return = call.tool.output_limit().bytes;
-                let place = self.locals.enter(&self.ctx, may_return, scope).await;
-                local = Some(place.map_err(|Cancelled| ToolEffectError::Cancelled)?);
-            }
-            let (answer, id) = tool_call::call(&self.ctx, call, id, scope.clone(), self.passage(), schema).await?;
-            if let Some(place) = local {
-                place.returned(encoded_len(&answer.output).unwrap_or_default());
-            }
-            self.notes(|| encoded_len(&answer.output).unwrap_or_default());
-            self.record_content_by_second_rule(|| {
-                encoded_len(&(&answer.context_patch, &answer.question)).unwrap_or_default()
-            });
-            if binding.leaves_a_reply() {
-                self.ledger.borrow_mut().returned(&id, &call_id, &answer.output);
-            }
-            Ok(answer)
-        }
-        .boxed_local()
+        self.make_tool_call(call, id, scope).boxed_local()
     }
 
     fn list_mcp_tools<'a>(

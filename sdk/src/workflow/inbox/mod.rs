@@ -11,22 +11,20 @@
 //! under the id by which it is decided.
 
 mod questions;
+mod refusal;
+mod restore;
 mod run_inbox;
 
 use serde::{Deserialize, Serialize};
 
-use self::questions::Asked;
 pub use self::run_inbox::HasAgentInbox;
 pub(super) use self::run_inbox::{InboxContext, RunInbox, Waits};
-use super::{limits::size::MOST_BYTES, stream::StreamLog};
-use crate::{
-    tool::schema::{parse_arguments_with, validate_earlier_keywords},
-    wire::{
-        AGENT_SUPPLY_OUTPUT, AgentDecision, AgentInterruption, AgentState, AgentStatus, Carried, DecidedInterruption,
-        DecisionAnswer, SuppliedOutput, Verdict, WIRE_VERSION, WireVersion,
-        agent_handlers::{first_version, readable_version},
-        run_state::InterruptionKind,
-    },
+use self::{questions::Asked, refusal::refusal};
+use super::stream::StreamLog;
+use crate::wire::{
+    AgentDecision, AgentInterruption, AgentState, AgentStatus, Carried, DecidedInterruption, DecisionAnswer,
+    SuppliedOutput, Verdict, WIRE_VERSION, WireVersion,
+    agent_handlers::{first_version, readable_version},
 };
 
 /// Maximum number of decisions that are kept although no run has requested them, and maximum total
@@ -202,37 +200,6 @@ impl AgentInbox {
         carried.inbox.as_ref().and_then(|inbox| Self::deserialize(inbox).ok()).unwrap_or_default()
     }
 
-    /// Merges the inbox of the previous execution into this one. Decisions that have already
-    /// arrived here came later, so those of the previous execution on the same ids count.
-    pub(super) fn take_over(&mut self, before: Self) {
-        let arrived = std::mem::replace(&mut self.decided, before.decided);
-        for decided in arrived {
-            if !self.decided.iter().any(|first| first.id == decided.id) {
-                self.decided.push(decided);
-            }
-        }
-        self.waits_for = before.waits_for;
-        self.renamed = before.renamed;
-        self.given_up = before.given_up;
-        self.agent = before.agent;
-        self.turn = before.turn;
-        self.stream.take_over(before.stream);
-    }
-
-    /// Creates the inbox of a workflow that calls [`restore`](Self::restore) in its run method.
-    pub(super) fn awaiting_restore() -> Self {
-        Self { stream: StreamLog::awaiting_restore(), ..Self::default() }
-    }
-
-    /// Restores the inbox of the previous execution, if there is one, and publishes what has
-    /// arrived for the stream since.
-    pub(super) fn restore(&mut self, carried: Option<&Carried>) {
-        let restored = carried.map(Self::of).unwrap_or_default();
-        let early = std::mem::replace(self, restored);
-        let before = std::mem::replace(&mut self.stream, early.stream);
-        self.stream.restore(before);
-    }
-
     /// Returns the workflow's stream.
     pub(super) fn stream(&self) -> &StreamLog {
         &self.stream
@@ -346,44 +313,6 @@ impl AgentInbox {
         }
         // `keep` is in reverse order, so that `pop` returns the flags in the order of `decided`.
         self.decided.retain(|_| keep.pop().unwrap_or(true));
-    }
-}
-
-/// Returns the reason why this call cannot be decided in this way, if there is one.
-fn refusal(asked: &AgentInterruption, decision: &Verdict) -> Option<String> {
-    let tool = &asked.tool;
-    match decision {
-        Verdict::Approve if asked.kind == InterruptionKind::Output => Some(format!(
-            "tool {tool:?} runs at the caller: supply its output ({AGENT_SUPPLY_OUTPUT}), or reject the call"
-        )),
-        Verdict::Approve if asked.kind == InterruptionKind::Input => Some(format!(
-            "an MCP server requests input during this call of tool {tool:?}: supply the answer \
-             ({AGENT_SUPPLY_OUTPUT}), or reject the call"
-        )),
-        Verdict::SupplyOutput { output } if asked.kind == InterruptionKind::Input => {
-            let schema = asked.question.as_ref().map(|question| &question.schema)?;
-            // Only the keywords of JSON Schema that earlier builds checked, so that a decision that
-            // they accepted stays accepted on replay. The MCP server checks the others.
-            let invalid = parse_arguments_with(validate_earlier_keywords, tool, output, schema).err()?;
-            let issues: Vec<String> = invalid.issues.iter().map(ToString::to_string).collect();
-            Some(
-                format!("the answer does not match the requested schema: {invalid} {}", issues.join("; "))
-                    .trim_end()
-                    .to_owned(),
-            )
-        }
-        Verdict::SupplyOutput { output } => match &asked.server {
-            Some(server) => {
-                Some(format!("MCP server {server:?} makes this call itself once it is approved: approve or reject it"))
-            }
-            None if output.len() > MOST_BYTES => Some(format!(
-                "the output of tool {tool:?} is {} bytes, the limit is {MOST_BYTES}: supply a shorter output, or a \
-                 reference to it",
-                output.len()
-            )),
-            None => None,
-        },
-        Verdict::Approve | Verdict::Reject { .. } => None,
     }
 }
 

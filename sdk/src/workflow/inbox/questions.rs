@@ -10,7 +10,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{AgentInbox, refusal};
+use super::{AgentInbox, refusal::refusal};
 use crate::wire::{AgentInterruption, AgentStatus, RunState};
 
 /// Maximum number of remembered ids of questions that had no decision when their run ended.

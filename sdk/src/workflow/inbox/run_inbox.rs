@@ -86,7 +86,7 @@ impl<W: HasAgentInbox + 'static> InboxContext for WorkflowContext<W> {
         async move {
             let token = WorkflowCancellationToken::new();
             let options = WaitConditionOptions::builder().cancellation_token(token.clone()).build();
-            let is_idle = |workflow: &W| workflow.agent_inbox().stream().is_idle();
+            let is_idle = |workflow: &W| workflow.agent_inbox().stream().polls().is_idle();
             let _ = ctx.wait_condition_with_options(is_idle, options).await;
         }
         .boxed_local()
@@ -160,21 +160,27 @@ impl RunInbox {
         self.ctx.change(&mut |inbox| inbox.at_turn(agent, turn));
     }
 
-    /// Records that a model has answered the outermost run: what it has sent to the stream for
-    /// earlier turns is dropped.
+    /// Records that a model has answered the outermost run: the stream drops the events of earlier
+    /// turns.
     pub(in crate::workflow) fn answered(&self) {
-        let (is_alone, mut is_unused) = (self.is_alone(), true);
+        let mut is_unused = true;
         self.ctx.look(&mut |inbox| is_unused = inbox.stream().is_unused());
+        // A change wakes everything in the workflow that waits.
         if is_unused {
             return;
         }
+        let is_alone = self.is_alone();
         self.ctx.change(&mut |inbox| inbox.stream_mut().answered(RUN_EVENTS_TOPIC, is_alone));
     }
 
-    /// Releases the polls of the stream while the run leaves this execution, or lets them wait
-    /// again.
-    pub(in crate::workflow) fn drain_stream(&self, is_draining: bool) {
-        self.ctx.change(&mut |inbox| inbox.stream_mut().drain(is_draining));
+    /// Lets the polls of the stream return at once, while the run leaves this execution.
+    pub(in crate::workflow) fn drain_stream(&self) {
+        self.ctx.change(&mut |inbox| inbox.stream_mut().polls_mut().drain());
+    }
+
+    /// Lets the polls of the stream wait again, because the run stays in this execution.
+    pub(in crate::workflow) fn reopen_stream(&self) {
+        self.ctx.change(&mut |inbox| inbox.stream_mut().polls_mut().reopen());
     }
 
     /// Waits for decisions on the calls that this state waits for, and applies them to the state.

@@ -1,9 +1,12 @@
 use serde_json::json;
 
 use super::*;
-use crate::wire::{
-    McpQuestion,
-    run_state::{Decision, content},
+use crate::{
+    wire::{
+        McpQuestion,
+        run_state::{Decision, InterruptionKind, content},
+    },
+    workflow::limits::size::MOST_BYTES,
 };
 
 fn call(id: &str) -> AgentInterruption {

@@ -62,7 +62,7 @@ pub struct AgentWorkflow {
     agents: AgentSet,
     inbox: AgentInbox,
     /// `true` once the inbox of the previous execution is available: the answers of handlers depend
-    /// on it. (The stream records by itself that it waits for that.)
+    /// on it. (The stream has a mark of its own for that.)
     is_taken_up: bool,
 }
 
@@ -79,6 +79,7 @@ impl AgentWorkflow {
     #[run(name = "AgentWorkflow")]
     pub async fn run(ctx: &mut WorkflowContext<Self>, request: AgentRequest) -> WorkflowResult<Value> {
         let ended = Box::pin(run(ctx, request)).await;
+        // Also after a failure: a poll that waits would fail with the end of the workflow.
         WorkflowStream::new(ctx).close().await;
         ended
     }

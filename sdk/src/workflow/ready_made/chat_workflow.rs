@@ -102,6 +102,7 @@ impl ChatWorkflow {
     #[run(name = "ChatWorkflow")]
     pub async fn run(ctx: &mut WorkflowContext<Self>, request: ChatRequest) -> WorkflowResult<u32> {
         let ended = Box::pin(chat(ctx, request)).await;
+        // Also after a failure: a poll that waits would fail with the end of the workflow.
         WorkflowStream::new(ctx).close().await;
         ended
     }

@@ -1,14 +1,14 @@
-//! The log of a stream: items with global offsets, known publishers, and the polls that wait.
+//! The log of a stream: items with global offsets, and the known publishers.
 //!
 //! A plain value without clock, context or wakers. Offsets grow by one for each item over all
 //! topics, and are never used again, also when items are dropped and after continue-as-new. Input
 //! from outside never fails: what cannot be read is left out, entry by entry.
 //!
 //! # Design
-//! **What a stranger publishes is bounded.** Anyone who can signal the workflow can publish. The
-//! log keeps the latest 10,000 items and 4 MiB; older ones are dropped, as by a truncation. 1,000
-//! publishers are known at a time; after 15 minutes without a batch one is forgotten, as in the
-//! official SDKs. The input of the next execution gets the latest 256 KiB.
+//! **The log is bounded.** Anyone who can signal the workflow can publish. The log keeps the latest
+//! 10,000 items and 4 MiB; older ones are dropped, as by a truncation. 1,000 publishers are known
+//! at a time; after 15 minutes without a batch one is forgotten, as in the official SDKs. The input
+//! of the next execution has the latest 256 KiB.
 //!
 //! **An item is dropped by its offset, not by its place.** The items of one topic can be dropped
 //! and leave a gap, which to a subscriber looks like a filter of topics.
@@ -18,10 +18,13 @@ use std::collections::{BTreeMap, VecDeque};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::wire::stream::{
-    CarriedStream, PollInput, PollResult, PublishEntry, PublishInput, StreamItem, StreamPublisher, decode_payload,
+use super::polls::Polls;
+use crate::{
+    wire::stream::{
+        CarriedStream, PollInput, PollResult, PublishEntry, PublishInput, StreamItem, StreamPublisher, decode_payload,
+    },
+    workflow::limits::size::encoded_len,
 };
-use crate::workflow::limits::{open_updates::HELD_STREAM_POLLS, size::encoded_len};
 
 /// Maximum number of items in the log, and of bytes that they take.
 const MOST_ITEMS: usize = 10_000;
@@ -59,13 +62,7 @@ pub(in crate::workflow) struct StreamLog {
     /// Batches that arrived before the log of the previous execution, with their times; `None` if
     /// the log does not wait for one.
     early: Option<Vec<(Value, u64)>>,
-    /// `true` while the workflow ends its execution: no poll waits.
-    is_draining: bool,
-    /// The polls that wait, the oldest first.
-    parked: VecDeque<u64>,
-    next_poll: u64,
-    /// Number of polls that have returned without an item to make room, since the latest item.
-    turned_away: u32,
+    polls: Polls,
 }
 
 impl StreamLog {
@@ -79,8 +76,7 @@ impl StreamLog {
     /// arrived before are then published.
     pub(in crate::workflow) fn restore(&mut self, before: Self) {
         let early = self.early.take().unwrap_or_default();
-        let Self { is_draining, parked, next_poll, .. } = std::mem::take(self);
-        *self = Self { is_draining, parked, next_poll, ..before };
+        *self = Self { polls: std::mem::take(&mut self.polls), ..before };
         for (input, now) in early {
             self.publish(input, now);
         }
@@ -106,7 +102,7 @@ impl StreamLog {
         }
     }
 
-    /// Returns `true` if nothing was ever published.
+    /// Returns `true` if no item and no batch was ever published.
     pub(in crate::workflow) fn is_unused(&self) -> bool {
         self.end == 0 && self.publishers.is_empty()
     }
@@ -154,7 +150,7 @@ impl StreamLog {
         self.end += 1;
         self.bytes += kept_bytes(&item);
         self.items.push_back(item);
-        self.turned_away = 0;
+        self.polls.item_arrived();
         while self.items.len() > MOST_ITEMS || self.bytes > MOST_BYTES {
             self.drop_oldest();
         }
@@ -184,7 +180,7 @@ impl StreamLog {
         }
     }
 
-    /// Forgets publishers that have been silent for long, and the most silent ones of too many.
+    /// Forgets publishers whose time is over, and of too many those with the oldest batches.
     fn forget_publishers(&mut self, now: u64) {
         self.publishers.retain(|_, publisher| now.saturating_sub(publisher.last_seen) < PUBLISHER_TTL);
         while self.publishers.len() > MOST_PUBLISHERS {
@@ -196,7 +192,7 @@ impl StreamLog {
 
     /// Returns `true` if a poll from this offset returns at once.
     pub(in crate::workflow) fn has_news(&self, from: u64) -> bool {
-        self.is_draining || (self.early.is_none() && (from < self.base() || self.end > from))
+        self.polls.is_draining() || (self.early.is_none() && (from < self.base() || self.end > from))
     }
 
     /// Returns the items of these topics from this offset, up to the size of one result.
@@ -218,41 +214,13 @@ impl StreamLog {
         result
     }
 
-    /// Registers a poll that waits, and returns its ticket.
-    pub(super) fn park(&mut self) -> u64 {
-        let ticket = self.next_poll;
-        self.next_poll += 1;
-        self.parked.push_back(ticket);
-        ticket
+    /// Returns the polls that wait.
+    pub(in crate::workflow) fn polls(&self) -> &Polls {
+        &self.polls
     }
 
-    /// Removes a poll that no longer waits.
-    pub(super) fn unpark(&mut self, ticket: u64) {
-        self.parked.retain(|parked| *parked != ticket);
-    }
-
-    /// Returns `true` if this poll waits beyond the number that may do so without a time limit.
-    pub(super) fn is_crowded(&self, ticket: u64) -> bool {
-        self.parked.iter().take_while(|parked| **parked != ticket).count() >= HELD_STREAM_POLLS
-    }
-
-    /// Records that a poll returns without an item, to make room.
-    pub(super) fn turn_away(&mut self) {
-        self.turned_away = self.turned_away.saturating_add(1);
-    }
-
-    pub(super) fn turned_away(&self) -> u32 {
-        self.turned_away
-    }
-
-    /// Returns `true` if no poll waits.
-    pub(in crate::workflow) fn is_idle(&self) -> bool {
-        self.parked.is_empty()
-    }
-
-    /// Releases all polls, or lets them wait again.
-    pub(in crate::workflow) fn drain(&mut self, is_draining: bool) {
-        self.is_draining = is_draining;
+    pub(in crate::workflow) fn polls_mut(&mut self) -> &mut Polls {
+        &mut self.polls
     }
 }
 

@@ -5,6 +5,7 @@
 //! |---|---|
 //! | this file | the author's handle |
 //! | `log.rs` | items, offsets, publishers, limits |
+//! | `polls.rs` | the polls that wait |
 //! | `handlers.rs` | the handlers of the contract, which `#[agent_handlers]` adds |
 //!
 //! # Design
@@ -20,6 +21,7 @@
 
 mod handlers;
 mod log;
+mod polls;
 
 use std::rc::Rc;
 
@@ -70,7 +72,7 @@ use crate::wire::{
 /// guide](crate::guide::streams).
 ///
 /// # History
-/// What the workflow itself publishes is not an event of its history: replay publishes it again. A
+/// An item of the workflow itself is not an event of its history: replay publishes it again. A
 /// batch from outside is a signal, a poll of a subscriber an update.
 #[derive(Clone)]
 pub struct WorkflowStream(Rc<dyn InboxContext>);
@@ -87,21 +89,20 @@ impl WorkflowStream {
     /// latest 256 KiB go with it.
     ///
     /// # Errors
-    /// If the value cannot be written as JSON, or is larger than 1.5 MB in base64. `?` fails the
-    /// workflow.
+    /// If the value cannot be written as JSON, or is larger than 1.5 MB in base64 together with its
+    /// topic. `?` fails the workflow; Temporal does not retry it.
     pub fn publish(
         &self,
         topic: impl Into<String>,
         value: &(impl Serialize + ?Sized),
     ) -> Result<u64, WorkflowStreamPublishError> {
         let topic = topic.into();
-        let payload = match json_payload(value) {
-            Ok(payload) => payload,
+        let data = match json_payload(value) {
+            Ok(payload) => encode_payload(&payload),
             Err(source) => return Err(WorkflowStreamPublishError { topic, source }),
         };
-        let data = encode_payload(&payload);
         if topic.len() + data.len() > MOST_ITEM_BYTES {
-            let source = <serde_json::Error as serde::ser::Error>::custom("an item may have 1.5 MB in base64");
+            let source = serde::ser::Error::custom("an item may have 1.5 MB in base64");
             return Err(WorkflowStreamPublishError { topic, source });
         }
         let mut item = Some((topic, data));
@@ -114,7 +115,8 @@ impl WorkflowStream {
         Ok(offset)
     }
 
-    /// Returns the offset of the next item, which is the number of items published so far.
+    /// Returns the offset of the next item, which is the number of items published so far, those of
+    /// previous executions included.
     pub fn offset(&self) -> u64 {
         let mut offset = 0;
         self.0.look(&mut |inbox| offset = inbox.stream().end());
@@ -135,17 +137,17 @@ impl WorkflowStream {
     /// themselves.
     pub async fn close(&self) {
         let mut is_idle = true;
-        self.0.look(&mut |inbox| is_idle = inbox.stream().is_idle());
-        self.0.change(&mut |inbox| inbox.stream_mut().drain(true));
+        self.0.look(&mut |inbox| is_idle = inbox.stream().polls().is_idle());
+        self.0.change(&mut |inbox| inbox.stream_mut().polls_mut().drain());
         if !is_idle {
             self.0.stream_is_idle().await;
         }
     }
 }
 
-/// A value that cannot be written as JSON, and was not published.
+/// A value that was not published, because it cannot be written as JSON or is too large.
 #[derive(thiserror::Error)]
-#[error("the item for topic {topic:?} cannot be written as JSON: {source}")]
+#[error("the item for topic {topic:?} cannot be published: {source}")]
 pub struct WorkflowStreamPublishError {
     topic: String,
     source: serde_json::Error,

@@ -1,4 +1,4 @@
-//! Providers of models that never finish their answer, or answer with more than anybody can hold.
+//! Providers of models that never finish their answer, or send one that does not fit into memory.
 
 use std::{io, time::Duration};
 
@@ -20,7 +20,7 @@ use super::{
 };
 use crate::agentic_session::desk::Desk;
 
-/// What the body comes to.
+/// The number of bytes of a body.
 const BYTES: usize = 1_000_000_000;
 /// A JSON object begins like this, and one that does is read to its end.
 const BEGINNING: &[u8] = b"{\"id\":\"resp_1\",\"status\":\"completed\",\"output\":[],\"padding\":\"";
@@ -112,8 +112,8 @@ fn a_text_of_a_gigabyte_is_a_typed_error_through_genai() -> anyhow::Result<()> {
     attack("an endless stream through genai", &endless("", text())?)
 }
 
-/// A gzip stream of a JSON object that begins, and then repeats its last letter: 7 MB that become 1 GB. Its end is missing; who comes so far
-/// has lost already.
+/// A gzip stream of a JSON object that begins, and then repeats its last letter: 7 MB that become
+/// 1 GB. Its end is missing: no reader may arrive there.
 fn gzip_bomb() -> Vec<u8> {
     let mut stream = Bits { bytes: vec![0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff], pending: 0, count: 0 };
     // One block with the fixed codes of RFC 1951.

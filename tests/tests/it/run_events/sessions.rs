@@ -1,6 +1,6 @@
 //! The facts of an agentic session, read from outside while it runs.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rstest::rstest;
 use serde_json::{Value, json};
@@ -23,6 +23,8 @@ use crate::agentic_session::{
     desk::{Desk, Office, Order},
     mishap::Mishap,
 };
+
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// Reads a file.
 #[tool]
@@ -56,14 +58,15 @@ fn desk(model: &FakeModel, format: CheckpointFormat, mishap: &Mishap) -> Desk {
     })
 }
 
-/// The facts that a reader outside of the worker finds, once there are that many.
+/// Waits until a reader outside of the worker finds this number of facts, and returns them.
 async fn facts_from_outside(env: &AgentEnvironment, workflow_id: &str, count: usize) -> anyhow::Result<Vec<RunEvent>> {
-    let events = RunEvents::new(env.client());
+    let (events, deadline) = (RunEvents::new(env.client()), Instant::now() + PATIENCE);
     loop {
         let facts = events.session_facts(workflow_id).await?;
         if facts.len() >= count {
             return Ok(facts);
         }
+        anyhow::ensure!(Instant::now() < deadline, "{count} facts are expected: {:?}", kinds(&facts));
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
 }

@@ -42,7 +42,7 @@ fn refusal(parameter: &str) -> Answer {
     Answer::json("400 Bad Request", &json!({"error": {"message": message, "param": parameter}}))
 }
 
-/// The members of each request that ask for a stream.
+/// The presence of `stream` and of `stream_options` in each request.
 fn asked(server: &Server) -> Vec<(bool, bool)> {
     let has = |request: &Value, name: &str| request.get(name).is_some();
     server.requests().iter().map(|request| (has(request, "stream"), has(request, "stream_options"))).collect()
@@ -94,7 +94,10 @@ async fn refused_options_are_left_out_and_that_is_remembered() -> anyhow::Result
 }
 
 #[rstest]
-#[case::one_after_the_other(vec![refusal("stream_options"), refusal("stream")], vec![(true, true), (true, false), (false, false)])]
+#[case::one_after_the_other(
+    vec![refusal("stream_options"), refusal("stream")],
+    vec![(true, true), (true, false), (false, false)]
+)]
 #[case::together(vec![refusal("stream")], vec![(true, true), (false, false)])]
 #[tokio::test]
 async fn a_refused_stream_is_asked_for_once(

@@ -1,11 +1,11 @@
-//! Streams that end, break, stop or fail, and what a worker holds of one.
+//! Streams that end, break, stop or fail, and limits.
 
 use std::time::Duration;
 
 use rstest::rstest;
 use serde_json::{Value, json};
 use temporal_agents::{
-    provider::{ModelDelta, OpenAiApi},
+    provider::{ModelDelta, ModelDeltas, ModelError, OpenAi, OpenAiApi},
     wire::ModelFailureKind::{self, *},
 };
 
@@ -32,7 +32,7 @@ fn start(api: OpenAiApi) -> String {
     }
 }
 
-async fn failed(api: OpenAiApi, answer: Answer) -> anyhow::Result<temporal_agents::provider::ModelError> {
+async fn failed(api: OpenAiApi, answer: Answer) -> anyhow::Result<ModelError> {
     Ok(failure(&model(&Server::start([answer])?, api).await?).await)
 }
 
@@ -110,7 +110,9 @@ async fn garbage_in_the_middle_is_quoted_without_secrets() -> anyhow::Result<()>
 /// Forms in which servers report an error within a stream.
 #[rstest]
 #[case::openai(
-    json!({"type": "error", "code": "rate_limit_exceeded", "message": "slow down", "param": null, "sequence_number": 3}),
+    json!({
+        "type": "error", "code": "rate_limit_exceeded", "message": "slow down", "param": null, "sequence_number": 3,
+    }),
     RateLimit, "rate limited (200): slow down", Some("rate_limit_exceeded"), true
 )]
 #[case::openai_nested(
@@ -125,8 +127,14 @@ async fn garbage_in_the_middle_is_quoted_without_secrets() -> anyhow::Result<()>
     json!({"error": {"type": "invalid_request_error", "code": "context_length_exceeded", "message": "too long"}}),
     BadRequest, "bad request (200): too long", Some("context_length_exceeded"), false
 )]
-#[case::status(json!({"error": {"message": "overloaded", "code": 503}}), ServerError, "server error (200): overloaded", Some("503"), true)]
-#[case::text(json!({"error": "the-secret-key is wrong"}), ResponseFailed, "response failed (200): [redacted] is wrong", None, true)]
+#[case::status(
+    json!({"error": {"message": "overloaded", "code": 503}}),
+    ServerError, "server error (200): overloaded", Some("503"), true
+)]
+#[case::text(
+    json!({"error": "the-secret-key is wrong"}),
+    ResponseFailed, "response failed (200): [redacted] is wrong", None, true
+)]
 #[tokio::test]
 async fn an_error_within_a_stream_is_that_error(
     #[case] data: Value,
@@ -208,7 +216,7 @@ async fn headers_that_are_late_are_a_timeout() -> anyhow::Result<()> {
         while connection.request()?.is_some() {}
         Ok(())
     })?;
-    let provider = temporal_agents::provider::OpenAi::builder().api_key(KEY).base_url(format!("{url}/v1"));
+    let provider = OpenAi::builder().api_key(KEY).base_url(format!("{url}/v1"));
     let error = failure(&model_of(provider.first_chunk_timeout(Duration::from_millis(50))).await?).await;
     let message = "timed out: no part of the answer arrived within 50ms, the limit of first_chunk_timeout";
     assert_eq!((error.kind, error.message.as_str(), error.status), (Timeout, message, None));
@@ -259,10 +267,10 @@ async fn dropping_a_streamed_call_closes_the_connection() -> anyhow::Result<()> 
         let closed = connection.request()?.is_none();
         sender.send(closed).map_err(std::io::Error::other)
     })?;
-    let provider = temporal_agents::provider::OpenAi::builder().api_key(KEY).base_url(format!("{url}/v1"));
+    let provider = OpenAi::builder().api_key(KEY).base_url(format!("{url}/v1"));
     let model = model_of(provider.api(OpenAiApi::ChatCompletions)).await?;
     let (sender, mut arrived) = tokio::sync::mpsc::unbounded_channel();
-    let deltas = temporal_agents::provider::ModelDeltas::new(move |delta| drop(sender.send(delta)));
+    let deltas = ModelDeltas::new(move |delta| drop(sender.send(delta)));
     {
         let mut call = model.stream(hello(), deltas);
         tokio::select! {

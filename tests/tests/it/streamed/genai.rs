@@ -141,9 +141,18 @@ async fn a_connection_that_breaks_is_a_failed_connection() -> anyhow::Result<()>
 }
 
 #[rstest]
-#[case::overloaded(json!({"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}), ServerError, "server error (200): Overloaded", Some("overloaded_error"))]
-#[case::limited(json!({"type": "error", "error": {"type": "rate_limit_error", "message": "slow down"}}), RateLimit, "rate limited (200): slow down", Some("rate_limit_error"))]
-#[case::wrong(json!({"error": {"type": "invalid_request_error", "message": "key the-secret-key"}}), BadRequest, "bad request (200): key [redacted]", Some("invalid_request_error"))]
+#[case::overloaded(
+    json!({"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}),
+    ServerError, "server error (200): Overloaded", Some("overloaded_error")
+)]
+#[case::limited(
+    json!({"type": "error", "error": {"type": "rate_limit_error", "message": "slow down"}}),
+    RateLimit, "rate limited (200): slow down", Some("rate_limit_error")
+)]
+#[case::wrong(
+    json!({"error": {"type": "invalid_request_error", "message": "key the-secret-key"}}),
+    BadRequest, "bad request (200): key [redacted]", Some("invalid_request_error")
+)]
 #[case::code(json!({"error": {"code": 503, "message": "busy"}}), ServerError, "server error (200): busy", Some("503"))]
 #[tokio::test]
 async fn an_error_within_a_stream_is_that_error(
@@ -221,7 +230,7 @@ fn whole(adapter: &str) -> Value {
         "usage": {"input_tokens": 3, "output_tokens": 4}})
 }
 
-/// The member `stream` of each request, and if it has options.
+/// The member `stream` of each request, and the presence of `stream_options`.
 fn asked(server: &Server) -> Vec<(Value, bool)> {
     let asked = |request: &Value| (request["stream"].clone(), request.get("stream_options").is_some());
     server.requests().iter().map(asked).collect()

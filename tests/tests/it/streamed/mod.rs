@@ -1,6 +1,6 @@
 //! Streamed model calls, against a server whose bytes the test decides.
 //!
-//! | file | what it holds |
+//! | file | contents |
 //! |---|---|
 //! | `pairs.rs` | the two forms of one answer (`tests/streams/`) become the same response |
 //! | `asked_again.rs` | servers that ignore a stream, refuse it, or need another form |
@@ -52,8 +52,11 @@ fn hello_with(settings: Value) -> ModelCall {
     ModelCall::new("agent", "gpt-5", definitions, vec![Item::user("hi")])
 }
 
-/// A streamed call, and the deltas of it.
-async fn streamed(model: &Arc<dyn Model>, call: ModelCall) -> (Result<ModelResponse, ModelError>, Vec<ModelDelta>) {
+/// The outcome of a streamed call, and its deltas.
+pub(crate) async fn streamed(
+    model: &Arc<dyn Model>,
+    call: ModelCall,
+) -> (Result<ModelResponse, ModelError>, Vec<ModelDelta>) {
     let sent: Arc<Mutex<Vec<ModelDelta>>> = Arc::default();
     let sink = Arc::clone(&sent);
     let deltas = ModelDeltas::new(move |delta| sink.lock().unwrap_or_else(PoisonError::into_inner).push(delta));

@@ -107,7 +107,7 @@ pub(crate) fn assert_deltas_become_items(name: &str, deltas: &[ModelDelta], outp
     for ((index, kind), text) in joined {
         let item = output[index as usize].to_value();
         let found = match kind {
-            // Anthropic says at the end that a text was a refusal.
+            // Anthropic reports at the end that a text was a refusal.
             "text" => [texts(&item["content"], "text"), texts(&item["content"], "refusal")].concat().concat(),
             "refusal" => texts(&item["content"], "refusal").concat(),
             "arguments" => {

@@ -14,7 +14,7 @@ use crate::hostile::server::{self, Connection};
 #[derive(Clone, Debug)]
 pub(super) struct Answer {
     head: String,
-    /// The body, one chunk of the transfer each.
+    /// The body, in the chunks of its transfer.
     chunks: Vec<Vec<u8>>,
     end: End,
 }
@@ -25,7 +25,7 @@ enum End {
     Proper,
     /// The connection is closed within the body.
     Broken,
-    /// Nothing more, until the client gives up.
+    /// Nothing more, until the client closes the connection.
     Silence,
 }
 
@@ -83,7 +83,7 @@ impl Answer {
         match self.end {
             End::Proper => connection.send(b"0\r\n\r\n"),
             End::Broken => Err(io::ErrorKind::BrokenPipe.into()),
-            // Another request on this connection does not come: it ends when the client closes it.
+            // No other request follows: the read ends when the client closes the connection.
             End::Silence => connection.request().and(Err(io::ErrorKind::BrokenPipe.into())),
         }
     }

@@ -9,7 +9,7 @@ use temporalio_common::{UntypedWorkflow, data_converters::RawValue, protos::temp
 use super::support::{Channel, Open, Order, PATIENCE, POLL, Subscriber, json_payload, offsets};
 use crate::examples::{Cache, histories};
 
-/// Sends so many polls for the item after the first, whose results nobody reads.
+/// Sends this number of polls for the item after the first, and reads no results.
 fn abandon(channel: &Open, polls: usize) {
     for _ in 0..polls {
         let handle = channel.env.client().get_workflow_handle::<UntypedWorkflow>(&*channel.id);
@@ -20,7 +20,7 @@ fn abandon(channel: &Open, polls: usize) {
     }
 }
 
-/// How many events of this type the workflow's history has.
+/// Returns the number of events of this type in the workflow's history.
 async fn count(channel: &Open, kind: EventType) -> anyhow::Result<usize> {
     let history = history::fetch(channel.env.client(), &channel.id, None).await?;
     Ok(history.events.iter().filter(|event| event.event_type() == kind).count())

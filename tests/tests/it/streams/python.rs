@@ -1,4 +1,5 @@
-//! The official clients of the Python SDK with a workflow of this crate, and its host with the clients of this crate.
+//! The official clients of the Python SDK with a workflow of this crate, and its host with the
+//! clients of this crate.
 
 use std::process::Stdio;
 
@@ -20,7 +21,7 @@ use crate::{
     python_worker::{PythonWorker, command},
 };
 
-/// What `streams.py` prints.
+/// The lines that `streams.py` prints.
 struct Lines {
     _process: Child,
     stdout: tokio::io::Lines<BufReader<ChildStdout>>,
@@ -40,7 +41,7 @@ impl Lines {
         line.ok_or_else(|| anyhow::anyhow!("streams.py has ended"))
     }
 
-    /// The next items that a subscriber prints, so many.
+    /// Returns the next items that a subscriber prints.
     async fn items(&mut self, count: usize) -> anyhow::Result<Vec<Value>> {
         let mut items = Vec::new();
         while items.len() < count {
@@ -64,7 +65,7 @@ async fn clients_of_the_python_sdk_read_and_write_a_stream_of_this_crate(#[case]
     assert_eq!(Lines::of(&channel.env, &["publish", &channel.id, "4"]).await?.next().await?, "12");
     let mut seen = subscriber.next(12).await?;
     let mut items = python.items(12).await?;
-    // Both have read what is truncated.
+    // Both have read the items that are truncated.
     channel.order(Order::Truncate(6)).await?;
     channel.order(Order::Publish(2)).await?;
     seen.extend(subscriber.next(2).await?);

@@ -15,7 +15,7 @@ use crate::{
     held_model::HeldModel,
 };
 
-/// The offsets of what the stream has now.
+/// Returns the offsets of the oldest items in the stream.
 async fn kept(env: &AgentEnvironment, id: &str, least: usize) -> anyhow::Result<Vec<u64>> {
     Ok(offsets(&Subscriber::of(WorkflowStreamItems::new(env.client(), id)).next(least).await?))
 }

@@ -1,4 +1,4 @@
-//! What callers send that no client would: malformed batches, duplicates, too much.
+//! Input that no client sends: malformed batches and polls, and duplicates.
 
 use serde_json::json;
 use temporalio_client::{UntypedQuery, UntypedUpdate, WorkflowExecuteUpdateOptions, WorkflowQueryOptions};

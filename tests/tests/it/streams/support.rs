@@ -1,4 +1,4 @@
-//! A workflow that does with its stream what it is told, and subscribers that write down what they read.
+//! A workflow whose stream follows signals, and subscribers that collect what they read.
 
 use std::{collections::VecDeque, time::Duration};
 
@@ -25,7 +25,7 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 pub(crate) const PUBLISH: &str = "__temporal_workflow_stream_publish";
 pub(crate) const POLL: &str = "__temporal_workflow_stream_poll";
 
-/// What one execution leaves to the next.
+/// The input of the next execution.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Left {
     inbox: AgentInbox,
@@ -35,7 +35,7 @@ pub(crate) struct Left {
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) enum Order {
-    /// Publishes so many items.
+    /// Publishes this number of items.
     Publish(u32),
     Truncate(u64),
     ContinueAsNew,
@@ -102,7 +102,7 @@ impl Channel {
     }
 }
 
-/// A worker with the channel; it has a model that nobody asks.
+/// Starts a worker with the channel; its model is never called.
 pub(crate) async fn environment(cache: Cache) -> anyhow::Result<AgentEnvironment> {
     let model = FakeModel::script([]);
     Ok(cache.environment::<Channel>()?.model(&model).start().await?)
@@ -155,7 +155,7 @@ impl Subscriber {
         Self(received)
     }
 
-    /// The next items, so many.
+    /// Returns the next items.
     pub(crate) async fn next(&mut self, count: usize) -> anyhow::Result<Vec<Seen>> {
         let mut all = Vec::new();
         while all.len() < count {
@@ -166,7 +166,7 @@ impl Subscriber {
         Ok(all)
     }
 
-    /// The items that are left.
+    /// Returns the items that are left.
     pub(crate) async fn rest(mut self) -> anyhow::Result<Vec<Seen>> {
         let mut all = Vec::new();
         loop {
@@ -183,7 +183,7 @@ pub(crate) fn offsets(seen: &[Seen]) -> Vec<u64> {
     seen.iter().map(|(offset, ..)| *offset).collect()
 }
 
-/// Signals whatever payloads.
+/// Sends these payloads as the argument of the signal.
 pub(crate) async fn signal(client: &Client, workflow_id: &str, payloads: Vec<Payload>) -> anyhow::Result<()> {
     let handle = client.get_workflow_handle::<UntypedWorkflow>(workflow_id);
     let options = WorkflowSignalOptions::default();

@@ -12,7 +12,7 @@ use ::genai::chat::{CompletionTokensDetails, ContentPart, PromptTokensDetails, S
 use serde_json::{Map, Value, json};
 
 use super::Reading;
-use crate::provider::{ModelDelta, ModelDeltas, genai::response::Said};
+use crate::provider::{ModelDelta, ModelDeltas, genai::response::ResponseContent};
 
 /// The approximate number of bytes that a block takes besides its text.
 const BLOCK: usize = 256;
@@ -217,7 +217,7 @@ fn append(block: &mut Map<String, Value>, name: &str, part: &str) {
 ///
 /// # Errors
 /// A call without id or name, or one whose input is not JSON although it is not cut off.
-pub(super) fn said(body: &Value) -> Result<Said, &'static str> {
+pub(super) fn content(body: &Value) -> Result<ResponseContent, &'static str> {
     let stop = body["stop_reason"].as_str().map(|reason| StopReason::from(reason.to_owned()));
     let is_cut = matches!(stop, Some(StopReason::MaxTokens(_)));
     let mut parts = Vec::new();
@@ -247,7 +247,7 @@ pub(super) fn said(body: &Value) -> Result<Said, &'static str> {
             _ => parts.push(ContentPart::from_custom(block.clone(), None)),
         }
     }
-    Ok(Said { parts, reasoning: None, stop, usage: usage(&body["usage"]) })
+    Ok(ResponseContent { parts, reasoning: None, stop, usage: usage(&body["usage"]) })
 }
 
 /// Returns the counts, with the tokens of the cache among the input, where Anthropic does not count

@@ -7,7 +7,7 @@ use super::Reading;
 use crate::provider::{
     ModelDeltas,
     chat_chunks::{ChatChunks, Layout},
-    genai::response::Said,
+    genai::response::ResponseContent,
 };
 
 /// The chunks so far.
@@ -46,7 +46,7 @@ impl Reading for CompletionChunks {
 ///
 /// # Errors
 /// A call without a name, or whose arguments are not JSON.
-pub(super) fn said(adapter: &str, body: &Value) -> Result<Said, &'static str> {
+pub(super) fn content(adapter: &str, body: &Value) -> Result<ResponseContent, &'static str> {
     let choice = &body["choices"][0];
     let message = &choice["message"];
     let (text, thinking) = texts(&message["content"]);
@@ -64,7 +64,7 @@ pub(super) fn said(adapter: &str, body: &Value) -> Result<Said, &'static str> {
         parts.push(ContentPart::ToolCall(tool_call(call)?));
     }
     let stop = choice["finish_reason"].as_str().map(|reason| StopReason::from(reason.to_owned()));
-    Ok(Said { parts, reasoning, stop, usage: usage(adapter, &body["usage"]) })
+    Ok(ResponseContent { parts, reasoning, stop, usage: usage(adapter, &body["usage"]) })
 }
 
 /// Returns the text in the content of a message, and the thinking, which Mistral has there.

@@ -7,28 +7,27 @@
 //!
 //! | file | contents |
 //! |---|---|
+//! | `events` | the events so far, which the crate passes on |
 //! | `anthropic` | the events of Anthropic's Messages |
 //! | `completion` | the chunks of Chat Completions |
 //!
 //! # Design
 //! **Only these two APIs.** Google sends the signature of a text after it, but the item of a
-//! signature comes first, so no part of the text would have a position; and which parts the whole
-//! answer has, its stream does not tell. The streams of other APIs (`bedrock_api`, `ollama`) have
+//! signature comes first, so no part of the text would have a position; and its stream does not
+//! show which parts the whole answer has. The streams of other APIs (`bedrock_api`, `ollama`) have
 //! no events of their own. Calls of these are made without streaming.
 //!
-//! **What is limited.** The crate joins the lines of an event before anybody sees them, so an event
-//! is limited by the time of the call alone; the sum of the events is limited, and so is what is
-//! kept of them. A server that ignores the stream and sends a whole answer cannot be read, because
-//! the crate drops what is not an event: it is asked again. The crate logs errors within a stream,
-//! and events that it does not know, with their data.
+//! **Limits.** The crate joins the lines of an event before it passes them on, so an event is
+//! limited by the time of the call alone; the sum of the events is limited, and so is the part of
+//! them that is kept. A server that ignores the stream and sends a whole answer cannot be read,
+//! because the crate drops what is not an event: the call is repeated without streaming. The crate
+//! logs errors within a stream, and events that it does not know, with their data.
 
 mod anthropic;
 mod completion;
+mod events;
 
-use std::{
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
 use ::genai::{
     Client, Error, ServiceTarget,
@@ -39,19 +38,24 @@ use futures::StreamExt;
 use serde_json::{Map, Value};
 use tokio::time::timeout;
 
-use self::{anthropic::MessageEvents, completion::CompletionChunks};
+use self::{
+    anthropic::MessageEvents,
+    completion::CompletionChunks,
+    events::{End, Events, State},
+};
 use super::{
     dialect::{Dialect, Shape},
     failure,
-    response::Said,
+    response::ResponseContent,
 };
 use crate::{
     provider::{
         ModelDeltas, ModelError,
         http::{
-            body::{MOST_BYTES, MOST_STREAM_BYTES},
+            answer::Answer,
+            classify,
             redact::Redactor,
-            refusals::{self, Ask},
+            refusals::{self, RequestForm},
             silence::{Silence, no_first_chunk, no_next_chunk},
         },
     },
@@ -79,7 +83,7 @@ pub(super) enum Outcome {
     Body(Value),
     /// The server refuses the stream, or does not stream: the answer is to be requested in this
     /// form.
-    Refused(Ask),
+    Refused(RequestForm),
 }
 
 /// A request for a stream.
@@ -111,10 +115,10 @@ pub(super) fn differs(dialect: &Dialect, options: &ChatOptions) -> Option<&'stat
 ///
 /// # Errors
 /// Description of a body that is not one of the API.
-pub(super) fn said(dialect: &Dialect, body: &Value) -> Result<Said, &'static str> {
+pub(super) fn content(dialect: &Dialect, body: &Value) -> Result<ResponseContent, &'static str> {
     match dialect.shape {
-        Shape::Anthropic => anthropic::said(body),
-        _ => completion::said(&dialect.adapter, body),
+        Shape::Anthropic => anthropic::content(body),
+        _ => completion::content(&dialect.adapter, body),
     }
 }
 
@@ -158,7 +162,7 @@ impl StreamedCall<'_> {
             };
             // The crate's first event precedes the request.
             let Ok(next) = timeout(limit, stream.next()).await else {
-                return Err(Broken::Failed(failure::failure(ModelFailureKind::Timeout, &late(limit))));
+                return Err(Broken::Failed(classify::failure(ModelFailureKind::Timeout, &late(limit))));
             };
             if events.is_over() {
                 return Ok(());
@@ -178,7 +182,7 @@ impl StreamedCall<'_> {
         match end {
             Some(End::Invalid { data, what }) => Err(failure::success(data, self.redactor).invalid(what)),
             Some(End::TooLarge(limit)) => Err(answer.over(limit)),
-            _ if bytes == 0 => Ok(Outcome::Refused(Ask::Whole)),
+            _ if bytes == 0 => Ok(Outcome::Refused(RequestForm::Whole)),
             _ => reading.body().map(|body| Outcome::Body(Value::Object(body))).ok_or_else(|| {
                 let what = "the stream ended before the answer was complete";
                 answer.failure(ModelFailureKind::InvalidResponse, what)
@@ -214,70 +218,6 @@ impl StreamedCall<'_> {
 /// The reason that a stream could not be read.
 enum Broken {
     /// An unsuccessful status.
-    Refused(crate::provider::http::answer::Answer),
+    Refused(Answer),
     Failed(ModelError),
-}
-
-/// The events so far. Clones are the same events: the crate has one, and the call another.
-#[derive(Clone)]
-struct Events(Arc<Mutex<State>>);
-
-struct State {
-    reading: Box<dyn Reading>,
-    deltas: ModelDeltas,
-    /// Set once no more events are read.
-    end: Option<End>,
-    /// The sum of the events, in bytes.
-    bytes: usize,
-}
-
-enum End {
-    /// The last event was read.
-    Whole,
-    /// An event is not one of the API.
-    Invalid { data: String, what: &'static str },
-    /// The events, or what is kept of them, exceed this limit in bytes.
-    TooLarge(usize),
-}
-
-impl Events {
-    fn new(reading: Box<dyn Reading>, deltas: ModelDeltas) -> Self {
-        Self(Arc::new(Mutex::new(State { reading, deltas, end: None, bytes: 0 })))
-    }
-
-    fn read(&self, name: &str, data: &str) {
-        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let State { reading, deltas, end, bytes } = &mut *state;
-        *bytes = bytes.saturating_add(data.len());
-        // The crate also passes on comments, and a body that is not a stream, both without data.
-        if end.is_some() || data.is_empty() {
-            return;
-        }
-        *end = match reading.read(name, data, deltas) {
-            Err(what) => Some(End::Invalid { data: data.to_owned(), what }),
-            Ok(true) => Some(End::Whole),
-            Ok(false) if reading.kept() > MOST_BYTES => Some(End::TooLarge(MOST_BYTES)),
-            Ok(false) if *bytes > MOST_STREAM_BYTES => Some(End::TooLarge(MOST_STREAM_BYTES)),
-            Ok(false) => None,
-        };
-    }
-
-    fn has_begun(&self) -> bool {
-        self.state(|state| state.bytes > 0)
-    }
-
-    fn is_over(&self) -> bool {
-        self.state(|state| state.end.is_some())
-    }
-
-    fn state<T>(&self, look: impl FnOnce(&State) -> T) -> T {
-        look(&self.0.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-
-    /// Takes the events out; the crate, which holds a clone, reads no more.
-    fn into_state(self) -> State {
-        let nothing =
-            State { reading: Box::new(MessageEvents::default()), deltas: ModelDeltas::new(drop), end: None, bytes: 0 };
-        std::mem::replace(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner), nothing)
-    }
 }

@@ -48,8 +48,8 @@ fn invalid_utf8_is_replaced() {
 #[rstest]
 #[case::line(&["data: ", "0123456789012345678901234567890123456789012345678901234567890123456789"])]
 #[case::comment(&[":", "0123456789012345678901234567890123456789012345678901234567890123456789"])]
-#[case::lines(&["data: 0123456789012345678901234567890123456789\n", "data: 0123456789012345678901234567890123456789\n"])]
-#[case::name(&["event: 0123456789012345678901234567890123456789\n", "data: 0123456789012345678901234567890123456789\n"])]
+#[case::lines(&["data: 012345678901234567890123456789\n", "data: 012345678901234567890123456789012345\n"])]
+#[case::name(&["event: 012345678901234567890123456789\n", "data: 012345678901234567890123456789012345\n"])]
 fn an_event_has_a_limit(#[case] chunks: &[&str]) {
     let mut events = Events::new(LIMIT);
     let read: Result<Vec<_>, _> = chunks.iter().map(|chunk| events.read(chunk.as_bytes())).collect();
@@ -67,7 +67,7 @@ fn the_limit_is_that_of_one_event_and_not_of_all() {
 proptest! {
     #[test]
     fn the_places_of_the_cuts_do_not_matter(
-        text in "(data|event|:|x)?:? ?[a-zäß👍:]{0,4}(\r\n|\n|\r|\n\n|\r\n\r\n){0,1}".prop_map(|line| line.repeat(3)),
+        text in "((data|event|:|x)?:? ?[a-zäß👍:]{0,4}(\r\n|\n|\r|\n\n|\r\n\r\n)?){3}",
         more in "(data: [a-zäß👍]{0,3}(\r\n|\n|\r){1,2}){0,4}",
         cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..6),
     ) {

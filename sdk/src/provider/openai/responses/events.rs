@@ -55,9 +55,7 @@ impl Reading for ResponseEvents {
         let kind = data.get("type").and_then(Value::as_str).unwrap_or(&event.name).to_owned();
         match kind.as_str() {
             "response.output_item.added" => self.begin(&data),
-            "response.output_item.done" => {
-                self.end(&data);
-            }
+            "response.output_item.done" => self.end(&data),
             "response.completed" | "response.incomplete" | "response.failed" => {
                 let Some(Value::Object(mut response)) = data.shift_remove("response") else {
                     return Err("the last event of the stream has no response");

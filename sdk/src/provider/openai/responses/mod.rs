@@ -45,19 +45,19 @@ pub(super) async fn stream(
 struct Expected {
     keep_raw_usage: bool,
     /// Id of the response or the conversation that the call continues from.
-    goes_on_from: Option<String>,
+    continues_from: Option<String>,
 }
 
 impl Expected {
     fn of(call: &ModelCall) -> Self {
         Self {
             keep_raw_usage: call.definitions.settings.preserve_raw_usage == Some(true),
-            goes_on_from: call.previous_response_id.clone().or_else(|| call.conversation_id.clone()),
+            continues_from: call.previous_response_id.clone().or_else(|| call.conversation_id.clone()),
         }
     }
 
     fn read(self, answer: &Answer) -> Result<ModelResponse, ModelError> {
-        response::project(answer, self.keep_raw_usage).map_err(|error| match self.goes_on_from {
+        response::project(answer, self.keep_raw_usage).map_err(|error| match self.continues_from {
             Some(id) if is_conversation_missing(&error, &id) => {
                 ModelError { kind: ModelFailureKind::ConversationNotFound, ..error }
             }

@@ -1,6 +1,6 @@
 //! A model call whose answer arrives in parts.
 //!
-//! The request asks for a stream, an API's [`Reading`] joins the events to the body that the same
+//! The request is for a stream, an API's [`Reading`] joins the events to the body that the same
 //! answer has without streaming, and the API's projection reads that body. So a streamed answer and
 //! a whole one become the same response.
 //!
@@ -25,7 +25,7 @@ use crate::{
             body::MOST_BYTES,
             classify,
             outgoing::Outgoing,
-            refusals::{self, Ask, Refusals},
+            refusals::{self, Refusals, RequestForm},
             silence::{Silence, no_first_chunk},
             sse::{Event, Events},
         },
@@ -75,28 +75,29 @@ impl Streamed<'_> {
             self.refusals.warn(self.model, reason);
             return self.transport.exchange(R::API, self.model, outgoing).await;
         }
-        let mut ask = self.refusals.known(self.model).unwrap_or(Ask::Stream);
+        let mut form = self.refusals.known(self.model).unwrap_or(RequestForm::Stream);
         loop {
-            set_form(&mut outgoing.body, R::API, ask);
-            if ask == Ask::Whole {
+            set_form(&mut outgoing.body, R::API, form);
+            if form == RequestForm::Whole {
                 let answer = self.transport.exchange(R::API, self.model, outgoing).await?;
                 if answer.status.is_success() {
-                    self.refusals.remember(self.model, ask);
+                    self.refusals.remember(self.model, form);
                 }
                 return Ok(answer);
             }
             let deadline = deadline(self.silence.first_chunk);
             let sent = timeout_at(deadline, self.transport.send(R::API, self.model, &outgoing)).await;
-            let response = sent.map_err(|_| timed_out(&no_first_chunk(self.silence.first_chunk)))??;
+            let late = |_| classify::failure(ModelFailureKind::Timeout, &no_first_chunk(self.silence.first_chunk));
+            let response = sent.map_err(late)??;
             if !response.status().is_success() {
                 let answer = self.transport.whole(response).await?;
                 let Some(next) = refusals::next(&answer, outgoing.body.contains_key("stream_options")) else {
                     return Ok(answer);
                 };
-                ask = next;
+                form = next;
                 continue;
             }
-            self.refusals.remember(self.model, ask);
+            self.refusals.remember(self.model, form);
             let answer = self.transport.head(&response);
             return self.read::<R>(answer, Chunks::new(response, deadline, self), deltas).await;
         }
@@ -132,7 +133,7 @@ impl Streamed<'_> {
         if chunks.form() == Form::Whole {
             return Ok(answer);
         }
-        // An event that was cut off is not one: the stream ended early, which is said below.
+        // An event that was cut off is not one: the stream ended early, which is reported below.
         if let Some(event) = events.end() {
             has_events = true;
             let _ = reading.read(&event, deltas);
@@ -151,21 +152,21 @@ impl Streamed<'_> {
         let has_usage = body.get("usage").is_some_and(|usage| !usage.is_null());
         let is_error = body.get("error").is_some_and(|error| !error.is_null());
         if R::API == OpenAiApi::ChatCompletions && !has_usage && !is_error {
-            self.refusals.remember(self.model, Ask::Whole);
+            self.refusals.remember(self.model, RequestForm::Whole);
         }
         answer.body = Value::Object(body).to_string().into_bytes();
         Ok(answer)
     }
 }
 
-/// Writes the members that ask for a stream.
-fn set_form(body: &mut Map<String, Value>, api: OpenAiApi, ask: Ask) {
-    if ask == Ask::Whole {
+/// Writes the members of a request for a stream.
+fn set_form(body: &mut Map<String, Value>, api: OpenAiApi, form: RequestForm) {
+    if form == RequestForm::Whole {
         body.shift_remove("stream");
     } else {
         body.insert("stream".to_owned(), true.into());
     }
-    if ask != Ask::Stream {
+    if form != RequestForm::Stream {
         body.shift_remove("stream_options");
     } else if api == OpenAiApi::ChatCompletions {
         let options = body.entry("stream_options").or_insert_with(|| json!({}));
@@ -179,9 +180,4 @@ fn set_form(body: &mut Map<String, Value>, api: OpenAiApi, ask: Ask) {
 fn broken(answer: &mut Answer, event: Event, what: &str) -> ModelError {
     answer.body = event.data.into_bytes();
     answer.invalid(what)
-}
-
-fn timed_out(what: &str) -> ModelError {
-    let kind = ModelFailureKind::Timeout;
-    ModelError::new(kind, format!("{}: {what}", classify::label(kind)))
 }

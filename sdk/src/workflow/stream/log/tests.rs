@@ -159,16 +159,6 @@ fn items_of_earlier_turns_are_dropped_when_the_model_answers() {
 }
 
 #[test]
-fn polls_beyond_the_budget_are_crowded_until_one_leaves() {
-    let mut log = StreamLog::default();
-    let tickets: Vec<u64> = (0..6).map(|_| log.park()).collect();
-    let crowded = |log: &StreamLog| tickets.iter().map(|ticket| log.is_crowded(*ticket)).collect::<Vec<_>>();
-    assert_eq!(crowded(&log), [false, false, false, false, true, true]);
-    log.unpark(tickets[1]);
-    assert!(!log.is_crowded(tickets[4]) && log.is_crowded(tickets[5]));
-}
-
-#[test]
 fn a_log_that_is_carried_continues_its_offsets() {
     let mut log = log_of(&["0", "1", "2"]);
     log.publish(batch("p", 7, &[("a", "3")]), 5);
