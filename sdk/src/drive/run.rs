@@ -219,12 +219,23 @@ async fn execute_in<H: Host>(env: &Env<'_, H>, scope: &H::Scope, run: Run) -> Re
         }
         notes::paused(env, &state);
         host.observe(&LoopEvent::Paused { interruptions: &state.interruptions() });
-        match host.wait_for_decisions(&mut state, scope).await {
+        let waited = loop {
+            match host.wait_for_decisions(&mut state, scope).await {
+                WaitOutcome::Moves => {
+                    let error = host.continue_elsewhere(&state, scope).await;
+                    if !Stays::is_source_of(&error) {
+                        return Err(RunFailure { error, state: Some(Box::new(state)) });
+                    }
+                }
+                waited => break waited,
+            }
+        };
+        match waited {
             WaitOutcome::Decided => {
                 host.observe(&LoopEvent::Resumed { state: &state });
                 engine = Engine::resume(state, config.rules());
             }
-            WaitOutcome::Undecided => {
+            WaitOutcome::Undecided | WaitOutcome::Moves => {
                 return Ok(Outcome::Paused(Box::new(PausedRun::new(state, config.reasoning_item_ids))));
             }
             WaitOutcome::Cancelled => {

@@ -6,3 +6,4 @@ mod python;
 mod ready_made;
 mod strangers;
 mod support;
+mod waiting;

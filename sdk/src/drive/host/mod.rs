@@ -189,4 +189,6 @@ pub enum WaitOutcome {
     Undecided,
     /// The run was cancelled during the wait.
     Cancelled,
+    /// No call is decided, and the run continues to wait in another execution.
+    Moves,
 }

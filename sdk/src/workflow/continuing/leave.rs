@@ -9,7 +9,8 @@
 //! tries again after its next turn. A run that has never observed such a moment (in a workflow that
 //! began with an update, or inside a handler, where it would wait for itself) fails with a message
 //! that names both cases. There is no deadlock; a false alarm remains possible where a workflow
-//! begins with a handler that takes longer than that.
+//! begins with a handler that takes longer than that. A poll of the workflow's stream hides the
+//! other handlers: a run that has only ever looked beside one also tries again later.
 
 use std::rc::Rc;
 
@@ -23,7 +24,7 @@ use temporalio_workflow::{
 };
 
 use super::{
-    ContinuableRun,
+    ContinuableRun, PlaceOfRun,
     pace::PATCH_COUNT_EVERYTHING,
     stored::{StateWriter, StoreError},
 };
@@ -67,6 +68,21 @@ impl ContinuableRun {
         state: &RunState,
         patched: impl Fn(&str) -> bool,
     ) -> bool {
+        let is_enough = |counts_all: &dyn Fn() -> bool| self.pace.borrow().is_enough(&self.options, counts_all);
+        let is_polled = inbox.is_some_and(|inbox| inbox.polls() >= self.polls_until_enough());
+        (is_polled || is_enough(&|| true))
+            && !token.is_cancelled()
+            && self.can_leave(inbox, state, &patched)
+            && (is_polled || is_enough(&|| patched(PATCH_COUNT_EVERYTHING)))
+    }
+
+    /// Returns the number of polls of the workflow's stream after which the run leaves while it
+    /// waits in this state; `None` if it cannot.
+    pub(in crate::workflow) fn leaves_after_polls(&self, inbox: &RunInbox, state: &RunState) -> Option<u32> {
+        self.can_leave(Some(inbox), state, |_| true).then(|| self.polls_until_enough())
+    }
+
+    fn can_leave(&self, inbox: Option<&RunInbox>, state: &RunState, patched: impl Fn(&str) -> bool) -> bool {
         let can_move = || match state.phase {
             // Without an inbox that waits, the run pauses here, and the author decides how to
             // continue. A run whose state is too large can wait here, and be compacted after the
@@ -77,13 +93,11 @@ impl ContinuableRun {
             }
             _ => true,
         };
-        let is_enough = |counts_all: &dyn Fn() -> bool| self.pace.borrow().is_enough(&self.options, counts_all);
-        is_enough(&|| true)
-            && !token.is_cancelled()
-            && self.stayed_at.get().is_none_or(|turn| state.turn > turn)
-            && self.is_alone(inbox)
-            && can_move()
-            && is_enough(&|| patched(PATCH_COUNT_EVERYTHING))
+        self.stayed_at.get().is_none_or(|turn| state.turn > turn) && self.is_alone(inbox) && can_move()
+    }
+
+    fn polls_until_enough(&self) -> u32 {
+        self.pace.borrow().polls_until_enough(&self.options)
     }
 
     /// Returns the bytes of history that the state takes, if they exceed the limit. A run that
@@ -173,6 +187,7 @@ impl ContinuableRun {
         {
             guarded(|| tell()).map_err(|panic| Stayed::of(format!("the function on_continue_as_new: {panic}")))?;
         }
+        self.look_for_handlers(&**place.ctx, place.inbox);
         if let Some(inbox) = place.inbox {
             inbox.drain_stream();
         }
@@ -188,7 +203,7 @@ impl ContinuableRun {
                 if finished { Ok(()) } else { Err(Stayed::Cancelled) }
             }
             // One of the handlers may wait for the run.
-            Either::Right(((), _)) if self.is_in_no_handler.get() => Err(Stayed::Here),
+            Either::Right(((), _)) if self.place.get() != PlaceOfRun::MaybeInHandler => Err(Stayed::Here),
             Either::Right(((), _)) => Err(Stayed::of(format!(
                 "handlers of the workflow (async signals or updates) have not finished within {:?}. If this run is \
                  inside one of them, move it to the workflow's run method: a handler cannot continue as new. \

@@ -43,7 +43,7 @@ pub(super) use self::{
     task_failure::{fail_task, record_deploy_patch},
 };
 use super::context::DurableContext;
-use crate::{engine::RunError, wire::Carried};
+use crate::{engine::RunError, wire::Carried, workflow::inbox::RunInbox};
 
 /// Ends an execution so that the next one receives the carried run.
 pub(super) type Next = Rc<dyn Fn(Carried) -> WorkflowTermination>;
@@ -93,6 +93,18 @@ pub(super) struct AutoContinue {
     continued: Rc<Cell<u32>>,
 }
 
+/// The place in the workflow from which a run was started, as far as is known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum PlaceOfRun {
+    /// Whenever the run looked, polls of the stream were at work.
+    #[default]
+    Unknown,
+    /// There was a moment without a handler at work.
+    InNoHandler,
+    /// A handler was at work that is no poll of the stream.
+    MaybeInHandler,
+}
+
 /// A run that may continue as new.
 pub(super) struct ContinuableRun {
     next: Next,
@@ -103,9 +115,7 @@ pub(super) struct ContinuableRun {
     continued: u32,
     pace: RefCell<Pace>,
     together: Rc<RefCell<Pace>>,
-    /// `true` once there was a moment without a running handler, so that the run cannot be inside
-    /// one.
-    is_in_no_handler: Cell<bool>,
+    place: Cell<PlaceOfRun>,
     /// Number of times that the run has begun to keep its state.
     series: Cell<u32>,
     /// The turn at which the run could not continue as new; it tries again after the next turn.
@@ -118,16 +128,23 @@ pub(super) struct ContinuableRun {
 impl ContinuableRun {
     /// Records that an activity is about to be scheduled; `pace.rs` explains why history is
     /// measured here.
-    pub(super) fn command(&self, ctx: &dyn DurableContext) {
+    pub(super) fn command(&self, ctx: &dyn DurableContext, inbox: Option<&RunInbox>) {
         self.each(|pace| pace.command(ctx));
+        self.look_for_handlers(ctx, inbox);
+    }
+
+    /// Looks whether the run can be inside a handler of the workflow.
+    fn look_for_handlers(&self, ctx: &dyn DurableContext, inbox: Option<&RunInbox>) {
         if !ctx.has_handlers_at_work() {
-            self.is_in_no_handler.set(true);
+            self.place.set(PlaceOfRun::InNoHandler);
+        } else if self.place.get() == PlaceOfRun::Unknown && !inbox.is_some_and(RunInbox::polls_wait) {
+            self.place.set(PlaceOfRun::MaybeInHandler);
         }
     }
 
     /// Marks the run as running outside of any handler.
     pub(super) fn outside_handlers(self) -> Self {
-        self.is_in_no_handler.set(true);
+        self.place.set(PlaceOfRun::InNoHandler);
         self
     }
 
@@ -175,9 +192,16 @@ impl AutoContinue {
         self.together.replace(Pace::after(bytes, sent_again));
     }
 
-    /// Returns `true` if the runs of this execution have together put enough into its history.
-    pub(super) fn has_enough(&self, options: &ContinueOptions, patched: impl FnOnce(&str) -> bool) -> bool {
-        self.together.borrow().is_enough(options, || patched(PATCH_COUNT_EVERYTHING))
+    /// Returns `true` if the runs of this execution have together put enough into its history, or
+    /// if the stream has had this number of polls and they are enough.
+    pub(super) fn has_enough(&self, options: &ContinueOptions, polls: u32, patched: impl FnOnce(&str) -> bool) -> bool {
+        let together = self.together.borrow();
+        polls >= together.polls_until_enough(options) || together.is_enough(options, || patched(PATCH_COUNT_EVERYTHING))
+    }
+
+    /// Returns the number of polls of the stream that are enough for this execution.
+    pub(super) fn polls_until_enough(&self, options: &ContinueOptions) -> u32 {
+        self.together.borrow().polls_until_enough(options)
     }
 
     /// Registers a run that begins, or continues from the previous execution.
@@ -214,7 +238,7 @@ impl AutoContinue {
             continued: self.continued.get(),
             pace: pace.into(),
             together: Rc::clone(&self.together),
-            is_in_no_handler: Cell::new(false),
+            place: Cell::default(),
             series: Cell::default(),
             stayed_at: Cell::default(),
             at_work,

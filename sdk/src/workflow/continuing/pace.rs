@@ -79,6 +79,12 @@ impl Pace {
         self.updates = self.updates.saturating_add(1);
     }
 
+    /// Returns the number of polls of the workflow's stream that are enough for this execution: the
+    /// server counts them as updates.
+    pub(super) fn polls_until_enough(&self, options: &ContinueOptions) -> u32 {
+        options.max_new_updates.saturating_sub(self.updates).max(1)
+    }
+
     /// Records that a model is about to be called, with `bytes` bytes of new content. By the second
     /// rule the content counts with the request that holds it.
     pub(in crate::workflow) fn model_call(&mut self, bytes: usize) {

@@ -57,8 +57,8 @@ fn the_patch_is_asked_for_where_the_run_would_leave_because_of_it() -> Result<()
     moving.add_more(1_000);
     assert!(moving.is_due(None, &token, &state, |_| true));
     assert!(!moving.is_due(None, &token, &state, |_| false));
-    assert!(continuing.has_enough(&options, |_| true));
-    assert!(!continuing.has_enough(&options, |_| false));
+    assert!(continuing.has_enough(&options, 0, |_| true));
+    assert!(!continuing.has_enough(&options, 0, |_| false));
     let _other = at_work.one();
     assert!(!moving.is_due(None, &token, &state, never), "it cannot leave now");
     Ok(())

@@ -23,7 +23,7 @@ impl WorkflowHost {
     /// because history is measured where commands are scheduled.
     pub(super) fn record_command(&self, content: impl FnOnce() -> usize) {
         if let Some(moving) = &self.moving {
-            moving.command(&*self.ctx);
+            moving.command(&*self.ctx, self.inbox.as_ref());
             moving.add(content());
         }
     }

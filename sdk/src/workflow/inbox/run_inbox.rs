@@ -55,8 +55,14 @@ pub(in crate::workflow) trait InboxContext {
     /// Reads the inbox.
     fn look(&self, look: &mut dyn FnMut(&AgentInbox));
 
-    /// Waits until one of these ids is decided; returns `false` if the wait was cancelled.
-    fn one_is_decided(&self, ids: Vec<String>, token: WorkflowCancellationToken) -> LocalBoxFuture<'static, bool>;
+    /// Waits until one of these ids is decided, or the stream has had this number of polls; returns
+    /// `false` if the wait was cancelled.
+    fn one_is_decided(
+        &self,
+        ids: Vec<String>,
+        polls: Option<u32>,
+        token: WorkflowCancellationToken,
+    ) -> LocalBoxFuture<'static, bool>;
 
     /// Waits until no poll of the stream waits, also in a workflow that is cancelled.
     fn stream_is_idle(&self) -> LocalBoxFuture<'static, ()>;
@@ -71,12 +77,21 @@ impl<W: HasAgentInbox + 'static> InboxContext for WorkflowContext<W> {
         self.state(|workflow| look(workflow.agent_inbox()));
     }
 
-    fn one_is_decided(&self, ids: Vec<String>, token: WorkflowCancellationToken) -> LocalBoxFuture<'static, bool> {
+    fn one_is_decided(
+        &self,
+        ids: Vec<String>,
+        polls: Option<u32>,
+        token: WorkflowCancellationToken,
+    ) -> LocalBoxFuture<'static, bool> {
         let ctx = self.clone();
         async move {
             let options = WaitConditionOptions::builder().cancellation_token(token).build();
-            let decided = |workflow: &W| ids.iter().any(|id| workflow.agent_inbox().is_decided(id));
-            ctx.wait_condition_with_options(decided, options).await.is_ok()
+            let ends = |workflow: &W| {
+                let inbox = workflow.agent_inbox();
+                ids.iter().any(|id| inbox.is_decided(id))
+                    || polls.is_some_and(|polls| inbox.stream().polls().total() >= polls)
+            };
+            ctx.wait_condition_with_options(ends, options).await.is_ok()
         }
         .boxed_local()
     }
@@ -110,6 +125,8 @@ pub(in crate::workflow) struct RunInbox {
     asked: RefCell<Vec<Asked>>,
     /// Number of decisions that ended the latest wait.
     taken: Cell<usize>,
+    /// `true` if the latest wait ended so that the run leaves this execution.
+    has_moved: Cell<bool>,
 }
 
 impl RunInbox {
@@ -121,7 +138,7 @@ impl RunInbox {
             inbox.begin();
             asked = inbox.take_up(&calls);
         });
-        Self { ctx, waits, asked: RefCell::new(asked), taken: Cell::default() }
+        Self { ctx, waits, asked: RefCell::new(asked), taken: Cell::default(), has_moved: Cell::default() }
     }
 
     /// Returns `true` if the run waits here for decisions that are missing.
@@ -183,24 +200,46 @@ impl RunInbox {
         self.ctx.change(&mut |inbox| inbox.stream_mut().polls_mut().reopen());
     }
 
+    /// Returns the number of polls of the stream in this execution.
+    pub(in crate::workflow) fn polls(&self) -> u32 {
+        let mut polls = 0;
+        self.ctx.look(&mut |inbox| polls = inbox.stream().polls().total());
+        polls
+    }
+
+    /// Returns `true` if a poll of the stream waits.
+    pub(in crate::workflow) fn polls_wait(&self) -> bool {
+        let mut is_idle = true;
+        self.ctx.look(&mut |inbox| is_idle = inbox.stream().polls().is_idle());
+        !is_idle
+    }
+
     /// Waits for decisions on the calls that this state waits for, and applies them to the state.
-    /// Calls `pauses` with the questions whenever none of them is decided yet.
+    /// Calls `pauses` with the questions whenever none of them is decided yet. Ends without a
+    /// decision once the stream has had `polls` polls.
     pub(in crate::workflow) async fn wait(
         &self,
         state: &mut RunState,
+        polls: Option<u32>,
         token: WorkflowCancellationToken,
         pauses: impl Fn(Vec<AgentInterruption>),
     ) -> WaitOutcome {
+        // A run that could not leave goes on waiting, and its pause is recorded.
+        let mut is_recorded = self.has_moved.take();
         loop {
             let calls = questions(state);
             let asked = self.ask(&calls);
             let ids: Vec<String> = asked.iter().map(|asked| asked.id.clone()).collect();
-            if !self.one_is_decided(&ids) {
+            if !self.one_is_decided(&ids) && !std::mem::take(&mut is_recorded) {
                 pauses(under_ids(&calls, &asked));
             }
             let waits = self.waits == Waits::UntilDecided && !ids.is_empty();
-            if waits && !self.ctx.one_is_decided(ids.clone(), token.clone()).await {
+            if waits && !self.ctx.one_is_decided(ids.clone(), polls, token.clone()).await {
                 return WaitOutcome::Cancelled;
+            }
+            if waits && polls.is_some() && !self.one_is_decided(&ids) {
+                self.has_moved.set(true);
+                return WaitOutcome::Moves;
             }
             let mut arrived = Vec::new();
             self.ctx.change(&mut |inbox| arrived = inbox.take(&ids));

@@ -97,6 +97,15 @@ impl ChatWorkflow {
     }
 }
 
+impl ChatWorkflow {
+    /// Returns `true` if a message waits, the chat ends, or the stream has had this number of polls.
+    fn has_something_to_do(&self, polls: Option<u32>) -> bool {
+        !self.chat.waiting.is_empty()
+            || self.chat.is_ending
+            || polls.is_some_and(|polls| self.inbox.stream().polls().total() >= polls)
+    }
+}
+
 #[workflow_methods(factory_only)]
 impl ChatWorkflow {
     #[run(name = "ChatWorkflow")]
@@ -254,14 +263,19 @@ async fn chat(ctx: &WorkflowContext<ChatWorkflow>, request: ChatRequest) -> Work
         go_on(ctx, &runner, &agents.goes_on(ctx, last_agent), run).await?;
     }
     while !ctx.state(|workflow| workflow.chat.is_over()) {
-        if runner.has_enough() {
+        let has_enough = runner.has_enough();
+        if has_enough {
             let conversation = ctx.state(|workflow| workflow.chat.conversation.clone());
             if let Some(left) = runner.leave(agents.latest(), RunState::finished(&start, conversation)).await {
                 return Err(left.into());
             }
             // The chat cannot continue as new now, and tries again after the next message.
         }
-        ctx.wait_condition(|workflow| !workflow.chat.waiting.is_empty() || workflow.chat.is_ending).await?;
+        let polls = runner.polls_until_enough().filter(|_| !has_enough);
+        ctx.wait_condition(|workflow| workflow.has_something_to_do(polls)).await?;
+        if !ctx.state(|workflow| workflow.has_something_to_do(None)) {
+            continue;
+        }
         let Some(message) = ctx.state_mut(|workflow| workflow.chat.next()) else { break };
         let input = ctx.state(|workflow| {
             let said = workflow.chat.conversation.iter().cloned();

@@ -197,9 +197,22 @@ impl<W: 'static> Runner<W> {
 
     /// Returns `true` if the runs of this execution have together put enough into its history.
     pub(in crate::workflow) fn has_enough(&self) -> bool {
-        self.continuing
-            .as_ref()
-            .is_some_and(|continuing| continuing.has_enough(&self.continue_when, |slug| self.ctx.patched(slug)))
+        self.continuing.as_ref().is_some_and(|continuing| {
+            continuing.has_enough(&self.continue_when, self.polls(), |slug| self.ctx.patched(slug))
+        })
+    }
+
+    /// Returns the number of polls of the workflow's stream after which it has enough.
+    pub(in crate::workflow) fn polls_until_enough(&self) -> Option<u32> {
+        self.continuing.as_ref().map(|continuing| continuing.polls_until_enough(&self.continue_when))
+    }
+
+    fn polls(&self) -> u32 {
+        let mut polls = 0;
+        if let Some(inbox) = &self.inbox {
+            inbox.look(&mut |inbox| polls = inbox.stream().polls().total());
+        }
+        polls
     }
 
     /// Continues as new with this state while no run is active. Returns `None` if that is not

@@ -2,34 +2,19 @@
 //!
 //! They never fail, and take their arguments as payloads: an argument that the SDK cannot read
 //! would fail the workflow task.
-//!
-//! # Design
-//! **Few polls wait without a time limit.** The server admits a limited number of open updates, and
-//! the poll of a client that is gone waits until the next item. The polls beyond the budget
-//! (`limits/open_updates.rs`) wait for a timer as well, and then return without an item, so that
-//! another poll is admitted. Clients that are alive poll again. So that a stream without items and
-//! with many subscribers does not use up the updates of its execution, the time limit doubles from
-//! 3 s to 24 s while no item arrives. A poll that moves up into the budget waits without the timer.
 
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 use temporalio_workflow::{
     SyncWorkflowContext, TimerOptions, WaitConditionOptions, WorkflowCancellationToken, WorkflowContext,
     common::data_converters::RawValue, select,
 };
 
-use super::{StreamLog, polls::Polls};
+use super::StreamLog;
 use crate::{
     wire::stream::{PollInput, PollResult, read_argument},
     workflow::{AgentInbox, HasAgentInbox},
 };
-
-/// The first time limit of a poll beyond the budget.
-const FIRST_TIME_LIMIT: Duration = Duration::from_secs(3);
-/// Number of polls that reach the time limit until it doubles.
-const TIMEOUTS_UNTIL_DOUBLED: u32 = 8;
-/// Maximum number of times that the time limit doubles.
-const MOST_DOUBLINGS: u32 = 3;
 
 /// Handles the signal that publishes a batch.
 pub fn stream_publish<W>(inbox: &mut AgentInbox, ctx: &SyncWorkflowContext<W>, input: &RawValue) {
@@ -42,17 +27,19 @@ pub fn stream_publish<W>(inbox: &mut AgentInbox, ctx: &SyncWorkflowContext<W>, i
 pub async fn stream_poll<W: HasAgentInbox + 'static>(ctx: &WorkflowContext<W>, input: RawValue) -> PollResult {
     let input: PollInput = read_argument(&input.payloads);
     let from = input.from_offset;
+    ctx.state_mut(|workflow| log_mut(workflow).polls_mut().arrived());
     if !ctx.state(|workflow| log(workflow).has_news(from)) {
         let ticket = ctx.state_mut(|workflow| log_mut(workflow).polls_mut().park());
         wait(ctx, ticket, from).await;
         ctx.state_mut(|workflow| log_mut(workflow).polls_mut().unpark(ticket));
     }
-    ctx.state(|workflow| log(workflow).collect(&input))
+    let history_length = ctx.history_length();
+    ctx.state_mut(|workflow| log_mut(workflow).answer(&input, history_length))
 }
 
 /// Handles the query that reads the items that are present.
 pub fn stream_read(inbox: &AgentInbox, input: &RawValue) -> PollResult {
-    inbox.stream().collect(&read_argument(&input.payloads))
+    inbox.stream().collect(&read_argument(&input.payloads), None)
 }
 
 /// Handles the query for the offset of the next item.
@@ -60,33 +47,26 @@ pub fn stream_offset(inbox: &AgentInbox) -> u64 {
     inbox.stream().end()
 }
 
-/// Waits for an item at this offset; a poll beyond the budget waits for a limited time.
+/// Waits for an item at this offset, or until the poll is released or has waited for long enough.
 async fn wait<W: HasAgentInbox + 'static>(ctx: &WorkflowContext<W>, ticket: u64, from: u64) {
     // Not the workflow's token: after a cancellation a client would poll without a pause.
     let token = WorkflowCancellationToken::new();
     let options = || WaitConditionOptions::builder().cancellation_token(token.clone()).build();
-    let has_news = |workflow: &W| log(workflow).has_news(from);
-    let is_over_budget = |workflow: &W| log(workflow).polls().is_over_budget(ticket);
-    if ctx.state(is_over_budget) {
-        let limit = ctx.state(|workflow| time_limit(log(workflow).polls()));
+    let returns = |workflow: &W| log(workflow).has_news(from) || log(workflow).polls().is_released(ticket);
+    if let Some(limit) = ctx.state(|workflow| log(workflow).polls().time_limit(ticket)) {
         let timer_token = WorkflowCancellationToken::new();
         let timer = TimerOptions::builder(limit).cancellation_token(timer_token.clone()).build();
-        let may_wait = |workflow: &W| has_news(workflow) || !is_over_budget(workflow);
+        let has_a_limit = |workflow: &W| log(workflow).polls().time_limit(ticket).is_some();
+        let ends = |workflow: &W| returns(workflow) || !has_a_limit(workflow);
         select! {
-            _ = ctx.wait_condition_with_options(may_wait, options()) => timer_token.cancel(),
+            _ = ctx.wait_condition_with_options(ends, options()) => timer_token.cancel(),
             _ = ctx.timer(timer) => {
                 ctx.state_mut(|workflow| log_mut(workflow).polls_mut().record_timeout());
                 return;
             }
         }
     }
-    let _ = ctx.wait_condition_with_options(has_news, options()).await;
-}
-
-/// Returns the time limit of a poll beyond the budget.
-fn time_limit(polls: &Polls) -> Duration {
-    let doublings = (polls.timed_out() / TIMEOUTS_UNTIL_DOUBLED).min(MOST_DOUBLINGS);
-    FIRST_TIME_LIMIT * 2_u32.pow(doublings)
+    let _ = ctx.wait_condition_with_options(returns, options()).await;
 }
 
 fn log<W: HasAgentInbox>(workflow: &W) -> &StreamLog {

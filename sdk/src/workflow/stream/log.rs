@@ -68,8 +68,11 @@ pub(in crate::workflow) struct StreamLog {
 impl StreamLog {
     /// Creates the log of an execution that restores that of the previous one after the first
     /// batches may have arrived. Until [`restore`](Self::restore) it only collects them.
+    /// Polls wait without a time limit: the workflow closes its stream.
     pub(in crate::workflow) fn awaiting_restore() -> Self {
-        Self { early: Some(Vec::new()), ..Self::default() }
+        let mut log = Self { early: Some(Vec::new()), ..Self::default() };
+        log.polls.hold();
+        log
     }
 
     /// Continues the log of the previous execution, or begins if there is none. Batches that have
@@ -192,12 +195,24 @@ impl StreamLog {
 
     /// Returns `true` if a poll from this offset returns at once.
     pub(in crate::workflow) fn has_news(&self, from: u64) -> bool {
-        self.polls.is_draining() || (self.early.is_none() && (from < self.base() || self.end > from))
+        self.early.is_none() && (from < self.base() || self.end > from)
     }
 
-    /// Returns the items of these topics from this offset, up to the size of one result.
-    pub(in crate::workflow) fn collect(&self, input: &PollInput) -> PollResult {
-        let mut result = PollResult { items: Vec::new(), next_offset: self.end, more_ready: false };
+    /// Returns the result of a poll, as large as the workflow task at this length of the history
+    /// has room for.
+    pub(super) fn answer(&mut self, input: &PollInput, history_length: u32) -> PollResult {
+        let result = self.collect(input, self.polls.room(history_length));
+        self.polls.answer(history_length, result.items.iter().map(kept_bytes).sum());
+        result
+    }
+
+    /// Returns the items of these topics from this offset, up to the size of one result; if there is
+    /// less room, up to that size, which may be none.
+    pub(super) fn collect(&self, input: &PollInput, room: Option<usize>) -> PollResult {
+        // A subscriber may be ahead of a log that the workflow has not restored yet.
+        let end = self.end.max(input.from_offset);
+        let mut result = PollResult { items: Vec::new(), next_offset: end, more_ready: false };
+        let most = room.map_or(MOST_POLL_BYTES, |room| room.min(MOST_POLL_BYTES));
         let mut bytes = 0;
         let first = self.items.partition_point(|item| item.offset < input.from_offset);
         for item in self.items.range(first..) {
@@ -205,7 +220,7 @@ impl StreamLog {
                 continue;
             }
             bytes += poll_bytes(item);
-            if bytes > MOST_POLL_BYTES && !result.items.is_empty() {
+            if bytes > most && (room.is_some() || !result.items.is_empty()) {
                 (result.next_offset, result.more_ready) = (item.offset, true);
                 break;
             }

@@ -5,15 +5,15 @@
 //! |---|---|
 //! | this file | the author's handle |
 //! | `log.rs` | items, offsets, publishers, limits |
-//! | `polls.rs` | the polls that wait |
+//! | `polls.rs` | the polls that wait: how many, how long, how much they return |
 //! | `handlers.rs` | the handlers of the contract, which `#[agent_handlers]` adds |
 //!
 //! # Design
 //! **The contract is Temporal's Workflow Streams,** so that the official clients can subscribe and
 //! publish. Its hosts reject polls while they drain, and fail polls below a truncation. A failed
 //! update of the Rust SDK has no type, without which those clients give up. So no poll fails here:
-//! while the workflow leaves its execution a poll returns at once, and one below the oldest item
-//! begins with that item.
+//! when the workflow leaves its execution the polls return, and one below the oldest item begins
+//! with that item.
 //!
 //! **The log is a part of the inbox,** because the inbox is what a workflow with handlers has as a
 //! field and passes on when it continues as new. A stream that nobody uses leaves nothing in
@@ -79,8 +79,13 @@ pub struct WorkflowStream(Rc<dyn InboxContext>);
 
 impl WorkflowStream {
     /// Returns the stream of this workflow.
+    ///
+    /// From now on, polls of subscribers wait for the next item without a time limit, also while no
+    /// run is active: call [`close`](Self::close) before the workflow waits for its handlers.
     pub fn new<W: HasAgentInbox + 'static>(ctx: &WorkflowContext<W>) -> Self {
-        Self(Rc::new(ctx.clone()))
+        let stream = Self(Rc::new(ctx.clone()));
+        stream.0.change(&mut |inbox| inbox.stream_mut().polls_mut().hold());
+        stream
     }
 
     /// Publishes a value as JSON, and returns its offset.
@@ -130,7 +135,7 @@ impl WorkflowStream {
     }
 
     /// Sends the subscribers that wait the items that are left, and returns when all have their
-    /// result, which is at once if none waits. Later polls return at once.
+    /// result, which is at once if none waits. Later polls wait for 3 s at most.
     ///
     /// Call it before the workflow ends, waits for its handlers, or continues as new by itself: a
     /// poll that waits is a handler at work. The runner and the ready-made workflows do so

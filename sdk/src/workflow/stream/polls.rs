@@ -2,24 +2,74 @@
 //!
 //! A plain value: `handlers.rs` waits, by the answers of this one. A *ticket* is the number of a
 //! poll that waits, in the order of arrival.
+//!
+//! # Design
+//! **A poll that waits is a handler at work.** A workflow that waits for its handlers, to end or to
+//! continue as new, would wait for the next item. So polls wait without a time limit only while the
+//! workflow's code counts with them: while a run with the inbox is active, or once the author holds
+//! a [`WorkflowStream`](super::WorkflowStream). Otherwise, and while the execution ends, they wait
+//! for a limited time and return together: then there is a moment without a poll.
+//!
+//! **Few polls wait without a time limit.** The server admits a limited number of open updates, and
+//! the poll of a client that is gone waits until the next item. The polls beyond the budget
+//! (`limits/open_updates.rs`) have a time limit too, so that another poll is admitted. Clients that
+//! are alive poll again. The time limit doubles from 3 s to 24 s while no item arrives.
+//!
+//! **The polls of an execution are counted.** The server admits 2,000 updates in one execution.
+//! Long before, a run continues as new (`ContinueOptions::max_new_updates`), also while it waits
+//! for decisions.
+//!
+//! **The results of one workflow task are limited together.** All polls that wait return with the
+//! same items, in one request to the server, which may have 4 MB. A poll that finds no room returns
+//! without items and is told to poll again. A task is recognised by the length of the history, which
+//! is the same on replay in a task that answers a poll.
 
-use std::collections::VecDeque;
+use std::{collections::VecDeque, time::Duration};
 
 use crate::workflow::limits::open_updates::HELD_STREAM_POLLS;
+
+/// The first time limit of a poll that has one.
+const FIRST_TIME_LIMIT: Duration = Duration::from_secs(3);
+/// Number of polls that reach the time limit until it doubles.
+const TIMEOUTS_UNTIL_DOUBLED: u32 = 8;
+/// Maximum number of times that the time limit doubles.
+const MOST_DOUBLINGS: u32 = 3;
+/// Maximum bytes of the items in the results of one workflow task: one item of the maximum size.
+const MOST_TASK_BYTES: usize = super::log::MOST_ITEM_BYTES;
 
 /// The polls that wait in this execution.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(in crate::workflow) struct Polls {
-    /// `true` while the workflow ends its execution: no poll waits.
+    /// `true` while the workflow ends its execution.
     is_draining: bool,
+    /// `true` once the author's code holds the stream.
+    is_held: bool,
+    /// `true` while a run with the inbox is active.
+    has_run: bool,
     /// Tickets of the polls that wait, the oldest first.
     parked: VecDeque<u64>,
     next_ticket: u64,
+    /// Polls with a ticket below this one return.
+    released: u64,
     /// Number of polls that have reached their time limit since the latest item.
     timed_out: u32,
+    /// Number of polls in this execution.
+    total: u32,
+    /// Length of the history at the latest result, and the bytes of the results since then.
+    answered: (u32, usize),
 }
 
 impl Polls {
+    /// Counts a poll that has arrived.
+    pub(super) fn arrived(&mut self) {
+        self.total = self.total.saturating_add(1);
+    }
+
+    /// Returns the number of polls in this execution.
+    pub(in crate::workflow) fn total(&self) -> u32 {
+        self.total
+    }
+
     /// Registers a poll that waits, and returns its ticket.
     pub(super) fn park(&mut self) -> u64 {
         let ticket = self.next_ticket;
@@ -33,19 +83,27 @@ impl Polls {
         self.parked.retain(|parked| *parked != ticket);
     }
 
-    /// Returns `true` if this poll waits beyond the number that may do so without a time limit.
-    pub(super) fn is_over_budget(&self, ticket: u64) -> bool {
-        self.parked.iter().take_while(|parked| **parked != ticket).count() >= HELD_STREAM_POLLS
+    /// Returns `true` if this poll returns, with items or without.
+    pub(super) fn is_released(&self, ticket: u64) -> bool {
+        ticket < self.released
     }
 
-    /// Records that a poll returns at its time limit.
+    /// Returns the longest time that this poll may wait; `None` = no limit.
+    pub(super) fn time_limit(&self, ticket: u64) -> Option<Duration> {
+        if self.is_draining {
+            return Some(FIRST_TIME_LIMIT);
+        }
+        let is_over_budget = self.parked.iter().take_while(|parked| **parked != ticket).count() >= HELD_STREAM_POLLS;
+        let doublings = (self.timed_out / TIMEOUTS_UNTIL_DOUBLED).min(MOST_DOUBLINGS);
+        (is_over_budget || !self.may_wait()).then(|| FIRST_TIME_LIMIT * 2_u32.pow(doublings))
+    }
+
+    /// Records that a poll has reached its time limit.
     pub(super) fn record_timeout(&mut self) {
         self.timed_out = self.timed_out.saturating_add(1);
-    }
-
-    /// Returns the number of polls that have reached their time limit since the latest item.
-    pub(super) fn timed_out(&self) -> u32 {
-        self.timed_out
+        if self.is_draining || !self.may_wait() {
+            self.release();
+        }
     }
 
     /// Records that the stream has a new item.
@@ -58,19 +116,50 @@ impl Polls {
         self.parked.is_empty()
     }
 
-    /// Returns `true` while all polls return at once.
-    pub(super) fn is_draining(&self) -> bool {
-        self.is_draining
-    }
-
-    /// Lets all polls return at once, those that wait and later ones.
+    /// Lets all polls that wait return, and later ones wait for a short time only.
     pub(in crate::workflow) fn drain(&mut self) {
         self.is_draining = true;
+        self.release();
     }
 
     /// Lets polls wait again.
     pub(in crate::workflow) fn reopen(&mut self) {
         self.is_draining = false;
+    }
+
+    /// Lets polls wait without a time limit from now on.
+    pub(in crate::workflow) fn hold(&mut self) {
+        self.is_held = true;
+    }
+
+    /// Records whether a run with the inbox is active.
+    pub(in crate::workflow) fn set_run(&mut self, is_active: bool) {
+        self.has_run = is_active;
+        if !self.may_wait() {
+            self.release();
+        }
+    }
+
+    fn may_wait(&self) -> bool {
+        self.is_held || self.has_run
+    }
+
+    fn release(&mut self) {
+        self.released = self.next_ticket;
+    }
+
+    /// Returns the bytes that the results of the workflow task at this length of the history may
+    /// still have; `None` if there is no result yet.
+    pub(super) fn room(&self, history_length: u32) -> Option<usize> {
+        let (at, bytes) = self.answered;
+        (at == history_length && bytes > 0).then(|| MOST_TASK_BYTES.saturating_sub(bytes))
+    }
+
+    /// Records a result of this size in the workflow task at this length of the history.
+    pub(super) fn answer(&mut self, history_length: u32, bytes: usize) {
+        let (at, before) = self.answered;
+        let before = if at == history_length { before } else { 0 };
+        self.answered = (history_length, before.saturating_add(bytes));
     }
 }
 

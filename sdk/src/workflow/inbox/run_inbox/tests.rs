@@ -17,7 +17,12 @@ impl InboxContext for Alone {
         look(&self.0.borrow());
     }
 
-    fn one_is_decided(&self, ids: Vec<String>, _token: WorkflowCancellationToken) -> LocalBoxFuture<'static, bool> {
+    fn one_is_decided(
+        &self,
+        ids: Vec<String>,
+        _polls: Option<u32>,
+        _token: WorkflowCancellationToken,
+    ) -> LocalBoxFuture<'static, bool> {
         let is_decided = ids.iter().any(|id| self.0.borrow().is_decided(id));
         if is_decided { std::future::ready(true).boxed_local() } else { std::future::pending().boxed_local() }
     }
@@ -57,7 +62,7 @@ fn a_decision_that_its_call_cannot_take_leaves_the_others_and_can_be_made_again(
     let asks = Cell::new(0);
     let mut wait = || {
         let pauses = |questions: Vec<AgentInterruption>| asks.set(asks.get() + questions.len());
-        inbox.wait(&mut state, WorkflowCancellationToken::new(), pauses).now_or_never()
+        inbox.wait(&mut state, None, WorkflowCancellationToken::new(), pauses).now_or_never()
     };
     assert_eq!(wait(), Some(WaitOutcome::Decided));
     ctx.0.borrow_mut().decided.push(decided("b", nonsense()));

@@ -24,7 +24,7 @@ fn log_of(items: &[&str]) -> StreamLog {
 }
 
 fn poll(log: &StreamLog, from_offset: u64) -> PollResult {
-    log.collect(&PollInput { topics: Vec::new(), from_offset })
+    log.collect(&PollInput { topics: Vec::new(), from_offset }, None)
 }
 
 fn offsets(result: &PollResult) -> Vec<u64> {
@@ -104,7 +104,7 @@ fn a_poll_wakes_for_any_item_and_returns_its_topics() {
     let mut log = log_of(&["0"]);
     log.push("quiet".to_owned(), data("1"));
     log.push("t".to_owned(), data("2"));
-    let of_quiet = |from_offset| log.collect(&PollInput { topics: vec!["quiet".to_owned()], from_offset });
+    let of_quiet = |from_offset| log.collect(&PollInput { topics: vec!["quiet".to_owned()], from_offset }, None);
     assert_eq!(offsets(&of_quiet(0)), [1]);
     assert!(log.has_news(2));
     assert_eq!(of_quiet(2), PollResult { items: Vec::new(), next_offset: 3, more_ready: false });

@@ -1,11 +1,74 @@
 use super::*;
 
-#[test]
-fn polls_are_over_the_budget_until_one_before_them_leaves() {
+fn with_run() -> Polls {
     let mut polls = Polls::default();
+    polls.set_run(true);
+    polls
+}
+
+#[test]
+fn polls_beyond_the_budget_have_a_time_limit_until_one_before_them_leaves() {
+    let mut polls = with_run();
     let tickets: Vec<u64> = (0..6).map(|_| polls.park()).collect();
-    let over = |polls: &Polls| tickets.iter().map(|ticket| polls.is_over_budget(*ticket)).collect::<Vec<_>>();
-    assert_eq!(over(&polls), [false, false, false, false, true, true]);
+    let limited = |polls: &Polls| tickets.iter().map(|ticket| polls.time_limit(*ticket).is_some()).collect::<Vec<_>>();
+    assert_eq!(limited(&polls), [false, false, false, false, true, true]);
     polls.unpark(tickets[1]);
-    assert!(!polls.is_over_budget(tickets[4]) && polls.is_over_budget(tickets[5]));
+    assert!(polls.time_limit(tickets[4]).is_none() && polls.time_limit(tickets[5]).is_some());
+}
+
+#[test]
+fn the_time_limit_grows_while_no_item_arrives() {
+    let mut polls = Polls::default();
+    let ticket = polls.park();
+    let limit = |polls: &Polls| polls.time_limit(ticket).map(|limit| limit.as_secs());
+    assert_eq!(limit(&polls), Some(3));
+    (0..8).for_each(|_| polls.record_timeout());
+    assert_eq!(limit(&polls), Some(6));
+    (0..100).for_each(|_| polls.record_timeout());
+    assert_eq!(limit(&polls), Some(24));
+    polls.item_arrived();
+    assert_eq!(limit(&polls), Some(3));
+}
+
+#[test]
+fn without_a_run_polls_return_together() {
+    let mut polls = with_run();
+    let first = polls.park();
+    assert!(polls.time_limit(first).is_none());
+    polls.set_run(false);
+    assert!(polls.is_released(first), "it would keep the workflow from ending");
+    let (second, third) = (polls.park(), polls.park());
+    assert!(polls.time_limit(second).is_some() && !polls.is_released(second));
+    polls.record_timeout();
+    assert!(polls.is_released(second) && polls.is_released(third));
+    polls.hold();
+    let fourth = polls.park();
+    assert!(polls.time_limit(fourth).is_none());
+}
+
+#[test]
+fn a_draining_stream_releases_what_waits_and_lets_later_polls_wait_a_short_time() {
+    let mut polls = with_run();
+    let first = polls.park();
+    polls.drain();
+    let second = polls.park();
+    assert!(polls.is_released(first) && !polls.is_released(second));
+    assert_eq!(polls.time_limit(second), Some(FIRST_TIME_LIMIT));
+    polls.record_timeout();
+    assert!(polls.is_released(second));
+    polls.reopen();
+    let third = polls.park();
+    assert_eq!((polls.time_limit(third), polls.is_released(third)), (None, false));
+}
+
+#[test]
+fn the_results_of_one_task_share_their_room() {
+    let mut polls = Polls::default();
+    assert_eq!(polls.room(7), None);
+    polls.answer(7, 1_000_000);
+    polls.answer(7, 300_000);
+    assert_eq!(polls.room(7), Some(200_000));
+    assert_eq!(polls.room(11), None, "another task");
+    polls.answer(11, 2_000_000);
+    assert_eq!(polls.room(11), Some(0));
 }
