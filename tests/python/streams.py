@@ -2,8 +2,9 @@
 
 `streams.py ADDRESS NAMESPACE COMMAND ARGUMENT..`: `subscribe WORKFLOW_ID` prints one item per line,
 as JSON, and then `end`; `publish WORKFLOW_ID COUNT` publishes, in batches of two, and prints the
-offset of the next item; `host TASK_QUEUE` is a worker, which prints `ready` when it runs, and ends
-when its standard input does.
+offset of the next item; `openai WORKFLOW_ID TOPIC` prints the type of each event and the text in it,
+as a subscriber of the OpenAI Agents plugin reads them, and then `end`; `host TASK_QUEUE` is a
+worker, which prints `ready` when it runs, and ends when its standard input does.
 """
 
 import asyncio
@@ -65,6 +66,18 @@ async def publish(client: Client, workflow_id: str, count: str) -> None:
     print(await stream.get_offset(), flush=True)
 
 
+async def openai(client: Client, workflow_id: str, topic: str) -> None:
+    from openai.types.responses import ResponseStreamEvent
+    from pydantic import TypeAdapter
+
+    events = TypeAdapter(ResponseStreamEvent)
+    stream = WorkflowStreamClient.create(client, workflow_id)
+    async for item in stream.subscribe([topic]):
+        event = events.validate_python(item.data)
+        print(json.dumps([event.type, getattr(event, "delta", "")]), flush=True)
+    print("end", flush=True)
+
+
 async def host(client: Client, task_queue: str) -> None:
     async with Worker(client, task_queue=task_queue, workflows=[Channel]):
         print("ready", flush=True)
@@ -73,7 +86,7 @@ async def host(client: Client, task_queue: str) -> None:
 
 async def main(address: str, namespace: str, command: str, *arguments: str) -> None:
     client = await Client.connect(address, namespace=namespace)
-    await {"subscribe": subscribe, "publish": publish, "host": host}[command](client, *arguments)
+    await {"subscribe": subscribe, "publish": publish, "openai": openai, "host": host}[command](client, *arguments)
 
 
 if __name__ == "__main__":

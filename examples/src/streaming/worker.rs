@@ -4,7 +4,7 @@ use std::pin::pin;
 
 use temporal_agents::{
     AgentsPlugin,
-    worker::HeartbeatDeltas,
+    worker::{HeartbeatDeltas, WorkflowStreamDeltas},
     workflow::{AgentSet, AgentWorkflow, ChatWorkflow},
 };
 use temporal_agents_testing::ServerAddress;
@@ -24,6 +24,8 @@ pub enum Deltas {
     Off,
     /// Heartbeats of the model activity.
     Heartbeat,
+    /// The stream of the workflow, for subscribers in any language.
+    WorkflowStream,
 }
 
 /// The way in which the narrator tells its story.
@@ -32,9 +34,28 @@ pub struct Telling {
     /// Transport of the tokens.
     #[arg(long, value_enum, default_value_t)]
     deltas: Deltas,
+    /// Topic of the tokens in the stream of the workflow; by default `run_events`.
+    #[arg(long)]
+    topic: Option<String>,
+    /// Topic of the stream with the events of OpenAI's Responses API.
+    #[arg(long)]
+    openai_topic: Option<String>,
     /// Breaks the first attempt at each streamed model call after this number of parts.
     #[arg(long)]
     break_after: Option<usize>,
+}
+
+impl Telling {
+    fn stream_deltas(&self) -> WorkflowStreamDeltas {
+        let mut deltas = WorkflowStreamDeltas::new();
+        if let Some(topic) = &self.topic {
+            deltas = deltas.topic(topic);
+        }
+        if let Some(topic) = &self.openai_topic {
+            deltas = deltas.openai_topic(topic);
+        }
+        deltas
+    }
 }
 
 /// Serves `AgentWorkflow` and `ChatWorkflow` for the narrator until the process is terminated.
@@ -73,6 +94,7 @@ fn options(task_queue: &str, telling: &Telling) -> anyhow::Result<WorkerOptions>
     let plugin = match telling.deltas {
         Deltas::Off => plugin,
         Deltas::Heartbeat => plugin.deltas(HeartbeatDeltas::new()),
+        Deltas::WorkflowStream => plugin.deltas(telling.stream_deltas()),
     };
     plugin.install(&mut options)?;
     Ok(options)

@@ -60,12 +60,13 @@ impl ToolActivity {
         if let Err(withheld) = self.env.fill_members(&mut settings, &mut given) {
             return Err(failed(&env_variable_error(&self.tool, &withheld)));
         }
+        let details = HeartbeatDetails::new(ctx.info().attempt);
+        let deltas = AttemptDeltas::start(&self.deltas, &info.agent, ctx, &details);
         let mut tool_ctx = ToolContext::new(info, RunContext::new(context))
             .with_states(self.states.clone())
             .with_settings(settings)
             .with_heartbeat(Arc::new(Beat(Arc::clone(ctx))));
-        let details = HeartbeatDetails::new(ctx.info().attempt);
-        if let Some(deltas) = AttemptDeltas::start(&self.deltas, ctx, &details) {
+        if let Some(deltas) = &deltas {
             // The secrets that the tool has received come first.
             let redactions = [given.redaction()].into_iter().chain(self.tool.redaction().cloned());
             tool_ctx = tool_ctx.with_deltas(Some(deltas.of_tool(redactions.collect())));
@@ -75,6 +76,9 @@ impl ToolActivity {
         let returned = Returned { outcome, patch: tool_ctx.into_run().patch() };
         match answer(&self.tool, &self.spills, &info, returned, &given).await {
             Ok((output, context_patch)) => {
+                if let Some(deltas) = deltas {
+                    deltas.finish().await;
+                }
                 self.conversations.returned(ctx.info(), &info.call_id, &output);
                 Ok(ToolReply { version: WIRE_VERSION, output, context_patch, question: None })
             }

@@ -18,7 +18,7 @@ use super::{
     transport::{DeltaSource, Deltas},
 };
 use crate::{
-    events::{Place, lineage, rfc3339},
+    events::{CallOfRun, lineage, rfc3339},
     provider::{ModelDelta, ModelDeltas},
     tool::{CallInfo, DeltaTransport, Redaction, ToolDelta},
     wire::{EventKind, ModelCall, RunEvent},
@@ -27,6 +27,7 @@ use crate::{
 /// The deltas of one attempt. They end with it.
 pub(crate) struct AttemptDeltas {
     batches: Batches,
+    wants_native: bool,
     details: HeartbeatDetails,
     /// Prefix of the ids of the run's effects.
     run: String,
@@ -37,19 +38,26 @@ pub(crate) struct AttemptDeltas {
 }
 
 impl AttemptDeltas {
-    /// Starts the deltas of an attempt; `None` if the worker has no transport, or if the activity
-    /// is not one of a run.
-    pub(crate) fn start(deltas: &Deltas, ctx: &Arc<ActivityContext>, details: &HeartbeatDetails) -> Option<Arc<Self>> {
-        let transport = Arc::clone(deltas.0.as_ref()?);
+    /// Starts the deltas of an attempt at a call of this agent; `None` if the agent has no
+    /// transport, or if the activity is not one of a run.
+    pub(crate) fn start(
+        deltas: &Deltas,
+        agent: &str,
+        ctx: &Arc<ActivityContext>,
+        details: &HeartbeatDetails,
+    ) -> Option<Arc<Self>> {
+        let transport = Arc::clone(deltas.of(agent)?);
         let info = ctx.info();
-        let place = Place::of(&info.activity_id)?;
-        let effect = info.activity_id.strip_prefix(place.run)?.trim_start_matches('-').to_owned();
+        let CallOfRun { place, effect, id } = CallOfRun::of(&info.activity_id)?;
         let source = DeltaSource { ctx: Arc::clone(ctx), details: details.clone() };
+        let wants_native = transport.wants_native();
+        let ids = format!("{id}#{}", info.attempt);
         Some(Arc::new(Self {
-            batches: Batches::start(transport, source),
+            batches: Batches::start(transport, source, ids),
+            wants_native,
             details: details.clone(),
             run: place.run.to_owned(),
-            effect,
+            effect: effect.to_owned(),
             attempt: info.attempt,
             chunks: AtomicUsize::new(0),
             characters: AtomicUsize::new(0),
@@ -68,12 +76,25 @@ impl AttemptDeltas {
             next_at: None,
         };
         self.add(&agent, turn, begun);
-        ModelDeltas::new(move |delta| {
+        // The provider's own events hold the text, which the guardrails have not checked.
+        let wants_native = self.wants_native && !call.guards_output;
+        let receiver = ModelDeltas::new(move |delta| {
             deltas.count(&delta);
-            if let Some(kind) = events.kind(delta) {
-                deltas.add(&agent, turn, kind);
+            match delta {
+                ModelDelta::Native(event) if wants_native => deltas.batches.add_native(event),
+                delta => {
+                    if let Some(kind) = events.kind(delta) {
+                        deltas.add(&agent, turn, kind);
+                    }
+                }
             }
-        })
+        });
+        if wants_native { receiver.with_native() } else { receiver }
+    }
+
+    /// Ends the deltas of a call that has succeeded.
+    pub(crate) async fn finish(&self) {
+        self.batches.finish().await;
     }
 
     /// Returns the receiver of a tool's deltas.

@@ -6,22 +6,26 @@ use std::{
 };
 
 use futures::FutureExt;
+use serde_json::Value;
 use tokio::{
     sync::Notify,
-    task::AbortHandle,
-    time::{Instant, sleep_until},
+    task::JoinHandle,
+    time::{Duration, Instant, timeout, timeout_at},
 };
 
-use super::transport::{DeltaSource, DeltaTransport};
+use super::transport::{DeltaBatch, DeltaSource, DeltaTransport};
 use crate::wire::{EventKind, RunEvent, size::encoded_len};
 
 /// The maximum size of the texts and values that wait for a slow transport, in bytes.
 const MAX_WAITING_BYTES: usize = 256 * 1024;
+/// The longest time that a call waits for its last batch.
+const TIME_LIMIT_OF_REST: Duration = Duration::from_secs(1);
 
 /// The deltas of one attempt that wait for their transport. The task that sends them ends with it.
 pub(super) struct Batches {
     shared: Arc<Shared>,
-    task: AbortHandle,
+    task: Mutex<Option<JoinHandle<()>>>,
+    sends_rest: bool,
 }
 
 struct Shared {
@@ -31,39 +35,64 @@ struct Shared {
 
 #[derive(Default)]
 struct Waiting {
-    events: Vec<RunEvent>,
+    batch: DeltaBatch,
     bytes: usize,
     /// `true` once a part was lost: the attempt sends no more.
     is_broken: bool,
+    /// `true` once nothing is added any more.
+    is_finished: bool,
 }
 
 impl Batches {
-    /// Starts the task that sends batches.
-    pub(super) fn start(transport: Arc<dyn DeltaTransport>, source: DeltaSource) -> Self {
+    /// Starts the task that sends batches. `attempt` is the prefix of the ids of the deltas.
+    pub(super) fn start(transport: Arc<dyn DeltaTransport>, source: DeltaSource, attempt: String) -> Self {
         let shared = Arc::new(Shared { waiting: Mutex::default(), news: Notify::new() });
-        let task = tokio::spawn(send(transport, source, Arc::clone(&shared))).abort_handle();
-        Self { shared, task }
+        let sends_rest = transport.sends_rest();
+        let task = tokio::spawn(send(transport, source, attempt, Arc::clone(&shared)));
+        Self { shared, task: Mutex::new(Some(task)), sends_rest }
     }
 
     /// Adds a delta to the next batch.
     pub(super) fn add(&self, event: RunEvent) {
-        let mut waiting = self.shared.lock();
-        if waiting.is_broken {
-            return;
-        }
-        waiting.bytes += match &event.kind {
+        let bytes = match &event.kind {
             EventKind::EmittedDelta { value, .. } => encoded_len(value).unwrap_or_default(),
             kind => text_of(kind).map_or(100, str::len),
         };
+        self.change(bytes, |batch| match batch.events.last_mut() {
+            Some(last) if continues(last, &event) => append(&mut last.kind, event.kind),
+            _ => batch.events.push(event),
+        });
+    }
+
+    /// Adds an event of the provider's own stream to the next batch.
+    pub(super) fn add_native(&self, event: Value) {
+        self.change(encoded_len(&event).unwrap_or_default(), |batch| batch.native.push(event));
+    }
+
+    /// Ends the deltas of an attempt that has succeeded, and sends the last batch if the transport
+    /// sends it.
+    pub(super) async fn finish(&self) {
+        let task = self.task.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let Some(mut task) = task else { return };
+        self.shared.lock().is_finished = true;
+        self.shared.news.notify_one();
+        if !self.sends_rest || timeout(TIME_LIMIT_OF_REST, &mut task).await.is_err() {
+            task.abort();
+        }
+    }
+
+    fn change(&self, bytes: usize, add: impl FnOnce(&mut DeltaBatch)) {
+        let mut waiting = self.shared.lock();
+        if waiting.is_broken || waiting.is_finished {
+            return;
+        }
+        waiting.bytes += bytes;
         if waiting.bytes > MAX_WAITING_BYTES {
-            tracing::warn!(run = event.run, "the transport of deltas is too slow: the rest of the attempt is not sent");
+            tracing::warn!("the transport of deltas is too slow: the rest of the attempt is not sent");
             *waiting = Waiting { is_broken: true, ..Waiting::default() };
             return;
         }
-        match waiting.events.last_mut() {
-            Some(last) if continues(last, &event) => append(&mut last.kind, event.kind),
-            _ => waiting.events.push(event),
-        }
+        add(&mut waiting.batch);
         drop(waiting);
         self.shared.news.notify_one();
     }
@@ -71,8 +100,10 @@ impl Batches {
 
 impl Drop for Batches {
     fn drop(&mut self) {
-        // The answer is there, and supersedes what waits.
-        self.task.abort();
+        // The attempt has failed, or its answer supersedes what waits.
+        if let Some(task) = self.task.get_mut().unwrap_or_else(PoisonError::into_inner) {
+            task.abort();
+        }
     }
 }
 
@@ -83,22 +114,36 @@ impl Shared {
 }
 
 /// Sends the batches of an attempt, until it is aborted or a batch is lost.
-async fn send(transport: Arc<dyn DeltaTransport>, source: DeltaSource, shared: Arc<Shared>) {
+async fn send(transport: Arc<dyn DeltaTransport>, source: DeltaSource, attempt: String, shared: Arc<Shared>) {
     // An attempt without deltas opens no channel.
     let mut channel = None;
     // The first part is sent at once.
     let mut due = Instant::now();
+    let mut number = 0;
     loop {
         shared.news.notified().await;
-        sleep_until(due).await;
-        let batch = {
+        // The end of the attempt is sent at once.
+        while Instant::now() < due && !shared.lock().is_finished {
+            let _ = timeout_at(due, shared.news.notified()).await;
+        }
+        let (mut batch, is_finished) = {
             let mut waiting = shared.lock();
             waiting.bytes = 0;
-            std::mem::take(&mut waiting.events)
+            (std::mem::take(&mut waiting.batch), waiting.is_finished)
         };
-        if batch.is_empty() {
+        if batch.events.is_empty() && batch.native.is_empty() {
+            if is_finished {
+                return;
+            }
             continue;
         }
+        for event in &mut batch.events {
+            event.id = format!("{attempt}.{number}");
+            number += 1;
+        }
+        // The beginning of an attempt delays no token.
+        let is_beginning = batch.native.is_empty()
+            && batch.events.iter().all(|event| matches!(event.kind, EventKind::AttemptDelta { .. }));
         let channel = channel.get_or_insert_with(|| transport.open(&source));
         // A transport must not fail the activity, also not by a panic.
         let sent = AssertUnwindSafe(channel.send(batch)).catch_unwind().await;
@@ -106,7 +151,12 @@ async fn send(transport: Arc<dyn DeltaTransport>, source: DeltaSource, shared: A
             *shared.lock() = Waiting { is_broken: true, ..Waiting::default() };
             return;
         }
-        due = Instant::now() + transport.interval();
+        if is_finished {
+            return;
+        }
+        if !is_beginning {
+            due = Instant::now() + transport.interval();
+        }
     }
 }
 

@@ -11,7 +11,7 @@ use temporalio_client::{ActivityIdentifier, AsyncActivityHandle, Client, RpcOpti
 
 use super::{
     details::HeartbeatDetails,
-    transport::{DeltaChannel, DeltaSource, DeltaTransport},
+    transport::{DeltaBatch, DeltaChannel, DeltaSource, DeltaTransport},
 };
 use crate::{
     drive::guard::guarded,
@@ -88,8 +88,8 @@ impl Window {
 }
 
 impl DeltaChannel for Channel {
-    fn send(&mut self, batch: Vec<RunEvent>) -> BoxFuture<'_, bool> {
-        for event in batch {
+    fn send(&mut self, batch: DeltaBatch) -> BoxFuture<'_, bool> {
+        for event in batch.events {
             self.window.add(event);
         }
         let details = self.details.change(|window| self.window.write(window));

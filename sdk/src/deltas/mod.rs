@@ -5,6 +5,7 @@
 //! |---|---|
 //! | `transport.rs` | the traits of a transport, and the transport within the process |
 //! | `heartbeat.rs` | the transport by the heartbeats of the activity |
+//! | `workflow_stream.rs` | the transport by the stream of the workflow |
 //! | `attempt.rs` | the deltas of one attempt at an activity |
 //! | `details.rs` | the details that the heartbeats of an attempt carry |
 //! | `batches.rs` | their batches, and the task that sends them |
@@ -32,6 +33,7 @@ mod heartbeat;
 mod model_events;
 mod tool_events;
 mod transport;
+mod workflow_stream;
 
 pub(crate) use self::{
     attempt::AttemptDeltas, details::HeartbeatDetails, model_events::ModelEvents, tool_events::tool_event,
@@ -39,5 +41,6 @@ pub(crate) use self::{
 };
 pub use self::{
     heartbeat::HeartbeatDeltas,
-    transport::{DeltaChannel, DeltaSource, DeltaTransport, InProcessDeltas},
+    transport::{DeltaBatch, DeltaChannel, DeltaSource, DeltaTransport, InProcessDeltas},
+    workflow_stream::WorkflowStreamDeltas,
 };

@@ -1,8 +1,9 @@
 //! The traits of a transport of deltas, and the transport within the process.
 
-use std::{fmt, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, fmt, sync::Arc, time::Duration};
 
 use futures::{FutureExt, future::BoxFuture};
+use serde_json::Value;
 use temporalio_sdk::activities::ActivityContext;
 
 use super::details::HeartbeatDetails;
@@ -22,13 +23,39 @@ pub trait DeltaTransport: Send + Sync {
     fn interval(&self) -> Duration {
         Duration::from_millis(100)
     }
+
+    /// Returns `true` if readers may receive nothing but deltas: a call that has succeeded then
+    /// waits, for 1 s at most, until its last batch is sent. Default `false`: the answer in history
+    /// supersedes what was not sent.
+    fn sends_rest(&self) -> bool {
+        false
+    }
+
+    /// Returns `true` if the batches also have the provider's own events
+    /// ([`DeltaBatch::native`]). Default `false`.
+    fn wants_native(&self) -> bool {
+        false
+    }
 }
 
 /// The channel of one attempt.
 pub trait DeltaChannel: Send {
     /// Sends a batch, and waits until it is delivered. The deltas that are made meanwhile are in
     /// the next batch. Returns `false` if the batch is lost: the attempt then sends no more.
-    fn send(&mut self, batch: Vec<RunEvent>) -> BoxFuture<'_, bool>;
+    fn send(&mut self, batch: DeltaBatch) -> BoxFuture<'_, bool>;
+}
+
+/// The deltas of an attempt since the batch before.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct DeltaBatch {
+    /// The deltas, in their order. Their ids are `<id of the call>#<attempt>.<number>`, numbered
+    /// from 0.
+    pub events: Vec<RunEvent>,
+    /// The events of the provider's own stream, unchanged, for a transport that
+    /// [wants them](DeltaTransport::wants_native): those of OpenAI's Responses API. Never those of
+    /// an agent with output guardrails, or of a call that received values of worker variables.
+    pub native: Vec<Value>,
 }
 
 /// An attempt at an activity that makes deltas.
@@ -78,17 +105,28 @@ impl DeltaTransport for InProcessDeltas {
 }
 
 impl DeltaChannel for InProcessDeltas {
-    fn send(&mut self, batch: Vec<RunEvent>) -> BoxFuture<'_, bool> {
-        for event in &batch {
+    fn send(&mut self, batch: DeltaBatch) -> BoxFuture<'_, bool> {
+        for event in &batch.events {
             (self.0)(event);
         }
         std::future::ready(true).boxed()
     }
 }
 
-/// The transport of a worker; without one, its activities make no deltas.
+/// The transports of a worker; without one, its activities make no deltas.
 #[derive(Clone, Default)]
-pub(crate) struct Deltas(pub(crate) Option<Arc<dyn DeltaTransport>>);
+pub(crate) struct Deltas {
+    pub(crate) of_worker: Option<Arc<dyn DeltaTransport>>,
+    /// By agent; `None` for an agent without deltas.
+    pub(crate) of_agents: BTreeMap<String, Option<Arc<dyn DeltaTransport>>>,
+}
+
+impl Deltas {
+    /// Returns the transport of this agent's calls.
+    pub(super) fn of(&self, agent: &str) -> Option<&Arc<dyn DeltaTransport>> {
+        self.of_agents.get(agent).unwrap_or(&self.of_worker).as_ref()
+    }
+}
 
 impl fmt::Debug for InProcessDeltas {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

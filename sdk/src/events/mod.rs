@@ -15,6 +15,7 @@
 #![allow(clippy::disallowed_methods, reason = "the worker half runs outside of workflows: it may use the clock")]
 
 mod activity_id;
+mod delta_ids;
 mod facts;
 mod kept;
 mod publisher;
@@ -22,6 +23,7 @@ mod run;
 
 pub(crate) use self::{
     activity_id::{Place, Role},
+    delta_ids::{CallOfRun, delta_of, with_suffix, without_suffix},
     facts::{Attempts, Facts, ScheduledModelCall, call_id_of, fact_id, lineage},
     kept::{restored, shortened, whole},
     publisher::{EventPublisher, EventSink, rfc3339},

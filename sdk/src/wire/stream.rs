@@ -22,6 +22,9 @@ pub(crate) const STREAM_PUBLISH: &str = "__temporal_workflow_stream_publish";
 pub(crate) const STREAM_POLL: &str = "__temporal_workflow_stream_poll";
 /// Topic of the events of agents.
 pub(crate) const RUN_EVENTS_TOPIC: &str = "run_events";
+/// Maximum size of an item with its topic, in bytes: the result of a poll that holds it must fit
+/// into a payload of 2 MiB, or the workflow task would fail again and again.
+pub(crate) const MOST_ITEM_BYTES: usize = 1_500_000;
 /// The metadata of a payload that names its encoding.
 const ENCODING: &str = "encoding";
 

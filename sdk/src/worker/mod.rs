@@ -15,7 +15,9 @@ mod tool_registry;
 
 pub use crate::{
     conversations::{ConversationCache, ConversationCacheStats},
-    deltas::{DeltaChannel, DeltaSource, DeltaTransport, HeartbeatDeltas, InProcessDeltas},
+    deltas::{
+        DeltaBatch, DeltaChannel, DeltaSource, DeltaTransport, HeartbeatDeltas, InProcessDeltas, WorkflowStreamDeltas,
+    },
     secret::Destination,
 };
 pub use plugin::{AgentsPlugin, AgentsWorker, AgentsWorkerError, InstallError, InstallIssue};

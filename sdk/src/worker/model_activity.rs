@@ -74,12 +74,16 @@ impl ModelActivity {
         let info = ctx.info();
         let call = self.read(ctx, request).await?;
         let (agent, turn, model) = (call.agent.clone(), call.turn, call.model.clone());
-        let deltas = AttemptDeltas::start(&self.deltas, ctx, details).map(|deltas| deltas.of_model(&call));
-        let error = match self.providers.call(call, deltas).await {
+        let deltas = AttemptDeltas::start(&self.deltas, &agent, ctx, details);
+        let receiver = deltas.as_ref().map(|deltas| deltas.of_model(&call));
+        let error = match self.providers.call(call, receiver).await {
             Ok(response) => {
                 let reply = ModelReply::from(response);
                 match too_large(ctx, &reply).await {
                     None => {
+                        if let Some(deltas) = deltas {
+                            deltas.finish().await;
+                        }
                         self.conversations.answered(info, &reply.response);
                         return Ok(reply);
                     }

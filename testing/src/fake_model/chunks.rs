@@ -8,6 +8,8 @@ use temporal_agents::{
     wire::{Item, ModelFailureKind, ModelResponse},
 };
 
+use super::native::NativeEvents;
+
 /// The size and the pace of the parts of a streamed answer, and its failure.
 #[derive(Clone, Debug)]
 pub(super) struct Chunks {
@@ -57,7 +59,11 @@ impl Chunks {
     ) -> Result<(), ModelError> {
         let mishap = self.mishap.filter(|_| fails);
         let mut sent = 0;
+        let mut native = NativeEvents::begin(response, deltas);
         for (index, item) in (0..).zip(&response.output) {
+            if let Some(native) = &mut native {
+                native.item_begins(index, item);
+            }
             for delta in item_deltas(index, item, self.size) {
                 if let Some((after, mishap)) = mishap.filter(|(after, _)| *after == sent) {
                     return Err(mishap.error(after));
@@ -65,11 +71,23 @@ impl Chunks {
                 if sent > 0 {
                     tokio::time::sleep(self.pause).await;
                 }
+                if let Some(native) = &mut native {
+                    native.delta(item, &delta);
+                }
                 deltas.send(delta);
                 sent += 1;
             }
+            if let Some(native) = &mut native {
+                native.item_ends(index, item);
+            }
         }
-        mishap.map_or(Ok(()), |(_, mishap)| Err(mishap.error(sent)))
+        if let Some((_, mishap)) = mishap {
+            return Err(mishap.error(sent));
+        }
+        if let Some(native) = native {
+            native.end(response);
+        }
+        Ok(())
     }
 }
 

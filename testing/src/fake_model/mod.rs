@@ -34,6 +34,7 @@
 
 mod chunks;
 mod crash;
+mod native;
 mod reply;
 
 use std::{

@@ -16,7 +16,8 @@ use tokio::{
     time::timeout,
 };
 
-const SDK: &str = "temporalio==1.35.0";
+/// The SDK, and the types of the events of OpenAI's Responses API.
+const PACKAGES: [&str; 2] = ["temporalio==1.35.0", "openai==3.52.0"];
 const PATIENCE: Duration = Duration::from_mins(2);
 
 /// A running worker; dropping it ends its process.
@@ -69,18 +70,19 @@ fn packages() -> Result<PathBuf, String> {
 }
 
 fn install(below: &Path) -> io::Result<PathBuf> {
-    let packages = below.join(format!("python-{SDK}"));
+    let packages = below.join(format!("python-{}", PACKAGES.join("-")));
     if packages.is_dir() {
         return Ok(packages);
     }
     fs::create_dir_all(below)?;
     let fresh = tempfile::tempdir_in(below)?;
     let quiet = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-input", "--target"];
-    let arguments = quiet.iter().map(OsStr::new).chain([fresh.path().as_os_str(), SDK.as_ref()]);
+    let arguments =
+        quiet.iter().map(OsStr::new).chain([fresh.path().as_os_str()]).chain(PACKAGES.iter().map(OsStr::new));
     let output = std::process::Command::new("python3").args(arguments).stdin(Stdio::null()).output()?;
     if !output.status.success() {
         let said = String::from_utf8_lossy(&output.stderr);
-        return Err(io::Error::other(format!("python3 -m pip cannot install {SDK}: {said}")));
+        return Err(io::Error::other(format!("python3 -m pip cannot install {PACKAGES:?}: {said}")));
     }
     // Another test run may have been faster; then its directory is as good.
     match fs::rename(fresh.path(), &packages) {

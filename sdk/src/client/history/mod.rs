@@ -12,6 +12,7 @@ mod request;
 
 use std::collections::BTreeMap;
 
+use serde_json::Value;
 use temporalio_common::{
     data_converters::DataConverter,
     payload_visitor::decode_payloads,
@@ -40,8 +41,12 @@ pub(super) use self::{
 };
 use super::transcript::{End, Status};
 use crate::wire::{
-    AGENT_DECIDE, AGENT_SUPPLY_OUTPUT, AgentDecision, MODEL_ACTIVITY, ModelReply, RecordedFailure, SuppliedOutput,
-    asked_questions::QUESTIONS_MEMO, event::RUN_NOTE_MEMO,
+    AGENT_DECIDE, AGENT_SUPPLY_OUTPUT, AgentDecision, MODEL_ACTIVITY, ModelReply, RecordedFailure, RunEvent,
+    SuppliedOutput,
+    asked_questions::QUESTIONS_MEMO,
+    decode,
+    event::RUN_NOTE_MEMO,
+    stream::{PublishEntry, PublishInput, STREAM_PUBLISH, decode_payload},
 };
 
 const LOCAL_ACTIVITY: &str = "core_local_activity";
@@ -113,6 +118,9 @@ impl HistoryReader {
                     }
                     _ => None,
                 }
+            }
+            Attributes::WorkflowExecutionSignaledEventAttributes(signal) if signal.signal_name == STREAM_PUBLISH => {
+                Some(self.published(signal.input.unwrap_or_default().payloads).await)
             }
             Attributes::StartChildWorkflowExecutionInitiatedEventAttributes(initiated) => {
                 Some(Record::ChildInitiated {
@@ -207,7 +215,7 @@ impl HistoryReader {
         (note.is_some() || questions.is_some()).then_some(Record::Noted { note, questions })
     }
 
-    async fn field(&self, field: Option<Payload>) -> Option<serde_json::Value> {
+    async fn field(&self, field: Option<Payload>) -> Option<Value> {
         Some(value(&self.converter, vec![field?]).await)
     }
 
@@ -224,6 +232,19 @@ impl HistoryReader {
             }
             _ => None,
         }
+    }
+
+    /// Returns the deltas in a batch for the workflow's stream. Anyone who can signal the workflow
+    /// can send one: what cannot be read is left out.
+    async fn published(&self, payloads: Vec<Payload>) -> Record {
+        let input: PublishInput = serde_json::from_value(value(&self.converter, payloads).await).unwrap_or_default();
+        let delta = |item: Value| {
+            let PublishEntry { topic: _, data } = serde_json::from_value(item).ok()?;
+            let json = serde_json::from_slice(&decode_payload(&data)?.data).ok()?;
+            decode::<RunEvent>("run event", json).ok().filter(RunEvent::is_delta)
+        };
+        let deltas = input.items.into_iter().filter_map(delta).collect();
+        Record::Published { publisher: input.publisher_id, sequence: input.sequence, deltas }
     }
 
     async fn ended(&self, attributes: Attributes) -> Option<Record> {

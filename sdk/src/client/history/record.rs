@@ -5,8 +5,8 @@ use serde_json::Value;
 use crate::{
     client::transcript::{End, Status, TranscriptError},
     wire::{
-        AgentDecision, DecisionReply, Item, MODEL_ACTIVITY, ModelRequest, ModelResponse, RecordedFailure, ToolReply,
-        ToolRequest,
+        AgentDecision, DecisionReply, Item, MODEL_ACTIVITY, ModelRequest, ModelResponse, RecordedFailure, RunEvent,
+        ToolReply, ToolRequest,
         asked_questions::AskedQuestions,
         carried::LOAD_STATE_ACTIVITY,
         conversation::RECORD_ACTIVITY,
@@ -54,6 +54,8 @@ pub(in crate::client) enum Record {
     DecisionSent { event: i64, decision: AgentDecision },
     /// The update that `event` accepted has its reply.
     DecisionAnswered { event: i64, reply: DecisionReply },
+    /// A batch was published to the workflow's stream. The items that are deltas of runs.
+    Published { publisher: String, sequence: u64, deltas: Vec<RunEvent> },
     /// A child workflow is to be started.
     ChildInitiated { event: i64, namespace: String, workflow_id: String, ends_with_parent: bool },
     /// A child workflow has started.

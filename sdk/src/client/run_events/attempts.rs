@@ -9,7 +9,7 @@ use temporalio_common::protos::temporal::api::common::v1::Payloads;
 use super::{RunEventsError, pages::described, sessions::decoded};
 use crate::{
     client::history::{self, Kind},
-    events::{Place, Role, fact_id, lineage, rfc3339},
+    events::{CallOfRun, Role, lineage, rfc3339},
     wire::{
         EventKind, RunEvent, decode,
         delta_window::{DELTA_FORMAT, DeltaWindow},
@@ -58,22 +58,18 @@ pub(super) async fn open_attempts(client: &Client, workflow_id: &str) -> Result<
         if !matches!(Kind::of(&activity_type), Some(Kind::Model | Kind::Tool)) {
             continue;
         }
-        let Some(Place { run, role: Role::Model { turn } | Role::Tool { turn, .. } }) =
-            Place::of(&activity.activity_id)
-        else {
-            continue;
-        };
+        let Some(CallOfRun { place, effect, id: call }) = CallOfRun::of(&activity.activity_id) else { continue };
+        let (Role::Model { turn } | Role::Tool { turn, .. }) = place.role else { continue };
         let failure = match activity.last_failure {
             Some(failure) => Some(history::failure(client.data_converter(), failure).await),
             None => None,
         };
-        let effect = activity.activity_id[run.len()..].trim_start_matches('-').to_owned();
+        let effect = effect.to_owned();
         // A failure is that of the attempt before the one that the server counts.
         let current = u32::try_from(activity.attempt).unwrap_or_default();
         let attempt = if failure.is_some() { current.saturating_sub(1) } else { current };
         let next_at = activity.next_attempt_schedule_time.map(|time| time.to_string());
-        let (root, path) = lineage(run);
-        let call = fact_id(run, &effect);
+        let (root, path) = lineage(place.run);
         let window = match activity.heartbeat_details {
             Some(details) => window(client, details).await,
             None => None,

@@ -206,7 +206,7 @@ impl Chain {
 
     /// Takes the facts of an event, without those that were returned before.
     fn place(&mut self, event: i64) -> Vec<(Position, RunEvent)> {
-        let facts = self.execution.facts();
+        let facts = self.execution.events();
         if self.is_copy {
             return Vec::new();
         }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use temporalio_common::{data_converters::DataConverter, protos::temporal::api::history::v1::HistoryEvent};
 
-use super::cursor::short;
+use super::{cursor::short, published::PublishedDeltas};
 use crate::{
     client::{
         history::{HistoryReader, Kind, Record, Reply, Request},
@@ -29,6 +29,7 @@ pub(super) struct Execution {
     sent: BTreeMap<i64, AgentDecision>,
     /// Child workflows that were initiated, by the event that did.
     children: BTreeMap<i64, InitiatedChild>,
+    published: PublishedDeltas,
     workflow_id: String,
 }
 
@@ -75,19 +76,24 @@ impl Execution {
             latest: BTreeMap::new(),
             sent: BTreeMap::new(),
             children: BTreeMap::new(),
+            published: PublishedDeltas::default(),
             workflow_id: String::new(),
         }
     }
 
-    /// Takes the facts of the latest event.
-    pub(super) fn facts(&mut self) -> Vec<RunEvent> {
-        self.facts.take()
+    /// Takes the facts of the latest event, and the deltas that it has published.
+    pub(super) fn events(&mut self) -> Vec<RunEvent> {
+        let mut events = self.facts.take();
+        events.append(&mut self.published.take());
+        events
     }
 
     /// Discards the facts of the copy, and reports that the workflow was reset.
     pub(super) fn reset(&mut self, run_id: &str, reason: &str) {
-        self.facts.take();
-        self.facts.after_reset(format!("~{}", short(run_id)));
+        self.events();
+        let suffix = format!("~{}", short(run_id));
+        self.published.after_reset(suffix.clone());
+        self.facts.after_reset(suffix);
         self.facts.reset(run_id, reason);
     }
 
@@ -107,11 +113,13 @@ impl Execution {
             }
             Record::Completed { activity, reply } => {
                 if let Some(call) = self.calls.remove(&activity) {
+                    self.published.ended(&call.id);
                     self.completed(call, reply.ok());
                 }
             }
             Record::Failed { activity, status, failure } => {
                 if let Some(call) = self.calls.remove(&activity) {
+                    self.published.ended(&call.id);
                     self.failed(call, status, failure);
                 }
             }
@@ -142,6 +150,7 @@ impl Execution {
                     self.facts.decided(decision);
                 }
             }
+            Record::Published { publisher, sequence, deltas } => self.published.batch(publisher, sequence, deltas),
             Record::ChildInitiated { event, namespace, workflow_id, ends_with_parent } => {
                 let path = self.path_of(&workflow_id);
                 self.children.insert(event, InitiatedChild { namespace, workflow_id, path, ends_with_parent });
@@ -176,6 +185,9 @@ impl Execution {
             }
             (_, Some(Request::Items(items))) => self.recorded.items(&id, items),
             _ => {}
+        }
+        if matches!(kind, Kind::Model | Kind::Tool) {
+            self.published.begun(&id);
         }
         if matches!(kind, Kind::Model | Kind::Tool | Kind::Chunk) {
             self.calls.insert(activity, PendingCall { id, kind, call, attempts: Attempts::default() });

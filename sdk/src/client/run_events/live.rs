@@ -13,7 +13,10 @@ use super::{
     attempts::OpenAttempt,
     live_poller::{LivePoller, Wanted},
 };
-use crate::wire::{EventKind, RunEvent, delta_window::DeltaWindow};
+use crate::{
+    events::{delta_of, with_suffix, without_suffix},
+    wire::{EventKind, RunEvent, delta_window::DeltaWindow},
+};
 
 /// Number of ended calls that are remembered: a snapshot may be older than the latest facts.
 const MAX_REMEMBERED_CALLS: usize = 64;
@@ -22,13 +25,14 @@ const MAX_REMEMBERED_CALLS: usize = 64;
 pub(super) fn live(
     events: RunEvents,
     workflow_id: String,
+    from: Option<String>,
     facts: RunEventStream,
 ) -> impl Stream<Item = Result<RunEvent, RunEventsError>> + Send {
-    let start = (events, workflow_id, facts, None::<Live>);
-    unfold(start, |(events, workflow_id, mut facts, live)| async move {
-        let mut live = live.unwrap_or_else(|| Live::new(events.poller(&workflow_id)));
+    let start = (events, workflow_id, facts, from, None::<Live>);
+    unfold(start, |(events, workflow_id, mut facts, mut from, live)| async move {
+        let mut live = live.unwrap_or_else(|| Live::new(events.poller(&workflow_id), from.take()));
         let event = live.next(&mut facts).await?;
-        Some((event, (events, workflow_id, facts, Some(live))))
+        Some((event, (events, workflow_id, facts, from, Some(live))))
     })
 }
 
@@ -42,25 +46,35 @@ struct Live {
 }
 
 impl Live {
-    fn new(poller: Arc<LivePoller>) -> Self {
+    fn new(poller: Arc<LivePoller>, cursor: Option<String>) -> Self {
+        let merge = Merge { cursor, ..Merge::default() };
         // A reader that continues from a cursor does not know which calls are open.
-        Self { snapshots: poller.attempts(), wanted: Some(poller.want()), poller, merge: Merge::default() }
+        Self { snapshots: poller.attempts(), wanted: Some(poller.want()), poller, merge }
     }
 
     async fn next(&mut self, facts: &mut RunEventStream) -> Option<Result<RunEvent, RunEventsError>> {
         loop {
-            if let Some(delta) = self.merge.due.pop_front() {
+            if let Some(delta) = self.merge.next_due() {
                 return Some(Ok(delta));
             }
             tokio::select! {
                 // A fact replaces deltas, so it goes first.
                 biased;
-                fact = facts.next() => {
-                    if let Some(Ok(fact)) = &fact {
-                        self.merge.fact(fact);
-                        self.want();
+                event = facts.next() => {
+                    match &event {
+                        Some(Ok(delta)) if delta.is_delta() => {
+                            let is_passed_on = self.merge.published(delta);
+                            if !is_passed_on {
+                                continue;
+                            }
+                        }
+                        Some(Ok(fact)) => {
+                            self.merge.fact(fact);
+                            self.want();
+                        }
+                        _ => {}
                     }
-                    return fact;
+                    return event;
                 }
                 Ok(()) = self.snapshots.changed() => {
                     let snapshot = Arc::clone(&self.snapshots.borrow_and_update());
@@ -86,9 +100,11 @@ impl Live {
 struct Merge {
     due: VecDeque<RunEvent>,
     cursor: Option<String>,
-    /// The calls that are open according to the facts, by the id that their facts begin with, or by
-    /// the id of a tool call.
+    /// The calls that are open according to the facts, by the id that their facts begin with,
+    /// without the suffix of a reset, or by the id of a tool call.
     open: BTreeSet<String>,
+    /// The suffix of ids after a reset.
+    suffix: String,
     /// `true` if the latest snapshot had open attempts, or if there was none yet.
     has_attempts: Option<bool>,
     /// The calls that have ended, latest last.
@@ -111,16 +127,39 @@ struct Seen {
 }
 
 impl Merge {
+    /// Returns the next delta, which has the cursor of the event before it. So none comes before the
+    /// first fact.
+    fn next_due(&mut self) -> Option<RunEvent> {
+        let cursor = Some(self.cursor.clone()?);
+        let delta = self.due.pop_front()?;
+        Some(RunEvent { cursor, ..delta })
+    }
+
     fn expects_deltas(&self) -> bool {
         self.has_attempts.unwrap_or(true) || !self.open.is_empty()
     }
 
+    /// Records a delta of the workflow's stream; returns `false` if readers must not receive it.
+    fn published(&mut self, delta: &RunEvent) -> bool {
+        self.cursor.clone_from(&delta.cursor);
+        let (id, _) = without_suffix(&delta.id);
+        let Some((call, attempt)) = delta_of(&id) else { return false };
+        let seen = self.seen.entry(call.to_owned()).or_default();
+        if attempt < seen.attempt {
+            return false;
+        }
+        (seen.attempt, seen.has_failed) = (attempt, false);
+        true
+    }
+
     fn fact(&mut self, fact: &RunEvent) {
         self.cursor.clone_from(&fact.cursor);
-        let call = |end: &str| fact.id.strip_suffix(end).unwrap_or(&fact.id).to_owned();
+        let (id, suffix) = without_suffix(&fact.id);
+        let call = |end: &str| id.strip_suffix(end).unwrap_or(&id).to_owned();
         match &fact.kind {
             EventKind::ModelCallScheduled { .. } => {
-                self.open.insert(fact.id.clone());
+                suffix.clone_into(&mut self.suffix);
+                self.open.insert(id);
             }
             EventKind::ModelCallAnswered { .. } => self.ended(call("/answered")),
             EventKind::ModelCallFailed { .. } => self.ended(call("/failed")),
@@ -169,9 +208,8 @@ impl Merge {
             if let Some(window) = &open.window {
                 seen.window(window, &open.call, &mut due);
             }
-            for mut event in due {
-                event.cursor.clone_from(&self.cursor);
-                self.due.push_back(event);
+            for event in due {
+                self.due.push_back(with_suffix(event, &self.suffix));
             }
         }
     }

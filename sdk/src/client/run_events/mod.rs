@@ -33,6 +33,7 @@
 //! | `merged.rs` | the workflow and its children, in one order |
 //! | `cursor.rs` | the position in that order, as a string |
 //! | `follower.rs` | one reader for many subscribers |
+//! | `published.rs` | the deltas in the stream of the workflow |
 //! | `attempts.rs` | the attempts that history does not hold yet |
 //! | `live.rs`, `live_poller.rs` | facts and deltas in one stream |
 //! | `sessions.rs` | the facts of agentic sessions that are under way |
@@ -57,6 +58,7 @@ mod live;
 mod live_poller;
 mod merged;
 mod pages;
+mod published;
 mod sessions;
 
 use std::{
@@ -158,7 +160,7 @@ impl RunEvents {
     /// # Errors
     /// The first item of the stream is [`RunEventsError::NotFound`] if there is no such workflow.
     pub fn watch(&self, workflow_id: impl Into<String>) -> RunEventStream {
-        self.stream(workflow_id.into(), None)
+        self.stream(workflow_id.into(), None).facts()
     }
 
     /// Returns the events of the workflow after the one with this cursor
@@ -168,18 +170,20 @@ impl RunEvents {
     /// The first item of the stream is [`RunEventsError::Cursor`] for a string that is not a
     /// cursor, and [`RunEventsError::NotFound`] for one of another workflow.
     pub fn watch_from(&self, workflow_id: impl Into<String>, cursor: impl Into<String>) -> RunEventStream {
-        self.stream(workflow_id.into(), Some(cursor.into()))
+        self.stream(workflow_id.into(), Some(cursor.into())).facts()
     }
 
     /// Returns the facts of the workflow as [`watch`](Self::watch) does, and between them the
     /// deltas of its calls that are under way: attempts and their failures, and what the workers
-    /// send with [`HeartbeatDeltas`](crate::worker::HeartbeatDeltas). Deltas of child workflows are
-    /// not included.
+    /// send with [`HeartbeatDeltas`](crate::worker::HeartbeatDeltas) or
+    /// [`WorkflowStreamDeltas`](crate::worker::WorkflowStreamDeltas). Deltas that child workflows
+    /// send with heartbeats are not included.
     ///
-    /// A delta has the cursor of the fact before it. A higher attempt of a call replaces all deltas
-    /// of the attempts before; the facts of the answer replace all deltas of the call. After them
-    /// no delta of the call follows. A reader that misses a part of a call's deltas receives no
-    /// later ones of that attempt.
+    /// A delta of a heartbeat has the cursor of the event before it, one of the workflow's stream
+    /// its own. The beginning of an attempt (`attempt_delta`) replaces all deltas of the call
+    /// before it; the facts of the answer replace all deltas of the call. After them no delta of
+    /// the call follows. A reader that misses a part of a call's deltas receives no later ones of
+    /// that attempt.
     ///
     /// While a call is under way, the server is requested to describe the workflow, 20 times a
     /// second while it streams and less often otherwise, once for all readers of a process; this is
@@ -189,8 +193,8 @@ impl RunEvents {
     /// As [`watch`](Self::watch).
     pub fn watch_live(&self, workflow_id: impl Into<String>) -> RunEventStream {
         let workflow_id = workflow_id.into();
-        let facts = self.watch(workflow_id.clone());
-        RunEventStream(live(self.clone(), workflow_id, facts).boxed())
+        let events = self.stream(workflow_id.clone(), None);
+        RunEventStream(live(self.clone(), workflow_id, None, events).boxed())
     }
 
     /// Returns the events as [`watch_live`](Self::watch_live) does, after the fact with this
@@ -200,8 +204,9 @@ impl RunEvents {
     /// As [`watch_from`](Self::watch_from).
     pub fn watch_live_from(&self, workflow_id: impl Into<String>, cursor: impl Into<String>) -> RunEventStream {
         let workflow_id = workflow_id.into();
-        let facts = self.watch_from(workflow_id.clone(), cursor);
-        RunEventStream(live(self.clone(), workflow_id, facts).boxed())
+        let cursor = cursor.into();
+        let events = self.stream(workflow_id.clone(), Some(cursor.clone()));
+        RunEventStream(live(self.clone(), workflow_id, Some(cursor), events).boxed())
     }
 
     /// Returns the attempts at calls of the workflow that are under way or due, as deltas: the
@@ -247,7 +252,7 @@ impl RunEvents {
             if let ReadOutcome::WasReset { run_id, reason } = execution.read(event).await {
                 execution.reset(&run_id, &reason);
             }
-            facts.append(&mut execution.facts());
+            facts.extend(execution.events().into_iter().filter(|event| !event.is_delta()));
         }
         facts
     }
@@ -303,6 +308,13 @@ impl RunEventStream {
     /// Outside of a tokio runtime.
     pub async fn next(&mut self) -> Option<Result<RunEvent, RunEventsError>> {
         self.0.next().await
+    }
+}
+
+impl RunEventStream {
+    fn facts(self) -> Self {
+        let is_fact = |event: &Result<RunEvent, _>| !event.as_ref().is_ok_and(RunEvent::is_delta);
+        Self(self.0.filter(move |event| std::future::ready(is_fact(event))).boxed())
     }
 }
 

@@ -1,6 +1,13 @@
 //! The batches of a publisher: collects items, sends one batch at a time, retries it.
 
-use std::{collections::VecDeque, time::Duration};
+use std::{
+    collections::VecDeque,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
 
 use futures::future::BoxFuture;
 use temporalio_client::errors::WorkflowInteractionError;
@@ -15,6 +22,9 @@ use crate::wire::stream::{PublishEntry, PublishInput};
 /// Maximum bytes of the items of a batch, unless it has one item: the server refuses a signal of
 /// 2 MB.
 const MOST_BYTES: usize = 1_000_000;
+/// The longest time for which a batch is retried: a workflow forgets the numbers of a publisher's
+/// batches after 15 minutes.
+pub(super) const LONGEST_RETRY_DURATION: Duration = Duration::from_mins(10);
 /// The pauses before a batch is sent again. Each is twice the pause before it.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
@@ -33,11 +43,7 @@ pub(super) struct BatchOptions {
 
 impl Default for BatchOptions {
     fn default() -> Self {
-        Self {
-            interval: Duration::from_millis(200),
-            max_items: usize::MAX,
-            max_retry_duration: Duration::from_mins(10),
-        }
+        Self { interval: Duration::from_millis(200), max_items: usize::MAX, max_retry_duration: LONGEST_RETRY_DURATION }
     }
 }
 
@@ -60,13 +66,20 @@ pub(super) struct Batches {
     buffer: VecDeque<PublishEntry>,
     options: BatchOptions,
     send: SendBatch,
+    /// Bytes of the items that the publisher has not sent yet.
+    waiting_bytes: Arc<AtomicUsize>,
     /// Number of items that were dropped, and the latest failure.
     dropped: Option<(usize, WorkflowInteractionError)>,
 }
 
 impl Batches {
-    pub(super) fn new(publisher_id: String, options: BatchOptions, send: SendBatch) -> Self {
-        Self { publisher_id, sequence: 0, buffer: VecDeque::new(), options, send, dropped: None }
+    pub(super) fn new(
+        publisher_id: String,
+        options: BatchOptions,
+        send: SendBatch,
+        waiting_bytes: Arc<AtomicUsize>,
+    ) -> Self {
+        Self { publisher_id, sequence: 0, buffer: VecDeque::new(), options, send, waiting_bytes, dropped: None }
     }
 
     /// Serves the publisher until it is dropped, then sends what is left.
@@ -107,19 +120,21 @@ impl Batches {
         while !self.buffer.is_empty() {
             let batch = self.next_batch();
             let items = batch.len();
+            let bytes: usize = batch.iter().map(size).sum();
             // Counted also if the batch is dropped: it may have arrived.
             self.sequence += 1;
             if let Err(error) = self.send(batch).await {
                 let before = self.dropped.take().map_or(0, |(items, _)| items);
                 self.dropped = Some((before + items, error));
             }
+            self.waiting_bytes.fetch_sub(bytes, Ordering::Relaxed);
         }
     }
 
     fn next_batch(&mut self) -> Vec<PublishEntry> {
         let mut bytes = 0;
         let fits = |entry: &&PublishEntry| {
-            bytes += entry.topic.len() + entry.data.len();
+            bytes += size(entry);
             bytes <= MOST_BYTES
         };
         let count = self.buffer.iter().take(self.options.max_items).take_while(fits).count().max(1);
@@ -146,6 +161,11 @@ impl Batches {
             pause = (pause * 2).min(LONGEST_PAUSE);
         }
     }
+}
+
+/// Returns the size of an item in bytes.
+pub(super) fn size(entry: &PublishEntry) -> usize {
+    entry.topic.len() + entry.data.len()
 }
 
 #[cfg(test)]

@@ -49,6 +49,37 @@ pub enum WorkflowStreamError {
     /// The workflow could not be described.
     #[error("the workflow could not be described: {0}")]
     Describe(#[source] WorkflowInteractionError),
+    /// An item cannot be written as JSON.
+    #[error("the item for topic {topic:?} cannot be published: {source}")]
+    Json {
+        /// The topic.
+        topic: String,
+        /// The error of the value.
+        source: serde_json::Error,
+    },
+    /// An item is too large.
+    #[error(
+        "the item for topic {topic:?} cannot be published: it has {bytes} bytes in base64, and may have 1,500,000; \
+         publish a reference to the content"
+    )]
+    TooLarge {
+        /// The topic.
+        topic: String,
+        /// The size of the item.
+        bytes: usize,
+    },
+    /// Items are published faster than the server takes them, or it cannot be reached. The item was
+    /// dropped.
+    #[error(
+        "the item for topic {topic:?} cannot be published: {bytes} bytes wait to be sent already; wait for flush() \
+         before the next items"
+    )]
+    Full {
+        /// The topic.
+        topic: String,
+        /// The size of the items that wait.
+        bytes: usize,
+    },
     /// Items could not be published, and were dropped.
     #[error("{items} items were not published: {source}")]
     NotPublished {
@@ -65,6 +96,9 @@ error_debug!(enum WorkflowStreamError {
     Poll(source),
     Query(source),
     Describe(source),
+    Json { topic, source },
+    TooLarge { topic, bytes },
+    Full { topic, bytes },
     NotPublished { items, source },
 });
 

@@ -1,7 +1,10 @@
 //! Publishes items to the stream of a workflow, from activities and any other process.
 
 use std::{
-    sync::{Arc, OnceLock},
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicUsize, Ordering},
+    },
     time::Duration,
 };
 
@@ -18,12 +21,14 @@ use uuid::Uuid;
 
 use super::{
     WorkflowStreamError,
-    batches::{BatchOptions, Batches, Command, SendBatch},
+    batches::{BatchOptions, Batches, Command, LONGEST_RETRY_DURATION, SendBatch, size},
 };
-use crate::wire::stream::{PublishEntry, PublishInput, STREAM_PUBLISH, encode_payload, json_payload};
+use crate::wire::stream::{MOST_ITEM_BYTES, PublishEntry, PublishInput, STREAM_PUBLISH, encode_payload, json_payload};
 
 /// Number of hexadecimal digits of a publisher's id.
 const ID_DIGITS: usize = 16;
+/// Maximum bytes of the items that wait to be sent.
+const MAX_WAITING_BYTES: usize = 16 * 1024 * 1024;
 
 /// Publishes items to the stream of a workflow, in batches: of a workflow with `#[agent_handlers]`,
 /// or of one in another language that hosts a stream of an official SDK.
@@ -49,7 +54,7 @@ const ID_DIGITS: usize = 16;
 /// [`close`](Self::close) the items that are left are sent in the background, and a failure is
 /// lost.
 ///
-/// Items that are not sent yet are kept in memory, without a limit of their number.
+/// Items that are not sent yet are kept in memory, at most 16 MiB.
 ///
 /// # Retries
 /// A batch is sent again after transient failures, for at most 10 minutes
@@ -64,6 +69,7 @@ pub struct WorkflowStreamPublisher {
     options: BatchOptions,
     /// The task that sends the batches, once there is an item.
     batches: OnceLock<UnboundedSender<Command>>,
+    waiting_bytes: Arc<AtomicUsize>,
 }
 
 impl WorkflowStreamPublisher {
@@ -75,6 +81,7 @@ impl WorkflowStreamPublisher {
             workflow_id: workflow_id.into(),
             options: BatchOptions::default(),
             batches: OnceLock::new(),
+            waiting_bytes: Arc::default(),
         }
     }
 
@@ -106,15 +113,15 @@ impl WorkflowStreamPublisher {
     /// next [`flush`](Self::flush) or [`close`](Self::close) fails.
     #[must_use]
     pub fn max_retry_duration(mut self, duration: Duration) -> Self {
-        self.options.max_retry_duration = duration.min(self.options.max_retry_duration);
+        self.options.max_retry_duration = duration.min(LONGEST_RETRY_DURATION);
         self
     }
 
-    /// Publishes a value as JSON with the next batch. A workflow of this crate drops an item that
-    /// is larger than 1.5 MB in base64.
+    /// Publishes a value as JSON with the next batch.
     ///
     /// # Errors
-    /// If the value cannot be written as JSON. Failures of sending are reported by
+    /// If the value cannot be written as JSON, is larger than 1.5 MB in base64 together with its
+    /// topic, or if 16 MiB wait to be sent. Failures of sending are reported by
     /// [`flush`](Self::flush) and [`close`](Self::close).
     ///
     /// # Panics
@@ -123,8 +130,8 @@ impl WorkflowStreamPublisher {
         &self,
         topic: impl Into<String>,
         value: &(impl Serialize + ?Sized),
-    ) -> Result<(), serde_json::Error> {
-        let entry = entry(topic.into(), value)?;
+    ) -> Result<(), WorkflowStreamError> {
+        let entry = self.entry(topic.into(), value)?;
         self.send(Command::Publish { entry, is_urgent: false });
         Ok(())
     }
@@ -133,7 +140,7 @@ impl WorkflowStreamPublisher {
     /// that readers wait for. Otherwise like [`publish`](Self::publish).
     ///
     /// # Errors
-    /// If the value cannot be written as JSON.
+    /// Those of [`publish`](Self::publish).
     ///
     /// # Panics
     /// Outside of a tokio runtime.
@@ -141,8 +148,8 @@ impl WorkflowStreamPublisher {
         &self,
         topic: impl Into<String>,
         value: &(impl Serialize + ?Sized),
-    ) -> Result<(), serde_json::Error> {
-        let entry = entry(topic.into(), value)?;
+    ) -> Result<(), WorkflowStreamError> {
+        let entry = self.entry(topic.into(), value)?;
         self.send(Command::Publish { entry, is_urgent: true });
         Ok(())
     }
@@ -166,12 +173,32 @@ impl WorkflowStreamPublisher {
         self.flush().await
     }
 
+    /// Returns the item, and counts it among those that wait.
+    fn entry(&self, topic: String, value: &(impl Serialize + ?Sized)) -> Result<PublishEntry, WorkflowStreamError> {
+        let data = match json_payload(value) {
+            Ok(payload) => encode_payload(&payload),
+            Err(source) => return Err(WorkflowStreamError::Json { topic, source }),
+        };
+        let entry = PublishEntry { topic, data };
+        let bytes = size(&entry);
+        if bytes > MOST_ITEM_BYTES {
+            return Err(WorkflowStreamError::TooLarge { topic: entry.topic, bytes });
+        }
+        let waiting = self.waiting_bytes.fetch_add(bytes, Ordering::Relaxed);
+        if waiting + bytes > MAX_WAITING_BYTES {
+            self.waiting_bytes.fetch_sub(bytes, Ordering::Relaxed);
+            return Err(WorkflowStreamError::Full { topic: entry.topic, bytes: waiting });
+        }
+        Ok(entry)
+    }
+
     /// Sends a command to the task, which begins with the first one.
     fn send(&self, command: Command) {
         let batches = self.batches.get_or_init(|| {
             let (batches, commands) = unbounded_channel();
             let id: String = Uuid::new_v4().simple().to_string().chars().take(ID_DIGITS).collect();
-            tokio::spawn(Batches::new(id, self.options.clone(), self.send_batch()).run(commands));
+            let waiting_bytes = Arc::clone(&self.waiting_bytes);
+            tokio::spawn(Batches::new(id, self.options.clone(), self.send_batch(), waiting_bytes).run(commands));
             batches
         });
         // Only a runtime that shuts down ends the task before its channel is closed.
@@ -194,10 +221,6 @@ impl std::fmt::Debug for WorkflowStreamPublisher {
             .field("workflow_id", &self.workflow_id)
             .finish_non_exhaustive()
     }
-}
-
-fn entry(topic: String, value: &(impl Serialize + ?Sized)) -> Result<PublishEntry, serde_json::Error> {
-    Ok(PublishEntry { topic, data: encode_payload(&json_payload(value)?) })
 }
 
 /// Client-side definition of the signal.

@@ -154,7 +154,22 @@ impl AgentsPlugin {
     /// transport. An agent with output guardrails sends no parts of its text or its reasoning.
     #[must_use]
     pub fn deltas(mut self, transport: impl DeltaTransport + 'static) -> Self {
-        self.deltas = Deltas(Some(Arc::new(transport)));
+        self.deltas.of_worker = Some(Arc::new(transport));
+        self
+    }
+
+    /// Sets the transport of deltas for the calls of one agent and of its tools, in place of that of
+    /// the worker.
+    #[must_use]
+    pub fn agent_deltas(mut self, agent: impl Into<String>, transport: impl DeltaTransport + 'static) -> Self {
+        self.deltas.of_agents.insert(agent.into(), Some(Arc::new(transport)));
+        self
+    }
+
+    /// Makes the calls of one agent and of its tools send no deltas.
+    #[must_use]
+    pub fn without_agent_deltas(mut self, agent: impl Into<String>) -> Self {
+        self.deltas.of_agents.insert(agent.into(), None);
         self
     }
 

@@ -21,7 +21,8 @@ use serde_json::Value;
 use super::polls::Polls;
 use crate::{
     wire::stream::{
-        CarriedStream, PollInput, PollResult, PublishEntry, PublishInput, StreamItem, StreamPublisher, decode_payload,
+        CarriedStream, MOST_ITEM_BYTES, PollInput, PollResult, PublishEntry, PublishInput, StreamItem, StreamPublisher,
+        decode_payload,
     },
     workflow::limits::size::encoded_len,
 };
@@ -29,9 +30,6 @@ use crate::{
 /// Maximum number of items in the log, and of bytes that they take.
 const MOST_ITEMS: usize = 10_000;
 const MOST_BYTES: usize = 4 * 1024 * 1024;
-/// Maximum size of an item with its topic, in bytes: the result of a poll that holds it must fit
-/// into a payload of 2 MiB, or the workflow task would fail again and again.
-pub(super) const MOST_ITEM_BYTES: usize = 1_500_000;
 /// Bytes that an item takes beside its topic and data.
 const ITEM_OVERHEAD_BYTES: usize = 64;
 /// Maximum bytes of JSON of the items in the input of the next execution.

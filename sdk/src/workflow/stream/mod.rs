@@ -29,13 +29,12 @@ use serde::Serialize;
 use temporalio_workflow::{WorkflowContext, WorkflowTermination, common::error::ApplicationFailure};
 
 pub use self::handlers::{stream_offset, stream_poll, stream_publish, stream_read};
-use self::log::MOST_ITEM_BYTES;
 pub(super) use self::log::StreamLog;
 use super::inbox::{HasAgentInbox, InboxContext};
 use crate::wire::{
     error_debug,
     failure::AGENTS_WORKFLOW_ERROR,
-    stream::{encode_payload, json_payload},
+    stream::{MOST_ITEM_BYTES, encode_payload, json_payload},
 };
 
 /// The stream of a workflow with `#[agent_handlers]`, in the workflow's own code.

@@ -26,7 +26,7 @@
 
 use std::{collections::VecDeque, time::Duration};
 
-use crate::workflow::limits::open_updates::HELD_STREAM_POLLS;
+use crate::{wire::stream::MOST_ITEM_BYTES, workflow::limits::open_updates::HELD_STREAM_POLLS};
 
 /// The first time limit of a poll that has one.
 const FIRST_TIME_LIMIT: Duration = Duration::from_secs(3);
@@ -35,7 +35,7 @@ const TIMEOUTS_UNTIL_DOUBLED: u32 = 8;
 /// Maximum number of times that the time limit doubles.
 const MOST_DOUBLINGS: u32 = 3;
 /// Maximum bytes of the items in the results of one workflow task: one item of the maximum size.
-const MOST_TASK_BYTES: usize = super::log::MOST_ITEM_BYTES;
+const MOST_TASK_BYTES: usize = MOST_ITEM_BYTES;
 
 /// The polls that wait in this execution.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

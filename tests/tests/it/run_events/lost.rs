@@ -40,9 +40,14 @@ const AT_ONCE: u64 = 20;
 const TURNS: u32 = 6;
 
 /// Numbers that follow from a seed (SplitMix64).
-struct Random(u64);
+pub(super) struct Random(pub(super) u64);
 
 impl Random {
+    /// A number below this one.
+    pub(super) fn below(&mut self, limit: usize) -> usize {
+        self.next() as usize % limit
+    }
+
     fn next(&mut self) -> u32 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

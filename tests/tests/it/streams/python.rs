@@ -1,12 +1,21 @@
 //! The official clients of the Python SDK with a workflow of this crate, and its host with the
 //! clients of this crate.
 
-use std::process::Stdio;
+use std::{process::Stdio, time::Duration};
 
 use rstest::rstest;
 use serde_json::{Value, json};
-use temporal_agents::client::{WorkflowStreamItems, WorkflowStreamPublisher};
-use temporal_agents_testing::AgentEnvironment;
+use temporal_agents::{
+    client::{WorkflowStreamItems, WorkflowStreamPublisher},
+    wire::AgentRequest,
+    worker::WorkflowStreamDeltas,
+    workflow::{AgentSet, AgentWorkflow},
+};
+use temporal_agents_testing::{
+    AgentEnvironment, FakeModel,
+    fake_model::{text, tool_call},
+    history,
+};
 use temporalio_client::{UntypedSignal, WorkflowSignalOptions, WorkflowStartOptions};
 use temporalio_common::{UntypedWorkflow, data_converters::RawValue};
 use tokio::{
@@ -17,6 +26,7 @@ use tokio::{
 
 use super::support::{Channel, Open, Order, PATIENCE, Subscriber, environment, json_payload, offsets};
 use crate::{
+    continuing::support::reader,
     examples::{Cache, histories},
     python_worker::{PythonWorker, command},
 };
@@ -124,6 +134,42 @@ async fn clients_of_this_crate_read_and_write_a_stream_of_the_python_sdk() -> an
     assert_eq!(offsets(&late.rest().await?), [6]);
     let of_rust: Vec<&Value> = seen.iter().filter(|(_, topic, _)| topic == "rust").map(|(.., value)| value).collect();
     assert_eq!(of_rust, [&json!({"n": 0}), &json!({"n": 1}), &json!({"n": 2})]);
+    env.finish().await?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_subscriber_of_the_openai_plugin_of_python_reads_the_events_of_an_agent() -> anyhow::Result<()> {
+    const TEXT: &str = "The lamp would not go out.";
+    let reply = text(TEXT).chunk_size(5).chunk_pause(Duration::from_millis(30)).breaking_after(3);
+    let call = tool_call("page", json!({"number": 1, "words": 1}));
+    let model = FakeModel::script([call, reply]);
+    let env = AgentEnvironment::builder()
+        .workflow_with_factory::<AgentWorkflow, _>(AgentWorkflow::factory(AgentSet::new((reader,))))?
+        .agents((reader,))
+        .model(&model)
+        .plugin(|plugin| plugin.deltas(WorkflowStreamDeltas::new().openai_topic("events")))
+        .start()
+        .await?;
+    let started = env.start_workflow(AgentWorkflow::run, AgentRequest::new("reader", "Read it to me.")).await?;
+    let id = started.info().workflow_id.clone();
+    let mut python = Lines::of(&env, &["openai", &id, "events"]).await?;
+    let mut events: Vec<(String, String)> = Vec::new();
+    loop {
+        match &*python.next().await? {
+            "end" => break,
+            line => events.push(serde_json::from_str(line)?),
+        }
+    }
+    let kinds: Vec<&str> = events.iter().map(|(kind, _)| &**kind).collect();
+    let begun = kinds.iter().filter(|kind| **kind == "response.created").count();
+    assert_eq!(begun, 3, "the tool's turn, and both attempts of the other: {kinds:?}");
+    assert_eq!(kinds.iter().filter(|kind| **kind == "response.completed").count(), 2, "{kinds:?}");
+    let last = kinds.iter().rposition(|kind| *kind == "response.created").expect("it was counted above");
+    let of_text = events[last..].iter().filter(|(kind, _)| kind == "response.output_text.delta");
+    assert_eq!(of_text.map(|(_, delta)| &**delta).collect::<String>(), TEXT);
+    env.await_run(&started).await?.output()?;
+    env.replay(&history::fetch(env.client(), &id, None).await?).await?;
     env.finish().await?;
     Ok(())
 }

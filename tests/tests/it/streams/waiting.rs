@@ -17,7 +17,7 @@ use temporal_agents_testing::{
     AgentEnvironment, FakeModel,
     fake_model::{text, tool_calls},
 };
-use temporalio_client::{Client, WorkflowHandle, WorkflowSignalOptions, WorkflowStartUpdateOptions};
+use temporalio_client::{Client, RpcOptions, WorkflowHandle, WorkflowSignalOptions, WorkflowStartUpdateOptions};
 use temporalio_macros::{workflow, workflow_methods};
 use temporalio_sdk::{SyncWorkflowContext, WorkflowContext, WorkflowContextView, WorkflowResult};
 
@@ -213,7 +213,7 @@ async fn a_slow_handler_beside_a_poll_makes_no_run_fail(#[case] cache: Cache) ->
     let subscriber = Subscriber::of(WorkflowStreamItems::new(env.client(), &*id));
     let hearing = salon.start_update(Salon::hear_it_all, (), options).await?;
     salon.signal(Salon::begin, (), WorkflowSignalOptions::default()).await?;
-    assert!(hearing.get_result(Default::default()).await?);
+    assert!(hearing.get_result(RpcOptions::default()).await?);
     assert_eq!(env.await_run(&salon).await?.output()?, "The end.");
     assert_eq!(subscriber.rest().await?, []);
     histories::<Salon>(&env, &id).await?;

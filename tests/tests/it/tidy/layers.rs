@@ -20,7 +20,7 @@ const MAY_IMPORT: [(&str, &[&str], &[&str]); 19] = [
     ("store", LOOP, &[]),
     ("conversations", LOOP, &[]),
     ("provider", LOOP, &["secret"]),
-    ("deltas", LOOP, &["events", "provider", "secret"]),
+    ("deltas", LOOP, &["client", "events", "provider", "secret"]),
     ("activity", LOOP, &["conversations", "deltas", "provider", "secret", "store"]),
     ("mcp", LOOP, &["activity", "conversations", "deltas", "provider", "secret", "store"]),
     ("events", &["wire"], &[]),

@@ -21,7 +21,7 @@ fn publisher(options: BatchOptions, failures: &[Code]) -> (UnboundedSender<Comma
         std::future::ready(result).boxed()
     };
     let (commands, received) = unbounded_channel();
-    tokio::spawn(Batches::new("p".to_owned(), options, Box::new(signal)).run(received));
+    tokio::spawn(Batches::new("p".to_owned(), options, Box::new(signal), Arc::default()).run(received));
     (commands, sent)
 }
 

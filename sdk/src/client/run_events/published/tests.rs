@@ -1,0 +1,39 @@
+use super::*;
+use crate::wire::EventKind;
+
+fn text(attempt: u32, number: u32) -> RunEvent {
+    let (message_id, delta) = ("k3x9q2ab/1-model/0".to_owned(), format!("{attempt}.{number}"));
+    let mut event = RunEvent::new(EventKind::TextDelta { message_id, attempt, delta });
+    (event.run, event.id) = ("k3x9q2ab".to_owned(), format!("k3x9q2ab/1-model#{attempt}.{number}"));
+    event
+}
+
+/// Publishes a batch with one delta, and returns whether it is passed on.
+fn passes(deltas: &mut PublishedDeltas, publisher: &str, sequence: u64, delta: RunEvent) -> bool {
+    deltas.batch(publisher.to_owned(), sequence, vec![delta]);
+    !deltas.take().is_empty()
+}
+
+#[test]
+fn a_delta_is_passed_on_while_its_call_is_open() {
+    let mut published = PublishedDeltas::default();
+    assert!(!passes(&mut published, "p", 1, text(1, 0)), "before the call");
+    published.begun("k3x9q2ab-1-model");
+    assert!(passes(&mut published, "p", 2, text(1, 1)));
+    let mut of_other = text(1, 2);
+    of_other.id = "k3x9q2ab/2-model#1.0".to_owned();
+    assert!(!passes(&mut published, "p", 3, of_other));
+    published.ended("k3x9q2ab-1-model");
+    assert!(!passes(&mut published, "p", 4, text(1, 2)), "after the answer");
+}
+
+#[test]
+fn a_batch_counts_once_and_an_attempt_that_was_given_up_not_at_all() {
+    let mut published = PublishedDeltas::default();
+    published.begun("k3x9q2ab-1-model");
+    assert!(passes(&mut published, "p", 1, text(1, 0)));
+    assert!(!passes(&mut published, "p", 1, text(1, 0)), "sent twice");
+    assert!(passes(&mut published, "q", 1, text(2, 0)));
+    assert!(!passes(&mut published, "p", 2, text(1, 1)), "of the attempt before");
+    assert!(passes(&mut published, "q", 2, text(2, 1)));
+}

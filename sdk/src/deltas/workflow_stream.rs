@@ -1,0 +1,121 @@
+//! The transport by the stream of the workflow: signals in its history, for subscribers in any
+//! language.
+
+use std::time::Duration;
+
+use futures::{FutureExt, future::BoxFuture};
+
+use super::transport::{DeltaBatch, DeltaChannel, DeltaSource, DeltaTransport};
+use crate::{
+    client::{WorkflowStreamError, WorkflowStreamPublisher},
+    drive::guard::guarded,
+    wire::stream::RUN_EVENTS_TOPIC,
+};
+
+/// The longest time for which a batch is sent again.
+const MAX_RETRY_DURATION: Duration = Duration::from_secs(5);
+
+/// A transport by the stream of the workflow: it publishes each delta as an item. Subscribers of
+/// Temporal's Workflow Streams in any language read it, and
+/// [`RunEvents::watch_live`](crate::client::RunEvents::watch_live), which reads the same items from
+/// history.
+///
+/// An item is a [`RunEvent`](crate::wire::RunEvent) as JSON, on topic `run_events`. A model call
+/// begins with an `attempt_delta`, and each later delta names its attempt: a subscriber that sees
+/// the beginning of an attempt discards the text of earlier ones.
+///
+/// The workflow needs `#[agent_handlers]`, or is a ready-made one: another one does not receive the
+/// signals. When the answer of a turn is in history, the stream drops the items of earlier turns.
+///
+/// Costs ten signals a second while an activity streams. Each is an action in Temporal Cloud, and
+/// four events of history with the workflow task that it causes. A poll of a subscriber is three
+/// more.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct WorkflowStreamDeltas {
+    topic: String,
+    openai_topic: Option<String>,
+}
+
+impl WorkflowStreamDeltas {
+    /// Creates the transport.
+    pub fn new() -> Self {
+        Self { topic: RUN_EVENTS_TOPIC.to_owned(), openai_topic: None }
+    }
+
+    /// Sets the topic of the deltas. Default `run_events`, the only topic of which the stream drops
+    /// the items of earlier turns.
+    #[must_use]
+    pub fn topic(mut self, topic: impl Into<String>) -> Self {
+        self.topic = topic.into();
+        self
+    }
+
+    /// Also publishes the events of OpenAI's Responses API on this topic, as the API sends them: for
+    /// subscribers that were written for the OpenAI Agents plugin of Temporal's Python SDK. Calls
+    /// of other APIs have none. Neither have calls of an agent with output guardrails, and calls
+    /// that received values of worker variables. Default: none.
+    #[must_use]
+    pub fn openai_topic(mut self, topic: impl Into<String>) -> Self {
+        self.openai_topic = Some(topic.into());
+        self
+    }
+
+    fn publish(&self, publisher: &WorkflowStreamPublisher, batch: &DeltaBatch) -> Result<(), WorkflowStreamError> {
+        for event in &batch.events {
+            publisher.publish(&*self.topic, event)?;
+        }
+        if let Some(topic) = &self.openai_topic {
+            for event in &batch.native {
+                publisher.publish(topic, event)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Default for WorkflowStreamDeltas {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl DeltaTransport for WorkflowStreamDeltas {
+    fn open(&self, source: &DeltaSource) -> Box<dyn DeltaChannel> {
+        let activity = source.activity();
+        // The context of a test has no client, and panics.
+        let publisher = guarded(|| WorkflowStreamPublisher::of_activity(activity)).ok().flatten();
+        let publisher = publisher.map(|publisher| publisher.max_retry_duration(MAX_RETRY_DURATION));
+        Box::new(Channel { publisher, topics: self.clone() })
+    }
+
+    fn sends_rest(&self) -> bool {
+        true
+    }
+
+    fn wants_native(&self) -> bool {
+        self.openai_topic.is_some()
+    }
+}
+
+struct Channel {
+    publisher: Option<WorkflowStreamPublisher>,
+    topics: WorkflowStreamDeltas,
+}
+
+impl DeltaChannel for Channel {
+    fn send(&mut self, batch: DeltaBatch) -> BoxFuture<'_, bool> {
+        async move {
+            let Some(publisher) = &self.publisher else { return false };
+            let sent = match self.topics.publish(publisher, &batch) {
+                Ok(()) => publisher.flush().await,
+                failed => failed,
+            };
+            if let Err(error) = &sent {
+                tracing::warn!(%error, "the rest of the attempt is not published to the stream of the workflow");
+            }
+            sent.is_ok()
+        }
+        .boxed()
+    }
+}

@@ -1,0 +1,63 @@
+//! The ids of calls and of their deltas: `<id of the call>#<attempt>.<number>`.
+
+use super::{Place, fact_id};
+use crate::wire::{EventKind, RunEvent};
+
+/// A call of a run, as the id of its activity names it.
+pub(crate) struct CallOfRun<'i> {
+    pub(crate) place: Place<'i>,
+    /// Id of the effect in the run: `2-model`.
+    pub(crate) effect: &'i str,
+    /// Id with which the ids of its facts and deltas begin: `k3x9q2ab/2-model`.
+    pub(crate) id: String,
+}
+
+impl<'i> CallOfRun<'i> {
+    /// Returns the call of the activity with this id; `None` if it is no activity of a run.
+    pub(crate) fn of(activity_id: &'i str) -> Option<Self> {
+        let place = Place::of(activity_id)?;
+        let effect = activity_id.strip_prefix(place.run)?.trim_start_matches('-');
+        let id = fact_id(place.run, effect);
+        Some(Self { place, effect, id })
+    }
+}
+
+/// Returns the call and the attempt of a delta's id.
+pub(crate) fn delta_of(id: &str) -> Option<(&str, u32)> {
+    let (call, of_attempt) = id.rsplit_once('#')?;
+    let attempt = of_attempt.split('.').next()?;
+    Some((call, attempt.parse().ok()?))
+}
+
+/// Returns an id without the suffix that distinguishes it from those before a reset, and that
+/// suffix: `k3x9q2ab~1f2e3d4c/2-model` has `~1f2e3d4c`.
+pub(crate) fn without_suffix(id: &str) -> (String, &str) {
+    let run = id.find('/').unwrap_or(id.len());
+    match id[..run].find('~') {
+        Some(suffix) => (format!("{}{}", &id[..suffix], &id[run..]), &id[suffix..run]),
+        None => (id.to_owned(), ""),
+    }
+}
+
+/// Adds the suffix of a reset to the ids of a delta, so that they join those of its facts.
+pub(crate) fn with_suffix(mut delta: RunEvent, suffix: &str) -> RunEvent {
+    if !suffix.is_empty() {
+        let run = delta.run.clone();
+        let add = |id: &mut String| {
+            if let Some(rest) = id.strip_prefix(&*run).filter(|rest| rest.starts_with('/')) {
+                *id = format!("{run}{suffix}{rest}");
+            }
+        };
+        add(&mut delta.id);
+        match &mut delta.kind {
+            EventKind::TextDelta { message_id, .. }
+            | EventKind::ReasoningDelta { message_id, .. }
+            | EventKind::ToolArgumentsDelta { message_id, .. } => add(message_id),
+            _ => {}
+        }
+    }
+    delta
+}
+
+#[cfg(test)]
+mod tests;
