@@ -8,6 +8,8 @@
 //! | `server.rs` | a server, and runs on it |
 //! | `worker_process.rs` | a worker in a separate process |
 //! | `facts.rs` | figures from the history of a run |
+//! | `history_size.rs` | the size of a history |
+//! | `figures.rs` | medians and percentiles |
 //! | `small.rs` | short runs, in sequence and many at a time |
 //! | `long.rs` | long conversations |
 //! | `endless.rs` | thousands of turns that continue as new |
@@ -20,6 +22,8 @@
 mod column;
 mod endless;
 mod facts;
+mod figures;
+mod history_size;
 mod long;
 mod prices;
 mod replays;
@@ -30,8 +34,6 @@ mod table;
 mod tools;
 mod watch;
 mod worker_process;
-
-use std::time::Duration;
 
 use tempfile::TempDir;
 
@@ -60,14 +62,4 @@ pub(crate) async fn run(rounds: u32, scale: &Scale) -> anyhow::Result<()> {
     println!("{}", table.markdown());
     println!("Medians of {rounds} rounds, {}.", scale.name);
     Ok(())
-}
-
-/// Returns the median of some durations; of an even number, the upper one.
-fn median(mut durations: Vec<Duration>) -> Duration {
-    durations.sort();
-    durations.get(durations.len() / 2).copied().unwrap_or_default()
-}
-
-fn millis(duration: Duration) -> f64 {
-    duration.as_secs_f64() * 1000.0
 }
