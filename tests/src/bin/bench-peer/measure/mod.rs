@@ -15,6 +15,7 @@
 //! | `endless.rs` | thousands of turns that continue as new |
 //! | `prices.rs` | the cost of disabled caches and of alternating workers |
 //! | `tools.rs` | many calls of a tool in one response, and large results |
+//! | `stream/` | streamed answers: their price, and the time to their readers |
 //! | `watch/` | readers of events: their latency, and the history that they cost |
 //! | `replays.rs` | replays of their histories |
 //! | `table.rs` | the numbers, and the table of their medians |
@@ -30,6 +31,7 @@ mod replays;
 mod scale;
 mod server;
 mod small;
+mod stream;
 mod table;
 mod tools;
 mod watch;
@@ -40,6 +42,7 @@ use tempfile::TempDir;
 pub(crate) use endless::endless;
 pub(crate) use prices::prices;
 pub(crate) use scale::Scale;
+pub(crate) use stream::stream;
 pub(crate) use tools::tools;
 pub(crate) use watch::watch;
 
