@@ -59,6 +59,9 @@ impl Live {
                     if let Some(Ok(fact)) = &fact {
                         self.merge.fact(fact);
                         self.want();
+                        if let EventKind::ModelCallScheduled { .. } = &fact.kind {
+                            self.poller.model_call_scheduled(&fact.id);
+                        }
                     }
                     return fact;
                 }
