@@ -129,11 +129,11 @@ pub(super) async fn read(mut stream: RunEventStream, work: Streamed) -> anyhow::
     Ok(received)
 }
 
-/// Reads a stream to its first text.
-pub(super) async fn read_first_text(mut stream: RunEventStream) -> anyhow::Result<()> {
+/// Reads a stream to its first text, and returns the time at which the model has sent it.
+pub(super) async fn read_first_text(mut stream: RunEventStream) -> anyhow::Result<u64> {
     while let Some(event) = timeout(PATIENCE, stream.next()).await.context("the stream is silent")? {
         match event?.kind {
-            EventKind::TextDelta { .. } => return Ok(()),
+            EventKind::TextDelta { delta, .. } => return sent_times(&delta)?.first().copied().context("an empty text"),
             EventKind::Message { .. } => anyhow::bail!("the whole message came before its first delta"),
             _ => {}
         }
