@@ -10,6 +10,9 @@
 //! | [`agent_bench`] | the workflow that runs them |
 //! | [`endless`] | a workflow that runs one of them for thousands of turns, and continues as new |
 //! | [`burst`] | a workflow with many calls of the tool in one response |
+//! | [`stream`] | a workflow whose model streams its answer |
+//! | [`streaming_model`] | that model as a provider |
+//! | [`transport`] | the transports of deltas |
 //! | [`floor`] | two workflows that do the same work without agents: their cost is that of Temporal |
 //! | [`worker`] | a worker that serves all of them |
 //!
@@ -24,6 +27,9 @@ pub mod floor;
 pub mod model;
 pub mod script;
 pub mod spec;
+pub mod stream;
+pub mod streaming_model;
+pub mod transport;
 pub mod worker;
 
 pub use agent_bench::AgentBench;
@@ -31,3 +37,5 @@ pub use burst::{Burst, BurstBench};
 pub use endless::{Endless, EndlessBench};
 pub use floor::{FloorBare, FloorConv};
 pub use spec::{Kind, Spec};
+pub use stream::{StreamBench, Streamed};
+pub use transport::Transport;

@@ -3,16 +3,19 @@
 
 use std::time::Duration;
 
-use temporal_agents::{AgentsPlugin, worker::ConversationCache};
+use temporal_agents::{AgentsPlugin, Resources, worker::ConversationCache};
 use temporalio_sdk::{
     WorkerOptions,
     workflow_replayer::{WorkflowReplayer, WorkflowReplayerOptions},
 };
 
 use super::{
-    AgentBench, BurstBench, EndlessBench, FloorBare, FloorConv, agents,
+    AgentBench, BurstBench, EndlessBench, FloorBare, FloorConv, StreamBench, agents,
     floor::FloorActivities,
     model::{PausingModel, ScriptedModel},
+    stream,
+    streaming_model::StreamingModel,
+    transport::Transport,
 };
 
 /// The sizes of a worker's caches; `None` is the default.
@@ -24,26 +27,43 @@ pub struct Memory {
     pub cached_workflows: Option<usize>,
 }
 
-/// Returns the options of a worker on this task queue, whose model answers after this pause.
+/// The settings of a worker.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings {
+    /// The sizes of its caches.
+    pub memory: Memory,
+    /// The pause of its model before each answer. The model that streams has its own pauses.
+    pub model_pause: Duration,
+    /// The transport of its deltas.
+    pub deltas: Transport,
+    /// Returns the time in nanoseconds, on a clock that all processes of the machine share.
+    pub clock: fn() -> u64,
+}
+
+/// Returns the options of a worker on this task queue.
 ///
 /// # Errors
 /// If the SDK or the plugin refuses a registration.
-pub fn options(task_queue: &str, memory: Memory, model_pause: Duration) -> anyhow::Result<WorkerOptions> {
+pub fn options(task_queue: &str, settings: Settings) -> anyhow::Result<WorkerOptions> {
+    let Settings { memory, model_pause, deltas, clock } = settings;
     let mut options = WorkerOptions::new(task_queue)
         .register_workflow::<AgentBench>()?
         .register_workflow::<EndlessBench>()?
         .register_workflow::<BurstBench>()?
+        .register_workflow::<StreamBench>()?
         .register_workflow::<FloorBare>()?
         .register_workflow::<FloorConv>()?
         .register_activities(FloorActivities)
         .build();
-    let agents = (agents::chat, agents::assistant, agents::triage);
-    let plugin = if model_pause.is_zero() {
-        AgentsPlugin::new(ScriptedModel)
+    let agents = (agents::chat, agents::assistant, agents::triage, stream::narrator);
+    // The other models answer to any name.
+    let resources = Resources::new().model_provider(StreamingModel(clock));
+    let resources = if model_pause.is_zero() {
+        resources.model_provider(ScriptedModel)
     } else {
-        AgentsPlugin::new(PausingModel(model_pause))
+        resources.model_provider(PausingModel(model_pause))
     };
-    let mut plugin = plugin.agents(agents);
+    let mut plugin = deltas.install(AgentsPlugin::new(resources)).agents(agents);
     if let Some(bytes) = memory.conversation_bytes {
         plugin = plugin.conversation_cache(ConversationCache::with_bytes(bytes));
     }

@@ -27,6 +27,8 @@ pub(super) async fn attempts(client: &Client, workflow_id: &str) -> Result<Vec<R
 /// An attempt at a call that has not ended.
 #[derive(Debug)]
 pub(super) struct OpenAttempt {
+    /// `true` for a model call.
+    pub(super) is_model: bool,
     /// Id of the call, from which the ids of its facts are made.
     pub(super) call: String,
     /// The attempt as a delta.
@@ -36,6 +38,13 @@ pub(super) struct OpenAttempt {
 }
 
 impl OpenAttempt {
+    /// Returns `true` for a model call whose model has sent nothing yet.
+    pub(super) fn awaits_first_token(&self) -> bool {
+        let is_beginning = |event: &RunEvent| matches!(event.kind, EventKind::AttemptDelta { .. });
+        let has_none = |window: &DeltaWindow| window.first == 0 && window.deltas.iter().all(is_beginning);
+        self.is_model && self.window.as_ref().is_none_or(has_none)
+    }
+
     /// Returns the place that the call has reached: attempt, failure, and number of deltas.
     pub(super) fn place(&self) -> (String, u32, bool, u64) {
         let (attempt, has_failed) = match &self.event.kind {
@@ -77,7 +86,8 @@ pub(super) async fn open_attempts(client: &Client, workflow_id: &str) -> Result<
         let mut event = RunEvent::new(EventKind::AttemptDelta { effect, attempt, failure, next_at });
         (event.run, event.path, event.turn) = (root, path, turn);
         event.time = rfc3339(SystemTime::now());
-        attempts.push(OpenAttempt { call, event, window });
+        let is_model = matches!(place.role, Role::Model { .. });
+        attempts.push(OpenAttempt { is_model, call, event, window });
     }
     Ok(attempts)
 }

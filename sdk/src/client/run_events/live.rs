@@ -71,6 +71,9 @@ impl Live {
                         Some(Ok(fact)) => {
                             self.merge.fact(fact);
                             self.want();
+                            if let EventKind::ModelCallScheduled { .. } = &fact.kind {
+                                self.poller.model_call_scheduled(&without_suffix(&fact.id).0);
+                            }
                         }
                         _ => {}
                     }

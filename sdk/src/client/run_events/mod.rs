@@ -185,9 +185,9 @@ impl RunEvents {
     /// the call follows. A reader that misses a part of a call's deltas receives no later ones of
     /// that attempt.
     ///
-    /// While a call is under way, the server is requested to describe the workflow, 20 times a
-    /// second while it streams and less often otherwise, once for all readers of a process; this is
-    /// no billable action.
+    /// While a call is under way, the server is requested to describe the workflow, once for all
+    /// readers of a process: 20 times a second while the call streams, up to 100 times a second in
+    /// the first moments of a model call, and less often otherwise. This is no billable action.
     ///
     /// # Errors
     /// As [`watch`](Self::watch).

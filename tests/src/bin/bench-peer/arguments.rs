@@ -4,10 +4,14 @@ use std::{path::PathBuf, time::Duration};
 
 use clap::{Parser, Subcommand};
 use temporal_agents_testing::ServerAddress;
-use temporal_agents_tests::bench::worker::Memory;
+use temporal_agents_tests::bench::{
+    Transport,
+    worker::{Memory, Settings},
+};
 use temporalio_client::GrpcCompression;
 
 use crate::{
+    clock::monotonic_nanos,
     measure::{self, Scale},
     replay, serve,
 };
@@ -30,8 +34,8 @@ enum Command {
         #[arg(long)]
         quick: bool,
     },
-    /// Serves the workflows `agent_bench`, `endless_bench`, `burst_bench`, `floor_bare` and
-    /// `floor_conv` until SIGTERM; prints READY once it polls.
+    /// Serves the workflows `agent_bench`, `endless_bench`, `burst_bench`, `stream_bench`,
+    /// `floor_bare` and `floor_conv` until SIGTERM; prints READY once it polls.
     Worker {
         /// Address of the server, as HOST:PORT or as a URL.
         #[arg(long)]
@@ -52,6 +56,9 @@ enum Command {
         /// Pause before each answer of the model, in milliseconds.
         #[arg(long, default_value_t = 0)]
         model_pause_ms: u64,
+        /// Transport of the deltas of models.
+        #[arg(long, value_enum, default_value_t = Transport::Off)]
+        deltas: Transport,
     },
     /// Runs thousands of turns that continue as new, and prints a table of their time, CPU, memory
     /// and history sizes.
@@ -86,6 +93,16 @@ enum Command {
         #[arg(long)]
         quick: bool,
     },
+    /// Measures streamed answers: the history and the CPU that they cost, the time from a chunk to its
+    /// readers, and the time to the first token; prints tables.
+    Stream {
+        /// Number of rounds.
+        #[arg(long, default_value_t = 5)]
+        rounds: u32,
+        /// Uses small numbers: shows that the measurement works, and is not a result.
+        #[arg(long)]
+        quick: bool,
+    },
     /// Replays a history on one CPU, and prints one line of JSON with the wall time, the CPU time
     /// and the peak memory.
     Replay {
@@ -114,16 +131,29 @@ pub(crate) fn run() -> anyhow::Result<()> {
                 let scale = if quick { Scale::QUICK } else { Scale::FULL };
                 measure::run(rounds, &scale).await
             }
-            Command::Worker { address, task_queue, gzip, conversation_bytes, cached_workflows, model_pause_ms } => {
+            Command::Worker {
+                address,
+                task_queue,
+                gzip,
+                conversation_bytes,
+                cached_workflows,
+                model_pause_ms,
+                deltas,
+            } => {
                 let compression = if gzip { GrpcCompression::Gzip } else { GrpcCompression::None };
-                let memory = Memory { conversation_bytes, cached_workflows };
-                let model_pause = Duration::from_millis(model_pause_ms);
-                serve::serve(&address, &task_queue, compression, memory, model_pause).await
+                let settings = Settings {
+                    memory: Memory { conversation_bytes, cached_workflows },
+                    model_pause: Duration::from_millis(model_pause_ms),
+                    deltas,
+                    clock: monotonic_nanos,
+                };
+                serve::serve(&address, &task_queue, compression, settings).await
             }
             Command::Endless { turns } => measure::endless(turns).await,
             Command::Prices { turns, rounds } => measure::prices(turns, rounds).await,
             Command::Tools { rounds } => measure::tools(rounds).await,
             Command::Watch { rounds, quick } => measure::watch(rounds, quick).await,
+            Command::Stream { rounds, quick } => measure::stream(rounds, quick).await,
             Command::Replay { history, n, warmup } => replay::replay(&history, n, warmup).await,
         }
     })

@@ -1,4 +1,4 @@
-//! Reads the CPU time and the memory of processes.
+//! Reads the clock of the machine, and the CPU time and the memory of processes.
 
 use std::fs;
 
@@ -14,6 +14,14 @@ use rustix::{
 pub(crate) fn own_cpu_ms() -> f64 {
     let now = clock_gettime(ClockId::ProcessCPUTime);
     now.tv_sec as f64 * 1e3 + now.tv_nsec as f64 / 1e6
+}
+
+/// Returns the time since the machine was started, in nanoseconds, on a clock that all its processes
+/// share.
+pub(crate) fn monotonic_nanos() -> u64 {
+    let now = clock_gettime(ClockId::Monotonic);
+    // The clock begins at zero.
+    u64::try_from(now.tv_sec * 1_000_000_000 + now.tv_nsec).unwrap_or_default()
 }
 
 /// Returns the CPU time of another process so far, in milliseconds, with a resolution of about 10

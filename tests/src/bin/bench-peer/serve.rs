@@ -1,10 +1,10 @@
 //! The worker: with the SDK's defaults, until SIGTERM; without compression by default, since the
 //! connection is over loopback.
 
-use std::{pin::pin, time::Duration};
+use std::pin::pin;
 
 use temporal_agents_testing::ServerAddress;
-use temporal_agents_tests::bench::worker::{self, Memory};
+use temporal_agents_tests::bench::worker::{self, Settings};
 use temporalio_client::{Client, ClientOptions, Connection, ConnectionOptions, GrpcCompression};
 use temporalio_sdk::{Runtime, Worker, runtime::RuntimeOptions};
 use tokio::signal::unix::{SignalKind, signal};
@@ -16,14 +16,13 @@ pub(crate) async fn serve(
     address: &ServerAddress,
     task_queue: &str,
     compression: GrpcCompression,
-    memory: Memory,
-    model_pause: Duration,
+    settings: Settings,
 ) -> anyhow::Result<()> {
     let options = ConnectionOptions::new(address.url()).grpc_compression(compression).build();
     let connection = Connection::connect(options).await?;
     let client = Client::new(connection, ClientOptions::new("default").build())?;
     let runtime = Runtime::from_current_tokio(RuntimeOptions::default())?;
-    let mut worker = Worker::new(&runtime, client, worker::options(task_queue, memory, model_pause)?)?;
+    let mut worker = Worker::new(&runtime, client, worker::options(task_queue, settings)?)?;
     let shut_down = worker.shutdown_handle();
     let mut terminate = signal(SignalKind::terminate())?;
     let mut running = pin!(worker.run());

@@ -14,7 +14,11 @@ use temporalio_common::{
 };
 use tokio::time::timeout;
 
-use super::{Server, median, millis, worker_process::WorkerProcess};
+use super::{
+    Server,
+    figures::{median_time, millis},
+    worker_process::WorkerProcess,
+};
 
 /// A run that takes longer hangs.
 const PATIENCE: Duration = Duration::from_hours(1);
@@ -91,8 +95,8 @@ async fn row(work: Endless) -> anyhow::Result<String> {
         megabytes(sizes.iter().sum()),
         megabytes(sizes.iter().copied().max().unwrap_or_default()),
         took.as_secs_f64(),
-        millis(median(within)),
-        millis(median(ends)),
+        millis(median_time(within)),
+        millis(median_time(ends)),
         cpu / f64::from(spec.turns),
     ))
 }

@@ -4,7 +4,12 @@ use std::path::Path;
 
 use temporal_agents_tests::bench::Spec;
 
-use super::{Column, Scale, Server, facts, median, millis, table::Table, worker_process::WorkerProcess};
+use super::{
+    Column, Scale, Server, facts,
+    figures::{median_time, millis},
+    table::Table,
+    worker_process::WorkerProcess,
+};
 
 pub(super) async fn measure(
     server: &Server,
@@ -32,7 +37,7 @@ pub(super) async fn measure(
         }
         let cpu = worker.cpu_ms()? - cpu;
         let mut note = |what: &str, value: f64| table.note(&format!("{workload} {what}"), column, value);
-        note("wall, ms/turn", millis(median(latencies)) / f64::from(*turns));
+        note("wall, ms/turn", millis(median_time(latencies)) / f64::from(*turns));
         note("worker CPU, ms/turn", cpu / f64::from(*turns) / f64::from(u32::try_from(*runs)?));
         note("worker memory peak, MiB", worker.peak_mib()?);
         if let Some(last) = last {

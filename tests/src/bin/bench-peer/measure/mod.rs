@@ -8,11 +8,14 @@
 //! | `server.rs` | a server, and runs on it |
 //! | `worker_process.rs` | a worker in a separate process |
 //! | `facts.rs` | figures from the history of a run |
+//! | `history_size.rs` | the size of a history |
+//! | `figures.rs` | medians and percentiles |
 //! | `small.rs` | short runs, in sequence and many at a time |
 //! | `long.rs` | long conversations |
 //! | `endless.rs` | thousands of turns that continue as new |
 //! | `prices.rs` | the cost of disabled caches and of alternating workers |
 //! | `tools.rs` | many calls of a tool in one response, and large results |
+//! | `stream/` | streamed answers: their price, and the time to their readers |
 //! | `watch/` | readers of events: their latency, and the history that they cost |
 //! | `replays.rs` | replays of their histories |
 //! | `table.rs` | the numbers, and the table of their medians |
@@ -20,24 +23,26 @@
 mod column;
 mod endless;
 mod facts;
+mod figures;
+mod history_size;
 mod long;
 mod prices;
 mod replays;
 mod scale;
 mod server;
 mod small;
+mod stream;
 mod table;
 mod tools;
 mod watch;
 mod worker_process;
-
-use std::time::Duration;
 
 use tempfile::TempDir;
 
 pub(crate) use endless::endless;
 pub(crate) use prices::prices;
 pub(crate) use scale::Scale;
+pub(crate) use stream::stream;
 pub(crate) use tools::tools;
 pub(crate) use watch::watch;
 
@@ -60,14 +65,4 @@ pub(crate) async fn run(rounds: u32, scale: &Scale) -> anyhow::Result<()> {
     println!("{}", table.markdown());
     println!("Medians of {rounds} rounds, {}.", scale.name);
     Ok(())
-}
-
-/// Returns the median of some durations; of an even number, the upper one.
-fn median(mut durations: Vec<Duration>) -> Duration {
-    durations.sort();
-    durations.get(durations.len() / 2).copied().unwrap_or_default()
-}
-
-fn millis(duration: Duration) -> f64 {
-    duration.as_secs_f64() * 1000.0
 }

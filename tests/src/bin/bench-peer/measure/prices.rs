@@ -4,7 +4,11 @@
 use temporal_agents_testing::history;
 use temporal_agents_tests::bench::Spec;
 
-use super::{Column, Server, millis, worker_process::WorkerProcess};
+use super::{
+    Column, Server,
+    figures::{median, millis},
+    worker_process::WorkerProcess,
+};
 
 /// A row of the table: the arguments and the number of the workers.
 struct CacheSettings {
@@ -61,9 +65,4 @@ async fn measure(row: &CacheSettings, turns: u32) -> anyhow::Result<[f64; 4]> {
     server.end().await;
     let turns = f64::from(turns);
     Ok([millis(ended.took) / turns, of_workers / turns, of_server / turns, bytes.into()])
-}
-
-fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
 }

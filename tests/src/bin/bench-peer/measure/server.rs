@@ -54,6 +54,11 @@ impl Server {
         Ok(self.process.client().await?)
     }
 
+    /// Returns a number for the id of a workflow, each once.
+    pub(super) fn next_number(&self) -> u32 {
+        self.started.fetch_add(1, Ordering::Relaxed)
+    }
+
     /// Starts a workflow.
     pub(super) async fn begin(
         &self,
@@ -61,7 +66,7 @@ impl Server {
         task_queue: &str,
         spec: Spec,
     ) -> anyhow::Result<WorkflowHandle<Client, Column>> {
-        let id = format!("bench-{}", self.started.fetch_add(1, Ordering::Relaxed));
+        let id = format!("bench-{}", self.next_number());
         let options = WorkflowStartOptions::new(task_queue, &*id).build();
         Ok(self.client.start_workflow(column, spec, options).await?)
     }

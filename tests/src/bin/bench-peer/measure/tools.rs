@@ -11,7 +11,7 @@ use temporalio_client::{WorkflowGetResultOptions, WorkflowStartOptions};
 use temporalio_common::{HasWorkflowDefinition, WorkflowDefinition, protos::temporal::api::enums::v1::EventType};
 use tokio::time::timeout;
 
-use super::{Server, worker_process::WorkerProcess};
+use super::{Server, figures::median, worker_process::WorkerProcess};
 
 /// A run that takes longer hangs.
 const PATIENCE: Duration = Duration::from_mins(10);
@@ -77,9 +77,4 @@ async fn measure(burst: Burst) -> anyhow::Result<[f64; 6]> {
     let tasks = history.events.iter().filter(|event| event.event_type() == EventType::WorkflowTaskStarted).count();
     let tasks = u32::try_from(tasks)?;
     Ok([took, cpu / 1e3, server_cpu / 1e3, peak, f64::from(bytes) / 1e3, tasks.into()])
-}
-
-fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
 }

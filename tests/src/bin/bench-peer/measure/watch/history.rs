@@ -1,16 +1,11 @@
 //! The history of a run with readers and without: its events, and its size.
 
-use prost::Message;
 use temporal_agents::client::RunEvents;
-use temporal_agents_testing::history::{self, History};
+use temporal_agents_testing::history;
 use temporal_agents_tests::bench::Spec;
 use temporalio_client::WorkflowGetResultOptions;
-use temporalio_common::protos::temporal::api::{
-    enums::v1::EventType,
-    history::v1::{HistoryEvent, history_event::Attributes},
-};
 
-use super::{Column, MODEL_PAUSE_MS, Server, WorkerProcess, reader};
+use super::{Column, MODEL_PAUSE_MS, Server, WorkerProcess, history_size::HistorySize, reader};
 
 const WORKLOADS: [(&str, Spec); 2] = [("W2", Spec::tools(5)), ("W3, T = 50", Spec::tools(50))];
 /// Half of the readers share a follower, and half have one each.
@@ -20,17 +15,8 @@ const READERS: usize = 20;
 #[derive(Debug)]
 pub(super) struct Pair {
     workload: &'static str,
-    without: Size,
-    with: Size,
-}
-
-/// The size of a history.
-#[derive(Debug, PartialEq, Eq)]
-struct Size {
-    types: Vec<EventType>,
-    bytes: usize,
-    /// Bytes without the values that differ between any two runs.
-    comparable_bytes: usize,
+    without: HistorySize,
+    with: HistorySize,
 }
 
 /// Runs each workload without readers and with them.
@@ -49,7 +35,7 @@ pub(super) async fn measure(pairs: &mut Vec<Pair>) -> anyhow::Result<()> {
     Ok(())
 }
 
-async fn size(server: &Server, spec: Spec, readers: usize) -> anyhow::Result<Size> {
+async fn size(server: &Server, spec: Spec, readers: usize) -> anyhow::Result<HistorySize> {
     let handle = server.begin(Column::Agents, "watch", spec).await?;
     let id = handle.info().workflow_id.clone();
     let shared = RunEvents::new(&server.client);
@@ -60,21 +46,7 @@ async fn size(server: &Server, spec: Spec, readers: usize) -> anyhow::Result<Siz
     while let Some(received) = reading.join_next().await {
         received??;
     }
-    let history = history::fetch(&server.client, &id, None).await?;
-    let types = history.events.iter().map(HistoryEvent::event_type).collect();
-    Ok(Size { types, bytes: history.encoded_len(), comparable_bytes: comparable(history).encoded_len() })
-}
-
-/// Removes the clock readings and the server's counters: a number may take one byte more or less.
-fn comparable(mut history: History) -> History {
-    for event in &mut history.events {
-        event.event_time = None;
-        event.task_id = 0;
-        if let Some(Attributes::WorkflowTaskStartedEventAttributes(started)) = &mut event.attributes {
-            started.history_size_bytes = 0;
-        }
-    }
-    history
+    Ok(HistorySize::of(history::fetch(&server.client, &id, None).await?))
 }
 
 /// Prints the sizes, and whether they are equal.
@@ -85,16 +57,15 @@ pub(super) fn print(pairs: &[Pair]) {
     );
     println!("|---|---:|---:|---:|---:|---:|---:|---|");
     for Pair { workload, without, with } in pairs {
-        let is_equal = without.types == with.types && without.comparable_bytes == with.comparable_bytes;
         println!(
             "| {workload} | {} | {} | {} | {} | {} | {} | {} |",
-            without.types.len(),
-            with.types.len(),
+            without.events(),
+            with.events(),
             without.bytes,
             with.bytes,
             without.comparable_bytes,
             with.comparable_bytes,
-            if is_equal { "yes" } else { "NO" },
+            if without.difference(with).is_none() { "yes" } else { "NO" },
         );
     }
     println!();

@@ -7,8 +7,8 @@ use temporal_agents_tests::bench::Spec;
 use temporalio_client::WorkflowGetResultOptions;
 
 use super::{
-    super::millis,
-    Column, MODEL_PAUSE_MS, Server, WorkerProcess, median,
+    Column, MODEL_PAUSE_MS, Server, WorkerProcess,
+    figures::{median, percentile},
     reader::{self, Received},
 };
 use crate::clock::own_cpu_ms;
@@ -113,12 +113,6 @@ fn sorted(all: Vec<Received>) -> Vec<Duration> {
     let mut latencies: Vec<Duration> = all.into_iter().flat_map(|received| received.latencies).collect();
     latencies.sort();
     latencies
-}
-
-/// Returns a percentile in milliseconds.
-fn percentile(sorted: &[Duration], percent: usize) -> f64 {
-    let place = (sorted.len() * percent / 100).min(sorted.len().saturating_sub(1));
-    sorted.get(place).copied().map_or(f64::NAN, millis)
 }
 
 /// Prints the medians of the rounds.

@@ -14,7 +14,12 @@ mod latency;
 mod price;
 mod reader;
 
-use super::{Column, Server, worker_process::WorkerProcess};
+use super::{
+    Column, Server,
+    figures::{self, median},
+    history_size,
+    worker_process::WorkerProcess,
+};
 
 /// The pause of the model before each answer, in milliseconds: readers are connected before most
 /// events happen.
@@ -35,9 +40,4 @@ pub(crate) async fn watch(rounds: u32, quick: bool) -> anyhow::Result<()> {
     catching_up::print(readings);
     println!("Medians of {rounds} rounds{}.", if quick { ", quick: not a result" } else { "" });
     Ok(())
-}
-
-fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
 }
