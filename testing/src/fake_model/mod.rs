@@ -40,6 +40,7 @@ use std::{
     collections::BTreeSet,
     fmt,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
 };
 
 use futures::future::BoxFuture;
@@ -59,6 +60,8 @@ type Respond = Arc<dyn Fn(&ModelCall, usize) -> Reply + Send + Sync>;
 #[derive(Clone)]
 pub struct FakeModel {
     inner: Arc<Inner>,
+    /// Pause between the parts of the answers that have none of their own.
+    chunk_pause: Duration,
 }
 
 struct Inner {
@@ -97,7 +100,15 @@ impl FakeModel {
     }
 
     fn of(source: Source) -> Self {
-        Self { inner: Arc::new(Inner { source, record: Mutex::default() }) }
+        Self { inner: Arc::new(Inner { source, record: Mutex::default() }), chunk_pause: Duration::ZERO }
+    }
+
+    /// Sets the pause between two parts of the streamed answers that do not set one with
+    /// [`Reply::chunk_pause`]. Default none. It applies to this handle and its later clones.
+    #[must_use]
+    pub fn chunk_pause(mut self, pause: Duration) -> Self {
+        self.chunk_pause = pause;
+        self
     }
 
     /// Returns the calls so far, in order.
@@ -176,7 +187,7 @@ impl Model for FakeModel {
                 let stream = (call.agent, call.turn, call.input.len());
                 self.record().failed_streams.insert(stream)
             };
-            chunks.send(&response, &deltas, fails).await?;
+            chunks.send(&response, &deltas, fails, self.chunk_pause).await?;
             Ok(response)
         })
     }
