@@ -31,10 +31,10 @@ pub enum Deltas {
 pub struct Telling {
     /// Transport of the tokens.
     #[arg(long, value_enum, default_value_t)]
-    deltas: Deltas,
+    pub(super) deltas: Deltas,
     /// Breaks the first attempt at each streamed model call after this number of parts.
     #[arg(long)]
-    break_after: Option<usize>,
+    pub(super) break_after: Option<usize>,
 }
 
 /// Serves `AgentWorkflow` and `ChatWorkflow` for the narrator until the process is terminated.
@@ -63,7 +63,7 @@ pub async fn serve(
     Ok(running.await?)
 }
 
-fn options(task_queue: &str, telling: &Telling) -> anyhow::Result<WorkerOptions> {
+pub(super) fn options(task_queue: &str, telling: &Telling) -> anyhow::Result<WorkerOptions> {
     let agents = || AgentSet::new((narrator,));
     let mut options = WorkerOptions::new(task_queue)
         .register_workflow_with_factory::<AgentWorkflow, _>(AgentWorkflow::factory(agents()))?
