@@ -37,7 +37,6 @@ mod crash;
 mod reply;
 
 use std::{
-    collections::BTreeSet,
     fmt,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
@@ -78,8 +77,16 @@ enum Source {
 struct Record {
     calls: Vec<ModelCall>,
     complaints: Vec<String>,
-    /// Agent, turn and length of the conversation of the streams that failed once.
-    failed_streams: BTreeSet<(String, u32, usize)>,
+    /// Number of calls that are no repetitions of a failed stream.
+    replies: usize,
+    failed_streams: Vec<FailedStream>,
+}
+
+/// A stream that failed once, so that the same call receives the same reply.
+struct FailedStream {
+    call: ModelCall,
+    index: usize,
+    is_repeated: bool,
 }
 
 impl FakeModel {
@@ -132,8 +139,12 @@ impl FakeModel {
         let record = self.record();
         let mut complaints = record.complaints.clone();
         if let Source::Script(replies) = &self.inner.source {
-            let used = record.calls.len() - record.failed_streams.len();
-            for (index, reply) in replies.iter().enumerate().skip(used) {
+            let unrepeated = record.failed_streams.iter().filter(|stream| !stream.is_repeated);
+            let unrepeated: Vec<usize> = unrepeated.map(|stream| stream.index).collect();
+            for (index, reply) in replies.iter().enumerate() {
+                if index < record.replies && !unrepeated.contains(&index) {
+                    continue;
+                }
                 complaints.push(format!("reply {} of the script was not used: {reply:?}", index + 1));
             }
         }
@@ -150,7 +161,7 @@ impl FakeModel {
         let index = {
             let mut record = self.record();
             record.calls.push(call.clone());
-            record.calls.len() - record.failed_streams.len() - 1
+            record.next_index(call)
         };
         let reply = match &self.inner.source {
             Source::Function(respond) => Ok(respond(call, index)),
@@ -170,6 +181,30 @@ impl FakeModel {
     }
 }
 
+impl Record {
+    /// Returns the index of the reply to a call: the next one, or that of the stream that failed.
+    fn next_index(&mut self, call: &ModelCall) -> usize {
+        let failed = self.failed_streams.iter_mut().find(|stream| !stream.is_repeated && stream.call == *call);
+        if let Some(stream) = failed {
+            stream.is_repeated = true;
+            return stream.index;
+        }
+        self.replies += 1;
+        self.replies - 1
+    }
+
+    /// Returns `true` if a stream with a failure is the first one of its reply, or, with `by_call`,
+    /// of its call.
+    fn fails(&mut self, index: usize, call: ModelCall, by_call: bool) -> bool {
+        let is_known = |stream: &FailedStream| stream.index == index || by_call && stream.call == call;
+        let fails = !self.failed_streams.iter().any(is_known);
+        if fails {
+            self.failed_streams.push(FailedStream { call, index, is_repeated: false });
+        }
+        fails
+    }
+}
+
 impl Model for FakeModel {
     fn call(&self, call: ModelCall) -> BoxFuture<'_, Result<ModelResponse, ModelError>> {
         Box::pin(async move {
@@ -184,8 +219,8 @@ impl Model for FakeModel {
             let chunks = reply.chunks.clone();
             let response = reply.answer(self.number(index, &call)).await?;
             let fails = chunks.mishap.is_some() && {
-                let stream = (call.agent, call.turn, call.input.len());
-                self.record().failed_streams.insert(stream)
+                let by_call = matches!(self.inner.source, Source::Function(_));
+                self.record().fails(index, call, by_call)
             };
             chunks.send(&response, &deltas, fails, self.chunk_pause).await?;
             Ok(response)
