@@ -1,13 +1,16 @@
 //! The narrator's worker as a process, and a client that uses only type names and JSON.
 
 use std::{
-    io::{BufRead, BufReader},
+    io::{BufRead, BufReader, Read},
     process::{Child, Command, Stdio},
     time::Duration,
 };
 
 use serde_json::{Value, json};
-use temporal_agents_examples::streaming::{model::WORDS, worker::READY};
+use temporal_agents_examples::streaming::{
+    model::{WORDS, story},
+    worker::READY,
+};
 use temporal_agents_testing::DevServer;
 use temporalio_client::{
     Client, UntypedUpdate, WorkflowExecuteUpdateOptions, WorkflowGetResultOptions, WorkflowHandle, WorkflowStartOptions,
@@ -179,5 +182,32 @@ async fn watch_prints_one_event_per_line_and_ends_with_the_run() -> anyhow::Resu
     assert!(unknown.contains("there is no workflow \"nothing\""), "{unknown}");
     drop(worker);
     server.shutdown().await;
+    Ok(())
+}
+
+#[test]
+fn both_sides_run_in_one_program_and_the_story_is_printed_while_it_is_written() -> anyhow::Result<()> {
+    let mut program = Command::new(env!("CARGO_BIN_EXE_streaming"));
+    let mut child = Program(program.env_remove("TEMPORAL_ADDRESS").stdout(Stdio::piped()).spawn()?);
+    let mut stdout = child.0.stdout.take().expect("it is piped");
+    // The output, and its length after each read.
+    let (mut output, mut lengths, mut buffer) = (Vec::new(), Vec::new(), [0; 4096]);
+    loop {
+        let read = stdout.read(&mut buffer)?;
+        if read == 0 {
+            break;
+        }
+        output.extend_from_slice(&buffer[..read]);
+        lengths.push(output.len());
+    }
+    let text = String::from_utf8(output)?;
+    assert!(child.0.wait()?.success(), "{text}");
+    let line = format!("  says: {}\n", story());
+    let start = text.find(&line).unwrap_or_else(|| panic!("the story is not on one line in:\n{text}"));
+    assert_eq!(text.matches("The keeper").count(), line.matches("The keeper").count(), "{text}");
+    // Ten heartbeats a second for five seconds; a busy machine sends fewer.
+    let parts = lengths.iter().filter(|length| (start + 8..start + line.len()).contains(length)).count();
+    assert!(parts >= 5, "{parts} parts of the story, in:\n{text}");
+    assert!(text.ends_with("narrator has finished\nUsed 1 model call, 100 tokens in, 20 out.\n"), "{text}");
     Ok(())
 }

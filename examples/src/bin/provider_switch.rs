@@ -10,7 +10,10 @@ use temporal_agents::{
 };
 use temporal_agents_examples::{
     provider_switch::{Desk, Lookups, MODELS, Question, model},
-    stage::{Options, Stage, model::has_key},
+    stage::{
+        Options, Stage,
+        model::{CHUNK_PAUSE, has_key},
+    },
 };
 use temporal_agents_testing::AgentEnvironment;
 
@@ -30,7 +33,7 @@ async fn main() -> anyhow::Result<()> {
     let resources = if has_key() {
         resources.model_provider(Genai::from_env()?).model_provider(OpenAi::from_env()?)
     } else {
-        resources.model_provider(model::scripted())
+        resources.model_provider(model::scripted().chunk_pause(CHUNK_PAUSE))
     };
     let runner = InlineRunner::new(resources).first_pause(Duration::from_millis(100));
     let env = AgentEnvironment::builder().worker_options(move |options| {

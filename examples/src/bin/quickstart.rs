@@ -12,9 +12,11 @@ use temporal_agents_examples::{
         trip::{Request, Trip},
         worker::{self, Pace, TASK_QUEUE},
     },
-    stage::{events::Printer, model},
+    stage::model,
 };
-use temporal_agents_testing::{DevServer, DevServerOptions, ServerAddress, environment::activities, history};
+use temporal_agents_testing::{
+    DevServer, DevServerOptions, ServerAddress, environment::activities, event_lines::RunPrinter, history,
+};
 use temporalio_client::{WorkflowGetResultOptions, WorkflowStartOptions};
 
 /// Runs a travel desk of two agents on a real Temporal server.
@@ -82,10 +84,11 @@ async fn run(server: &DevServer, arguments: &Arguments) -> anyhow::Result<()> {
     // The crash demonstration ends even on errors; a real provider may take longer.
     let options = options.maybe_execution_timeout(arguments.crash.then_some(Duration::from_secs(55))).build();
     let handle = client.start_workflow(Trip::run, request, options).await?;
-    let mut printer = Printer::new(&client, workflow_id);
+    let mut printer = RunPrinter::new(&client, workflow_id);
     if arguments.crash {
+        let writer = printer.writer();
         let (kills, _third) = tokio::select! {
-            kills = crash::kill_twice(server, &client, workflow_id) => kills?,
+            kills = crash::kill_twice(server, &client, workflow_id, &writer) => kills?,
             ended = printer.print_to_end() => {
                 ended?;
                 anyhow::bail!("the run was over before both kills")
@@ -95,7 +98,7 @@ async fn run(server: &DevServer, arguments: &Arguments) -> anyhow::Result<()> {
         crash::prove(&activities(&history::fetch(&client, workflow_id, None).await?), &kills)?;
     } else {
         let pace =
-            Pace { model: Duration::from_millis(300), tool: Duration::from_millis(200), hesitation: Duration::ZERO };
+            Pace { model: Duration::from_millis(200), tool: Duration::from_millis(200), hesitation: Duration::ZERO };
         let _worker = worker::start(&server.target_url(), server.namespace(), pace)?;
         printer.print_to_end().await?;
     }

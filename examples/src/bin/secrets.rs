@@ -7,7 +7,7 @@ use clap::Parser;
 use prost::Message;
 use temporal_agents_examples::{
     secrets::{Customers, Desk, TOKEN, desk, model},
-    stage::{Options, Stage},
+    stage::{Options, Stage, model::CHUNK_PAUSE},
 };
 use temporal_agents_testing::{
     AgentEnvironment,
@@ -44,7 +44,7 @@ fn with_a_token() -> anyhow::Result<()> {
 
 async fn answer(options: Options, token: &str) -> anyhow::Result<()> {
     let customers = Customers([("Ada".to_owned(), format!("Ada buys lamps and pays with card {CARD}"))].into());
-    let model = model::scripted();
+    let model = model::scripted().chunk_pause(CHUNK_PAUSE);
     let env = AgentEnvironment::builder()
         .agent(desk)
         .state(customers)

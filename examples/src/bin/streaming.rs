@@ -1,21 +1,31 @@
-//! Serves a narrator to clients in any language: `cargo run --bin streaming -- worker --task-queue stories`. Prints the events
-//! of a workflow as they happen: `cargo run --bin streaming -- watch --workflow story-1 --json`.
+//! A narrator whose story is printed while the model writes it: `cargo run --bin streaming` starts
+//! a dev server, a worker and a reader, and ends by itself.
 //!
-//! The model is scripted and needs no key. A client starts `AgentWorkflow` with `{"agent": "narrator", "input": "Tell me a story."}`, or
-//! `ChatWorkflow` with `{"agent": "narrator"}` and sends it the update `chat_send` with `{"text": "Tell me a story."}`.
+//! Its two sides are commands of their own. `cargo run --bin streaming -- worker --task-queue
+//! stories` serves the narrator to clients in any language; `cargo run --bin streaming -- watch
+//! --workflow story-1 --json` prints the events of a workflow as they happen.
+//!
+//! The model is scripted and needs no key. A client starts `AgentWorkflow` with `{"agent":
+//! "narrator", "input": "Tell me a story."}`, or `ChatWorkflow` with `{"agent": "narrator"}` and
+//! sends it the update `chat_send` with `{"text": "Tell me a story."}`.
 
 use clap::{Parser, Subcommand};
 use temporal_agents_examples::streaming::{
+    demonstration::demonstrate,
     watch::{self, Format},
     worker::{self, Telling},
 };
 use temporal_agents_testing::ServerAddress;
 
-/// Serves a narrator to clients in any language.
+/// Prints a story while the model writes it, with a dev server, a worker and a reader of its own.
 #[derive(Parser)]
+#[command(args_conflicts_with_subcommands = true)]
 struct Arguments {
+    /// Keeps the server and its web UI running until Ctrl-C.
+    #[arg(long)]
+    keep: bool,
     #[command(subcommand)]
-    command: Command,
+    command: Option<Command>,
 }
 
 #[derive(Subcommand)]
@@ -59,12 +69,14 @@ struct Server {
 
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
-    match Arguments::parse().command {
-        Command::Worker { server, task_queue, telling } => {
+    let Arguments { keep, command } = Arguments::parse();
+    match command {
+        None => demonstrate(keep).await,
+        Some(Command::Worker { server, task_queue, telling }) => {
             let address = ServerAddress::or_env(server.address)?;
             worker::serve(&address, &server.namespace, &task_queue, &telling).await
         }
-        Command::Watch { server, workflow, from, json } => {
+        Some(Command::Watch { server, workflow, from, json }) => {
             let address = ServerAddress::or_env(server.address)?;
             let format = if json { Format::Json } else { Format::Text };
             watch::watch(&address, &server.namespace, &workflow, from, format).await

@@ -9,6 +9,7 @@ use std::{collections::BTreeSet, time::Duration};
 use temporal_agents_testing::{
     DevServer,
     environment::{ActivityOutcome, ActivityRecord, activities},
+    event_lines::EventWriter,
     history,
 };
 use temporalio_client::Client;
@@ -39,7 +40,8 @@ pub struct Kill {
     pub in_flight: BTreeSet<String>,
 }
 
-/// Kills two workers of the running workflow and leaves a third one working.
+/// Kills two workers of the running workflow and leaves a third one working. The writer is that of
+/// the run's events.
 ///
 /// # Errors
 /// No suitable moment for a kill comes in time.
@@ -47,24 +49,25 @@ pub async fn kill_twice(
     server: &DevServer,
     client: &Client,
     workflow_id: &str,
+    writer: &EventWriter,
 ) -> anyhow::Result<(Vec<Kill>, WorkerProcess)> {
     let spawn = |pace| worker::spawn(&server.target_url(), server.namespace(), pace);
     let deadline = Instant::now() + PATIENCE;
 
     let worker = spawn(HESITANT)?;
-    println!("* worker 1 is process {}", worker.pid());
+    writer.line(&format!("* worker 1 is process {}", worker.pid()))?;
     let first = between_two_calls(&worker, client, workflow_id, deadline).await?;
-    println!("* SIGKILL for worker 1, between two calls");
+    writer.line("* SIGKILL for worker 1, between two calls")?;
     worker.kill()?;
 
     let worker = spawn(PACE)?;
-    println!("* worker 2 is process {}", worker.pid());
+    writer.line(&format!("* worker 2 is process {}", worker.pid()))?;
     let second = during_a_model_call(client, workflow_id, deadline).await?;
-    println!("* SIGKILL for worker 2, during a model call");
+    writer.line("* SIGKILL for worker 2, during a model call")?;
     worker.kill()?;
 
     let worker = spawn(PACE)?;
-    println!("* worker 3 is process {}", worker.pid());
+    writer.line(&format!("* worker 3 is process {}", worker.pid()))?;
     Ok((vec![first, second], worker))
 }
 

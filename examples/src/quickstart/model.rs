@@ -11,7 +11,7 @@ use temporal_agents::{
 use temporal_agents_testing::fake_model::{FakeModel, Reply, handoff, structured, tool_calls};
 
 use super::trip::Plan;
-use crate::stage::model::has_key;
+use crate::stage::model::{CHUNK_PAUSE, has_key};
 
 /// Adds the model provider to the resources; a scripted answer takes `delay`.
 ///
@@ -29,7 +29,7 @@ pub fn add_to(resources: Resources, delay: Duration) -> anyhow::Result<Resources
 /// A pure function of the conversation, so that it continues in any process that replaces a crashed
 /// one.
 pub fn scripted(delay: Duration) -> FakeModel {
-    FakeModel::function(move |call, _| play(call).delayed(delay))
+    FakeModel::function(move |call, _| play(call).delayed(delay)).chunk_pause(CHUNK_PAUSE)
 }
 
 fn play(call: &ModelCall) -> Reply {

@@ -2,7 +2,7 @@
 
 use std::{process::Command, time::Duration};
 
-use temporal_agents::{AgentsPlugin, Resources};
+use temporal_agents::{AgentsPlugin, Resources, worker::HeartbeatDeltas};
 use temporal_agents_testing::environment::WorkerThread;
 use temporalio_sdk::WorkerOptions;
 use temporalio_workflow::workflow_interceptors::{
@@ -54,7 +54,7 @@ impl WorkflowInterceptor for Hesitant {
 /// The server cannot be reached, or the agents are invalid.
 pub fn start(address: &str, namespace: &str, pace: Pace) -> anyhow::Result<WorkerThread> {
     let resources = model::add_to(Resources::new().state(TravelData { delay: pace.tool }), pace.model)?;
-    let plugin = AgentsPlugin::new(resources).agent(travel_desk);
+    let plugin = AgentsPlugin::new(resources).agent(travel_desk).deltas(HeartbeatDeltas::new());
     let mut options = WorkerOptions::new(TASK_QUEUE).register_workflow::<Trip>()?.build();
     options.graceful_shutdown_period = Some(Duration::from_secs(1));
     // The time that the server waits for the worker that caches the workflow before it uses another

@@ -4,7 +4,6 @@
 //! Programs that use temporal-agents do not need this module. The first chapter of the guide shows
 //! the worker of such a program.
 
-pub mod events;
 pub mod mcp_server;
 pub mod model;
 pub mod process;
@@ -21,16 +20,16 @@ use temporal_agents::{
     client::AgentHandle,
     provider::OpenAi,
     wire::{AgentInterruption, EventKind},
+    worker::HeartbeatDeltas,
 };
 use temporal_agents_testing::{
     AgentEnvironment, DevServer, DevServerOptions, FakeModel,
     environment::{AgentEnvironmentBuilder, WorkerThread},
+    event_lines::{EventWriter, RunPrinter},
 };
 use temporalio_client::{Client, WorkflowHandle};
 use temporalio_common::{HasWorkflowDefinition, WorkflowDefinition};
 use temporalio_sdk::{WorkerOptions, workflows::WorkflowImplementation};
-
-use self::events::Printer;
 
 /// Interval between polls of what has no stream of events.
 pub const POLL_INTERVAL: Duration = Duration::from_millis(100);
@@ -66,7 +65,7 @@ pub struct Stage {
 pub struct Started<W> {
     /// Handle of the workflow; it refers to the latest run, also after continue-as-new.
     pub handle: WorkflowHandle<Client, W>,
-    printer: Printer,
+    printer: RunPrinter,
 }
 
 impl Stage {
@@ -97,13 +96,18 @@ impl Stage {
         W: WorkflowImplementation,
         <W::Run as WorkflowDefinition>::Input: Send,
     {
-        let env = if model::has_key() { env.model_provider(OpenAi::from_env()?) } else { env.model_provider(scripted) };
+        let env = if model::has_key() {
+            env.model_provider(OpenAi::from_env()?)
+        } else {
+            env.model_provider(scripted.chunk_pause(model::CHUNK_PAUSE))
+        };
         let stage = Self::set_up::<W>(options, env).await?;
         model::announce();
         Ok(stage)
     }
 
-    /// Starts a server, and a worker with the model of `env`, whether or not a key is set.
+    /// Starts a server, and a worker with the model of `env`, whether or not a key is set. The
+    /// models stream.
     ///
     /// # Errors
     /// The server cannot be started, or the agents are invalid.
@@ -113,6 +117,8 @@ impl Stage {
         <W::Run as WorkflowDefinition>::Input: Send,
     {
         println!("Starting a Temporal dev server ...");
+        // The tokens of the models reach the printer.
+        let env = env.plugin(|plugin| plugin.deltas(HeartbeatDeltas::new()));
         let env = env.workflow::<W>()?.server_options(DevServerOptions::builder().ui(keep).build());
         Ok(Self { env: Box::pin(env.start()).await?, keep })
     }
@@ -132,8 +138,10 @@ impl Stage {
     {
         self.env.stop_worker().await?;
         let mut options = WorkerOptions::new(self.env.task_queue()).register_workflow::<W>()?.build();
-        let resources: Resources = if model::has_key() { OpenAi::from_env()?.into() } else { scripted.into() };
-        AgentsPlugin::new(resources).agents(agents).install(&mut options)?;
+        let resources: Resources =
+            if model::has_key() { OpenAi::from_env()?.into() } else { scripted.chunk_pause(model::CHUNK_PAUSE).into() };
+        let plugin = AgentsPlugin::new(resources).deltas(HeartbeatDeltas::new());
+        plugin.agents(agents).install(&mut options)?;
         Ok(WorkerThread::start(self.server().target_url(), self.server().namespace(), options)?)
     }
 
@@ -171,7 +179,7 @@ impl Stage {
     {
         let started = self.env.start_workflow(workflow, input).await?;
         let handle = self.env.client().get_workflow_handle(&*started.info().workflow_id);
-        let printer = Printer::new(self.env.client(), &handle.info().workflow_id);
+        let printer = RunPrinter::new(self.env.client(), &*handle.info().workflow_id);
         Ok(Started { handle, printer })
     }
 
@@ -185,7 +193,7 @@ impl Stage {
         started: &mut Started<W>,
         is_last: impl Fn(&EventKind) -> bool,
     ) -> anyhow::Result<bool> {
-        started.printer.print_until(is_last).await
+        Ok(started.printer.print_until(is_last).await?)
     }
 
     /// Prints the events until the workflow waits for a decision or an output, and returns the
@@ -234,20 +242,21 @@ impl Stage {
     /// # Errors
     /// The workflow fails, or does not answer a query.
     pub async fn finish_approving<W: HasWorkflowDefinition>(&self, started: Started<W>) -> anyhow::Result<W::Output> {
-        let workflow_id = started.handle.info().workflow_id.clone();
+        let (workflow_id, writer) = (started.handle.info().workflow_id.clone(), started.printer.writer());
         tokio::select! {
             output = self.finish(started) => output,
-            error = self.approve_all(&workflow_id) => error.map(|never| match never {}),
+            error = self.approve_all(&workflow_id, &writer) => error.map(|never| match never {}),
         }
     }
 
-    async fn approve_all(&self, workflow_id: &str) -> anyhow::Result<std::convert::Infallible> {
+    async fn approve_all(&self, workflow_id: &str, writer: &EventWriter) -> anyhow::Result<std::convert::Infallible> {
         loop {
             for approval in WorkflowApprover::pending(self.client(), workflow_id).await? {
                 for call in approval.state().await?.interruptions {
                     // The events of the session so far, the question too, are printed meanwhile.
                     tokio::time::sleep(APPROVAL_DELAY).await;
-                    println!("! {} approved: {:?}", call.tool, approval.approve(&call.id).await?);
+                    let answer = approval.approve(&call.id).await?;
+                    writer.line(&format!("! {} approved: {answer:?}", call.tool))?;
                 }
             }
             tokio::time::sleep(POLL_INTERVAL).await;

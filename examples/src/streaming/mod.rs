@@ -1,6 +1,7 @@
 //! A narrator behind the ready-made workflows, for clients in any language: `AgentWorkflow` and
 //! `ChatWorkflow` need only a worker from a program.
 
+pub mod demonstration;
 pub mod model;
 pub mod watch;
 pub mod worker;

@@ -1,11 +1,11 @@
 //! Prints the events of a workflow as they happen.
 
-use std::io::{ErrorKind, Write, stdout};
+use std::io::{self, ErrorKind, Write, stdout};
 
-use temporal_agents::client::RunEvents;
+use temporal_agents::{client::RunEvents, wire::RunEvent};
 use temporal_agents_testing::{
     ServerAddress,
-    event_lines::{EventLines, visible},
+    event_lines::{EventWriter, visible},
 };
 
 use crate::stage::server::connect;
@@ -15,7 +15,7 @@ use crate::stage::server::connect;
 pub enum Format {
     /// One JSON object per line, with the cursor from which a reader continues.
     Json,
-    /// Lines for people.
+    /// Lines for people, and the texts of messages while the model writes them.
     Text,
 }
 
@@ -36,18 +36,24 @@ pub async fn watch(
         Some(cursor) => events.watch_live_from(workflow_id, cursor),
         None => events.watch_live(workflow_id),
     };
-    let mut lines = EventLines::new();
+    let writer = EventWriter::stdout();
     while let Some(event) = stream.next().await {
-        let event = event?;
-        let line = match format {
-            Format::Json => Some(visible(&serde_json::to_string(&event)?)),
-            Format::Text => lines.line(&event),
+        let written = match format {
+            Format::Json => print_json(&event?),
+            Format::Text => writer.event(&event?),
         };
-        let Some(line) = line else { continue };
-        match writeln!(stdout(), "{line}").and_then(|()| stdout().flush()) {
+        match written {
             Err(error) if error.kind() == ErrorKind::BrokenPipe => return Ok(()),
             written => written?,
         }
     }
+    if format == Format::Text {
+        writer.end_line()?;
+    }
     Ok(())
+}
+
+fn print_json(event: &RunEvent) -> io::Result<()> {
+    writeln!(stdout(), "{}", visible(&serde_json::to_string(event)?))?;
+    stdout().flush()
 }

@@ -29,20 +29,20 @@ pub enum Deltas {
 }
 
 /// The way in which the narrator tells its story.
-#[derive(clap::Args, Clone, Debug)]
+#[derive(clap::Args, Clone, Debug, Default)]
 pub struct Telling {
     /// Transport of the tokens.
     #[arg(long, value_enum, default_value_t)]
-    deltas: Deltas,
+    pub(super) deltas: Deltas,
     /// Topic of the tokens in the stream of the workflow; by default `run_events`.
     #[arg(long)]
-    topic: Option<String>,
+    pub(super) topic: Option<String>,
     /// Topic of the stream with the events of OpenAI's Responses API.
     #[arg(long)]
-    openai_topic: Option<String>,
+    pub(super) openai_topic: Option<String>,
     /// Breaks the first attempt at each streamed model call after this number of parts.
     #[arg(long)]
-    break_after: Option<usize>,
+    pub(super) break_after: Option<usize>,
 }
 
 impl Telling {
@@ -84,7 +84,7 @@ pub async fn serve(
     Ok(running.await?)
 }
 
-fn options(task_queue: &str, telling: &Telling) -> anyhow::Result<WorkerOptions> {
+pub(super) fn options(task_queue: &str, telling: &Telling) -> anyhow::Result<WorkerOptions> {
     let agents = || AgentSet::new((narrator,));
     let mut options = WorkerOptions::new(task_queue)
         .register_workflow_with_factory::<AgentWorkflow, _>(AgentWorkflow::factory(agents()))?

@@ -99,8 +99,12 @@ impl DeltaTransport for InProcessDeltas {
     }
 
     fn interval(&self) -> Duration {
-        // A call of a function costs nothing: it receives each delta at once.
+        // A call of a function costs nothing: it receives each delta at once, and the last ones.
         Duration::ZERO
+    }
+
+    fn sends_rest(&self) -> bool {
+        true
     }
 }
 

@@ -3,7 +3,10 @@
 //! Deltas are for display. No run depends on them: they may be lost, and the attempt after a failed
 //! one repeats them. The answer is the result of [`Model::stream`](super::Model::stream).
 
-use std::{fmt, sync::Arc};
+use std::{
+    fmt,
+    sync::{Arc, PoisonError, RwLock},
+};
 
 use serde_json::Value;
 
@@ -56,7 +59,7 @@ pub enum ModelDelta {
 }
 
 /// The receiver of the deltas of one model call: a handle that a provider sends them to. Clones
-/// send to the same receiver.
+/// send to the same receiver. Once the call has ended, also by being dropped, deltas are ignored.
 ///
 /// ```
 /// use temporal_agents::provider::{ModelDelta, ModelDeltas};
@@ -93,9 +96,34 @@ impl ModelDeltas {
         self.wants_native
     }
 
+    /// Returns a handle that sends to this one until the second value is dropped.
+    pub(super) fn until_dropped(self) -> (Self, DeltasEnd) {
+        let wants_native = self.wants_native;
+        let open = Arc::new(RwLock::new(Some(self)));
+        let of_handle = Arc::clone(&open);
+        let receive = move |delta| {
+            // Held while the delta is sent, so that none is sent after the end.
+            if let Some(deltas) = &*of_handle.read().unwrap_or_else(PoisonError::into_inner) {
+                deltas.send(delta);
+            }
+        };
+        (Self { receive: Arc::new(receive), wants_native }, DeltasEnd(open))
+    }
+
     /// Sends a delta. It never waits and never fails.
     pub fn send(&self, delta: ModelDelta) {
         (self.receive)(delta);
+    }
+}
+
+/// Ends the deltas of a call when it is dropped. A provider may keep its handle: the receiver is
+/// dropped anyway.
+pub(super) struct DeltasEnd(Arc<RwLock<Option<ModelDeltas>>>);
+
+impl Drop for DeltasEnd {
+    fn drop(&mut self) {
+        let ended = self.0.write().unwrap_or_else(PoisonError::into_inner).take();
+        drop(ended);
     }
 }
 

@@ -74,7 +74,7 @@ impl Providers {
         let (provider, model) = caught(self.model(&call.model)).await?;
         let given = self.env.fill(&mut call, provider.name())?;
         // Boxed, because the future is large, and that of the activity around it is larger.
-        let deltas = deltas.map(|deltas| held_back(deltas, given.clone()));
+        let (deltas, _end) = deltas.map(|deltas| held_back(deltas, given.clone()).until_dropped()).unzip();
         let calling = async {
             match deltas {
                 Some(deltas) => model.stream(call, deltas).await,
@@ -112,3 +112,6 @@ async fn caught<T>(code: impl Future<Output = Result<T, ModelError>>) -> Result<
         Err(ModelError::new(ModelFailureKind::Internal, format!("the model provider panicked: {message}")))
     })
 }
+
+#[cfg(test)]
+mod tests;

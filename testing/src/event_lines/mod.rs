@@ -13,18 +13,29 @@
 //! Used 2 model calls, 200 tokens in, 40 out.
 //! ```
 //!
+//! [`EventLines`] formats events as lines. [`EventWriter`] also writes the text of a message while
+//! it arrives, and [`RunPrinter`] does so for a workflow on a server.
+//!
 //! Strings of models and tools are shown, not obeyed: control characters, and characters that
 //! change the direction of text, are printed as escapes.
 
+mod printer;
+mod status;
 mod strings;
 mod wording;
+mod writer;
+mod writing;
 
 use std::collections::BTreeMap;
 
 use temporal_agents::wire::{EventKind, RunEvent, Usage};
 
-pub use self::strings::{one_line, visible};
 use self::wording::{Colour, Form, Line, who};
+pub use self::{
+    printer::{PrintError, RunPrinter},
+    strings::{one_line, visible},
+    writer::EventWriter,
+};
 
 /// Formats the events of a workflow's runs as lines.
 ///
@@ -82,21 +93,31 @@ impl EventLines {
     }
 
     /// Formats the next event: one line without its line break, indented by the depth of the run.
-    /// Returns `None` for an event that a reader does not need: each call shows its outcome.
+    /// Returns `None` for an event that a reader does not need: each call shows its outcome, each
+    /// message its whole text.
     pub fn line(&mut self, event: &RunEvent) -> Option<String> {
         let line = wording::of(event, self.said.get(&event.run).map(String::as_str));
         self.keep(event);
         let Line { colour, form, text } = line?;
-        let text = match form {
+        let (indent, text) = (indent(event), self.placed(event, form, text));
+        Some(format!("{indent}{}", self.coloured(colour, &text)))
+    }
+
+    /// Returns the beginning of a line of the event's turn, which ends with `text`.
+    fn beginning(&mut self, event: &RunEvent, text: &str) -> String {
+        format!("{}{}", indent(event), self.placed(event, Form::OfTurn, text.to_owned()))
+    }
+
+    /// Adds agent and turn to a line that is not below the one with them.
+    fn placed(&mut self, event: &RunEvent, form: Form, text: String) -> String {
+        match form {
             Form::OfRun => text,
             Form::OfTurn if self.is_below_turn(event) => format!("  {text}"),
             Form::OfTurn | Form::BeginsTurn => {
                 self.begin_turn(event);
                 format!("{} · turn {} · {text}", who(event), event.turn)
             }
-        };
-        let indent = " ".repeat(4 * event.path.len());
-        Some(format!("{indent}{}", self.coloured(colour, &text)))
+        }
     }
 
     /// Returns the usage of all model calls so far as one line; `None` if no run has begun.
@@ -137,6 +158,11 @@ impl EventLines {
             _ => text.to_owned(),
         }
     }
+}
+
+/// Returns the white space before a line, by the depth of the run.
+fn indent(event: &RunEvent) -> String {
+    " ".repeat(4 * event.path.len())
 }
 
 impl Turn {

@@ -2,6 +2,8 @@
 
 /// Maximum number of characters of a string of a model or a tool.
 const MAX_SHOWN_CHARS: usize = 200;
+/// Maximum number of characters of a message.
+pub(super) const MAX_MESSAGE_CHARS: usize = 4_000;
 
 /// Escapes characters that control a terminal or change the direction of text, since models and
 /// tools write the text. The escapes are those of JSON, so that JSON remains valid and unchanged in
@@ -23,8 +25,17 @@ pub fn visible(text: &str) -> String {
 
 /// Returns a string of a model or a tool on one line, escaped, and truncated if it is long.
 pub fn one_line(text: &str) -> String {
+    unbroken(text, MAX_SHOWN_CHARS)
+}
+
+/// Returns a string on one line, escaped. Of one with more than `max_chars` characters, the rest is
+/// replaced by an ellipsis. None are left of a string for which there is no room.
+pub(super) fn unbroken(text: &str, max_chars: usize) -> String {
+    if max_chars == 0 {
+        return String::new();
+    }
     let line = text.replace(['\n', '\t'], " ");
     let mut letters = line.chars();
-    let start: String = letters.by_ref().take(MAX_SHOWN_CHARS).collect();
+    let start: String = letters.by_ref().take(max_chars).collect();
     visible(&if letters.next().is_some() { format!("{start}…") } else { start })
 }

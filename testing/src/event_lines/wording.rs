@@ -3,7 +3,7 @@
 use serde_json::Value;
 use temporal_agents::wire::{EventKind, InterruptionKind, Item, RecordedFailure, RunEvent, Usage, Verdict};
 
-use super::strings::one_line;
+use super::strings::{MAX_MESSAGE_CHARS, one_line, unbroken};
 
 /// A line, without what depends on the lines before it.
 pub(super) struct Line {
@@ -122,7 +122,7 @@ fn of_model(event: &RunEvent) -> Option<Line> {
         EventKind::ModelCallFailed { attempts, failure, .. } => {
             (Some(Colour::Red), format!("! the model call failed after {}: {}", times(*attempts), reason(failure)))
         }
-        EventKind::Message { text, .. } => (None, format!("says: {}", one_line(text))),
+        EventKind::Message { text, .. } => (None, format!("says: {}", unbroken(text, MAX_MESSAGE_CHARS))),
         EventKind::Reasoning { .. } => (Some(Colour::Dim), "reasons".to_owned()),
         EventKind::ToolCall { name, arguments, .. } => {
             (Some(Colour::Cyan), format!("-> {}({})", one_line(name), one_line(arguments)))

@@ -15,15 +15,15 @@ use super::native::NativeEvents;
 pub(super) struct Chunks {
     /// Number of characters in a chunk.
     pub(super) size: usize,
-    /// Time between two chunks.
-    pub(super) pause: Duration,
+    /// Time between two chunks; `None` for that of the model.
+    pub(super) pause: Option<Duration>,
     /// The failure of the first attempt, after this number of chunks.
     pub(super) mishap: Option<(usize, Mishap)>,
 }
 
 impl Default for Chunks {
     fn default() -> Self {
-        Self { size: 8, pause: Duration::ZERO, mishap: None }
+        Self { size: 8, pause: None, mishap: None }
     }
 }
 
@@ -47,7 +47,8 @@ impl Mishap {
 }
 
 impl Chunks {
-    /// Sends the answer in chunks. With `fails`, sends those before the failure.
+    /// Sends the answer in chunks, with `default_pause` between them unless they have a pause of
+    /// their own. With `fails`, sends those before the failure.
     ///
     /// # Errors
     /// The failure of the first attempt; an answer of fewer chunks fails after its last one.
@@ -56,8 +57,10 @@ impl Chunks {
         response: &ModelResponse,
         deltas: &ModelDeltas,
         fails: bool,
+        default_pause: Duration,
     ) -> Result<(), ModelError> {
         let mishap = self.mishap.filter(|_| fails);
+        let pause = self.pause.unwrap_or(default_pause);
         let mut sent = 0;
         let mut native = NativeEvents::begin(response, deltas);
         for (index, item) in (0..).zip(&response.output) {
@@ -69,7 +72,7 @@ impl Chunks {
                     return Err(mishap.error(after));
                 }
                 if sent > 0 {
-                    tokio::time::sleep(self.pause).await;
+                    tokio::time::sleep(pause).await;
                 }
                 if let Some(native) = &mut native {
                     native.delta(item, &delta);

@@ -38,9 +38,9 @@ mod native;
 mod reply;
 
 use std::{
-    collections::BTreeSet,
     fmt,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
 };
 
 use futures::future::BoxFuture;
@@ -60,6 +60,8 @@ type Respond = Arc<dyn Fn(&ModelCall, usize) -> Reply + Send + Sync>;
 #[derive(Clone)]
 pub struct FakeModel {
     inner: Arc<Inner>,
+    /// Pause between the parts of the answers that have none of their own.
+    chunk_pause: Duration,
 }
 
 struct Inner {
@@ -76,8 +78,16 @@ enum Source {
 struct Record {
     calls: Vec<ModelCall>,
     complaints: Vec<String>,
-    /// Agent, turn and length of the conversation of the streams that failed once.
-    failed_streams: BTreeSet<(String, u32, usize)>,
+    /// Number of calls that are no repetitions of a failed stream.
+    replies: usize,
+    failed_streams: Vec<FailedStream>,
+}
+
+/// A stream that failed once, so that the same call receives the same reply.
+struct FailedStream {
+    call: ModelCall,
+    index: usize,
+    is_repeated: bool,
 }
 
 impl FakeModel {
@@ -98,7 +108,15 @@ impl FakeModel {
     }
 
     fn of(source: Source) -> Self {
-        Self { inner: Arc::new(Inner { source, record: Mutex::default() }) }
+        Self { inner: Arc::new(Inner { source, record: Mutex::default() }), chunk_pause: Duration::ZERO }
+    }
+
+    /// Sets the pause between two parts of the streamed answers that do not set one with
+    /// [`Reply::chunk_pause`]. Default none. It applies to this handle and its later clones.
+    #[must_use]
+    pub fn chunk_pause(mut self, pause: Duration) -> Self {
+        self.chunk_pause = pause;
+        self
     }
 
     /// Returns the calls so far, in order.
@@ -122,8 +140,12 @@ impl FakeModel {
         let record = self.record();
         let mut complaints = record.complaints.clone();
         if let Source::Script(replies) = &self.inner.source {
-            let used = record.calls.len() - record.failed_streams.len();
-            for (index, reply) in replies.iter().enumerate().skip(used) {
+            let unrepeated = record.failed_streams.iter().filter(|stream| !stream.is_repeated);
+            let unrepeated: Vec<usize> = unrepeated.map(|stream| stream.index).collect();
+            for (index, reply) in replies.iter().enumerate() {
+                if index < record.replies && !unrepeated.contains(&index) {
+                    continue;
+                }
                 complaints.push(format!("reply {} of the script was not used: {reply:?}", index + 1));
             }
         }
@@ -140,7 +162,7 @@ impl FakeModel {
         let index = {
             let mut record = self.record();
             record.calls.push(call.clone());
-            record.calls.len() - record.failed_streams.len() - 1
+            record.next_index(call)
         };
         let reply = match &self.inner.source {
             Source::Function(respond) => Ok(respond(call, index)),
@@ -160,6 +182,30 @@ impl FakeModel {
     }
 }
 
+impl Record {
+    /// Returns the index of the reply to a call: the next one, or that of the stream that failed.
+    fn next_index(&mut self, call: &ModelCall) -> usize {
+        let failed = self.failed_streams.iter_mut().find(|stream| !stream.is_repeated && stream.call == *call);
+        if let Some(stream) = failed {
+            stream.is_repeated = true;
+            return stream.index;
+        }
+        self.replies += 1;
+        self.replies - 1
+    }
+
+    /// Returns `true` if a stream with a failure is the first one of its reply, or, with `by_call`,
+    /// of its call.
+    fn fails(&mut self, index: usize, call: ModelCall, by_call: bool) -> bool {
+        let is_known = |stream: &FailedStream| stream.index == index || by_call && stream.call == call;
+        let fails = !self.failed_streams.iter().any(is_known);
+        if fails {
+            self.failed_streams.push(FailedStream { call, index, is_repeated: false });
+        }
+        fails
+    }
+}
+
 impl Model for FakeModel {
     fn call(&self, call: ModelCall) -> BoxFuture<'_, Result<ModelResponse, ModelError>> {
         Box::pin(async move {
@@ -174,10 +220,10 @@ impl Model for FakeModel {
             let chunks = reply.chunks.clone();
             let response = reply.answer(self.number(index, &call)).await?;
             let fails = chunks.mishap.is_some() && {
-                let stream = (call.agent, call.turn, call.input.len());
-                self.record().failed_streams.insert(stream)
+                let by_call = matches!(self.inner.source, Source::Function(_));
+                self.record().fails(index, call, by_call)
             };
-            chunks.send(&response, &deltas, fails).await?;
+            chunks.send(&response, &deltas, fails, self.chunk_pause).await?;
             Ok(response)
         })
     }

@@ -164,10 +164,11 @@ impl Reply {
         self
     }
 
-    /// Sets the pause between two parts of a streamed answer. Default none.
+    /// Sets the pause between two parts of a streamed answer. Default: that of the model
+    /// ([`FakeModel::chunk_pause`](super::FakeModel::chunk_pause)).
     #[must_use]
     pub fn chunk_pause(mut self, pause: Duration) -> Self {
-        self.chunks.pause = pause;
+        self.chunks.pause = Some(pause);
         self
     }
 

@@ -116,6 +116,38 @@ async fn a_stream_fails_once_and_is_repeated_with_the_same_reply() {
 }
 
 #[tokio::test]
+async fn streams_that_fail_at_the_same_time_are_repeated_with_their_own_replies() {
+    let reply = |text: &str| super::text(text).chunk_size(1).chunk_pause(Duration::from_millis(5));
+    let model = FakeModel::script([reply("ab").breaking_after(1), reply("cd").breaking_after(1), reply("e")]);
+    let (first, second) = tokio::join!(stream(&model, 1), stream(&model, 2));
+    assert!(first.0.is_err() && second.0.is_err());
+    let complaint = "reply 1 of the script was not used";
+    assert!(model.complaints()[0].starts_with(complaint), "{:?}", model.complaints());
+    // In another order than that of the failures.
+    for (turn, expected) in [(2, "cd"), (3, "e"), (1, "ab")] {
+        let text = stream(&model, turn).await.0.unwrap().output[0].text();
+        assert_eq!(text.as_deref(), Some(expected));
+    }
+    model.verify();
+}
+
+#[tokio::test]
+async fn a_call_beside_a_stream_that_fails_does_not_take_its_reply() {
+    let model = FakeModel::script([
+        text("ab").delayed(Duration::from_millis(20)).breaking_after(1),
+        text("c").delayed(Duration::from_millis(60)),
+    ]);
+    let ((first, again), beside) =
+        tokio::join!(async { (stream(&model, 1).await.0, stream(&model, 1).await.0) }, async {
+            stream(&model, 2).await.0
+        },);
+    assert!(first.is_err());
+    assert_eq!(again.unwrap().output[0].text().as_deref(), Some("ab"));
+    assert_eq!(beside.unwrap().output[0].text().as_deref(), Some("c"));
+    model.verify();
+}
+
+#[tokio::test]
 async fn a_call_without_streaming_does_not_break() {
     let model = FakeModel::script([text("abc").breaking_after(0)]);
     assert_eq!(model.call(call(1)).await.unwrap().output[0].text().as_deref(), Some("abc"));

@@ -55,6 +55,11 @@ impl Calls {
         CallPart { number, id, name, delta }
     }
 
+    /// Returns the number of calls.
+    pub(super) fn len(&self) -> usize {
+        self.by_key.len()
+    }
+
     /// Returns the calls as the list in a message; `None` if there are none.
     pub(super) fn into_value(self) -> Option<Value> {
         (!self.by_key.is_empty()).then(|| self.by_key.into_values().map(Value::Object).collect())

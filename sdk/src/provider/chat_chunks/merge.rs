@@ -123,3 +123,12 @@ pub(super) fn size(value: &Value) -> usize {
         Value::Object(object) => 2 + object.iter().map(|(name, value)| name.len() + 4 + size(value)).sum::<usize>(),
     }
 }
+
+/// Returns the number of values in a value, itself included.
+pub(super) fn count(value: &Value) -> usize {
+    1 + match value {
+        Value::Array(list) => list.iter().map(count).sum::<usize>(),
+        Value::Object(object) => object.values().map(count).sum(),
+        _ => 0,
+    }
+}

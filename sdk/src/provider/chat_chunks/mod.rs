@@ -26,13 +26,21 @@ use serde_json::{Map, Value, json};
 pub(crate) use self::places::Layout;
 use self::{
     calls::Calls,
-    merge::{merge_content, merge_member, size},
+    merge::{count, merge_content, merge_member, size},
     places::{Group, Places},
 };
 use super::{ModelDelta, ModelDeltas};
 
 /// The data of the event that ends a stream.
 const DONE: &str = "[DONE]";
+
+/// The approximate number of bytes that a call takes besides its members.
+const CALL: usize = 1024;
+/// The approximate number of bytes that a part of a call may take besides its members.
+const PART: usize = 64;
+/// The number of values in a usual part of a call, which become one or none: index, id, type,
+/// function, name and arguments.
+const USUAL_VALUES: usize = 6;
 
 /// The chunks so far.
 #[derive(Debug)]
@@ -171,8 +179,12 @@ impl ChatChunks {
 
     fn add_call(&mut self, call: Value, deltas: &ModelDeltas) {
         let Value::Object(call) = call else { return };
-        self.kept += call.values().map(size).sum::<usize>();
+        self.kept += overhead(&call) + call.iter().map(|(name, value)| name.len() + size(value)).sum::<usize>();
+        let calls = self.calls.len();
         let part = self.calls.add(call);
+        if self.calls.len() > calls {
+            self.kept += CALL;
+        }
         let first = self.places.place(Group::Calls);
         let (Some(first), Some(number)) = (first, part.number) else { return };
         if !part.delta.is_empty() {
@@ -193,6 +205,12 @@ impl ChatChunks {
             deltas.send(ModelDelta::Refusal { index, delta });
         }
     }
+}
+
+/// Returns the approximate number of bytes that a part of a call may take besides its members.
+fn overhead(part: &Map<String, Value>) -> usize {
+    let values = part.values().map(count).sum::<usize>();
+    PART * (1 + values.saturating_sub(USUAL_VALUES))
 }
 
 /// Sets a member, and adds its approximate number of bytes to those that are kept.

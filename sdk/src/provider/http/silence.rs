@@ -7,6 +7,10 @@
 //! attempt is billed. A longer one would find a dead connection no sooner than the limit of the
 //! attempt does. A call with more time than usual has a slow model, so the default grows with
 //! `ModelSettings::timeout`.
+//!
+//! **Each byte is a sign of life,** also one of a comment, and of an event that is skipped: with
+//! them, servers show that a model still works. A server that sends nothing else is stopped by the
+//! time limit of the attempt, which each host has, and by the limit of a stream's size.
 
 use std::time::Duration;
 

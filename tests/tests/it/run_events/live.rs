@@ -152,7 +152,9 @@ async fn tokens_reach_a_function_in_the_process_of_the_worker() -> anyhow::Resul
     let transport = InProcessDeltas::new(move |event| {
         sink.lock().unwrap_or_else(PoisonError::into_inner).push(event.clone());
     });
-    let model = FakeModel::script([tool_call("dig", json!({})), story().breaking_after(5)]);
+    // What an attempt has not passed on when it ends is lost: the first call lasts long enough.
+    let call = tool_call("dig", json!({})).delayed(Duration::from_millis(50));
+    let model = FakeModel::script([call, story().breaking_after(5)]);
     let env = environment(&model, |plugin| plugin.deltas(transport)).await?;
     let started = env.start_workflow(AgentWorkflow::run, AgentRequest::new("narrator", "Tell me.")).await?;
     env.await_run(&started).await?.output()?;

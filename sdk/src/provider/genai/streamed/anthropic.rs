@@ -253,10 +253,12 @@ pub(super) fn content(body: &Value) -> Result<ResponseContent, &'static str> {
 /// Returns the counts, with the tokens of the cache among the input, where Anthropic does not count
 /// them.
 fn usage(usage: &Value) -> Usage {
-    let count = |count: &Value| count.as_i64().and_then(|count| i32::try_from(count).ok());
+    // The crate's counts are smaller than those of JSON: a larger one is the largest.
+    let count = |count: &Value| count.as_u64().map(|count| i32::try_from(count).unwrap_or(i32::MAX));
     let counted = |name: &str| count(&usage[name]).unwrap_or_default();
     let (written, read) = (counted("cache_creation_input_tokens"), counted("cache_read_input_tokens"));
-    let (input, output) = (counted("input_tokens") + written + read, counted("output_tokens"));
+    let (input, output) =
+        (counted("input_tokens").saturating_add(written).saturating_add(read), counted("output_tokens"));
     let reasoning = count(&usage["output_tokens_details"]["thinking_tokens"]).filter(|tokens| *tokens > 0);
     Usage {
         prompt_tokens: Some(input),
@@ -270,6 +272,23 @@ fn usage(usage: &Value) -> Usage {
             reasoning_tokens: Some(tokens),
             ..CompletionTokensDetails::default()
         }),
-        total_tokens: Some(input + output),
+        total_tokens: Some(input.saturating_add(output)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn token_counts_stop_at_the_largest_number() {
+        let counts = json!({
+            "input_tokens": i32::MAX, "cache_creation_input_tokens": 1, "cache_read_input_tokens": u64::MAX,
+            "output_tokens": 7, "output_tokens_details": {"thinking_tokens": -3},
+        });
+        let usage = usage(&counts);
+        assert_eq!([usage.prompt_tokens, usage.completion_tokens], [Some(i32::MAX), Some(7)]);
+        assert_eq!(usage.total_tokens, Some(i32::MAX));
+        assert!(usage.completion_tokens_details.is_none());
     }
 }

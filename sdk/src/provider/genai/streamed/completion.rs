@@ -100,7 +100,20 @@ fn usage(adapter: &str, usage: &Value) -> Usage {
     if adapter == "xai"
         && let Some(reasoning) = usage.completion_tokens_details.as_ref().and_then(|details| details.reasoning_tokens)
     {
-        usage.completion_tokens = Some(usage.completion_tokens.unwrap_or_default() + reasoning);
+        usage.completion_tokens = Some(usage.completion_tokens.unwrap_or_default().saturating_add(reasoning));
     }
     usage
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    #[test]
+    fn token_counts_stop_at_the_largest_number() {
+        let counts = json!({
+            "completion_tokens": i32::MAX, "completion_tokens_details": {"reasoning_tokens": 5}, "prompt_tokens": 1,
+        });
+        assert_eq!(super::usage("xai", &counts).completion_tokens, Some(i32::MAX));
+    }
 }

@@ -5,6 +5,8 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use tokio::{sync::Notify, time::Instant};
+
 use super::{Reading, anthropic::MessageEvents};
 use crate::provider::{
     ModelDeltas,
@@ -13,7 +15,10 @@ use crate::provider::{
 
 /// The events so far. Clones are the same events: the crate has one, and the call another.
 #[derive(Clone)]
-pub(super) struct Events(Arc<Mutex<State>>);
+pub(super) struct Events {
+    state: Arc<Mutex<State>>,
+    ended: Arc<Notify>,
+}
 
 /// The events, joined, and the reason that no more are read.
 pub(super) struct State {
@@ -23,6 +28,8 @@ pub(super) struct State {
     pub(super) end: Option<End>,
     /// The sum of the events, in bytes.
     pub(super) bytes: usize,
+    /// Time of the latest event; `None` before the first one.
+    latest: Option<Instant>,
 }
 
 /// The reason that no more events are read.
@@ -37,14 +44,16 @@ pub(super) enum End {
 
 impl Events {
     pub(super) fn new(reading: Box<dyn Reading>, deltas: ModelDeltas) -> Self {
-        Self(Arc::new(Mutex::new(State { reading, deltas, end: None, bytes: 0 })))
+        let state = State { reading, deltas, end: None, bytes: 0, latest: None };
+        Self { state: Arc::new(Mutex::new(state)), ended: Arc::default() }
     }
 
     /// Reads an event, and sends the deltas in it. Events after the end are ignored.
     pub(super) fn read(&self, name: &str, data: &str) {
         let mut state = self.state();
-        let State { reading, deltas, end, bytes } = &mut *state;
+        let State { reading, deltas, end, bytes, latest } = &mut *state;
         *bytes = bytes.saturating_add(data.len());
+        *latest = Some(Instant::now());
         // The crate also passes on comments, and a body that is not a stream, both without data.
         if end.is_some() || data.is_empty() {
             return;
@@ -56,11 +65,19 @@ impl Events {
             Ok(false) if *bytes > MOST_STREAM_BYTES => Some(End::TooLarge(MOST_STREAM_BYTES)),
             Ok(false) => None,
         };
+        if end.is_some() {
+            self.ended.notify_one();
+        }
     }
 
-    /// Returns `true` after the first event with data.
-    pub(super) fn has_begun(&self) -> bool {
-        self.state().bytes > 0
+    /// Returns the time of the latest event, also of a comment; `None` before the first one.
+    pub(super) fn latest(&self) -> Option<Instant> {
+        self.state().latest
+    }
+
+    /// Waits until no more events are read.
+    pub(super) async fn ended(&self) {
+        self.ended.notified().await;
     }
 
     /// Returns `true` once no more events are read.
@@ -70,12 +87,12 @@ impl Events {
 
     /// Takes the events out; the crate, which holds a clone, reads no more.
     pub(super) fn into_state(self) -> State {
-        let nothing =
-            State { reading: Box::new(MessageEvents::default()), deltas: ModelDeltas::new(drop), end: None, bytes: 0 };
+        let (reading, deltas) = (Box::new(MessageEvents::default()), ModelDeltas::new(drop));
+        let nothing = State { reading, deltas, end: None, bytes: 0, latest: None };
         std::mem::replace(&mut *self.state(), nothing)
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -36,7 +36,7 @@ use ::genai::{
 };
 use futures::StreamExt;
 use serde_json::{Map, Value};
-use tokio::time::timeout;
+use tokio::time::{Instant, sleep_until};
 
 use self::{
     anthropic::MessageEvents,
@@ -152,17 +152,19 @@ impl StreamedCall<'_> {
         }
     }
 
-    /// Reads the stream until its last event.
+    /// Reads the stream until its last event. Events that the crate does not pass on, such as
+    /// comments, are signs of life; the events' own limits also end a stream of nothing else.
     async fn read(&self, mut stream: ChatStream, events: &Events) -> Result<(), Broken> {
+        // The crate's first event precedes the request.
+        let begun = Instant::now();
         loop {
-            let (limit, late): (Duration, fn(Duration) -> String) = if events.has_begun() {
-                (self.silence.chunk, no_next_chunk)
-            } else {
-                (self.silence.first_chunk, no_first_chunk)
-            };
-            // The crate's first event precedes the request.
-            let Ok(next) = timeout(limit, stream.next()).await else {
-                return Err(Broken::Failed(classify::failure(ModelFailureKind::Timeout, &late(limit))));
+            let next = tokio::select! {
+                biased;
+                next = stream.next() => next,
+                () = events.ended() => return Ok(()),
+                late = self.silent(begun, events) => {
+                    return Err(Broken::Failed(classify::failure(ModelFailureKind::Timeout, &late)));
+                }
             };
             if events.is_over() {
                 return Ok(());
@@ -172,6 +174,21 @@ impl StreamedCall<'_> {
                 // An event that the crate cannot read was read above.
                 Some(Ok(_) | Err(Error::ChatResponse { .. } | Error::StreamParse { .. } | Error::JsonValueExt(_))) => {}
                 Some(Err(error)) => return Err(self.broken(error)),
+            }
+        }
+    }
+
+    /// Waits until the stream has been silent for too long; returns the description of that.
+    async fn silent(&self, begun: Instant, events: &Events) -> String {
+        loop {
+            let latest = events.latest();
+            let (limit, late): (Duration, fn(Duration) -> String) = match latest {
+                Some(_) => (self.silence.chunk, no_next_chunk),
+                None => (self.silence.first_chunk, no_first_chunk),
+            };
+            sleep_until(end_of(latest.unwrap_or(begun), limit)).await;
+            if events.latest() == latest {
+                return late(limit);
             }
         }
     }
@@ -215,9 +232,18 @@ impl StreamedCall<'_> {
     }
 }
 
+/// Returns the end of a limit that began then. One that is longer than time can be counted is a
+/// year.
+fn end_of(begun: Instant, limit: Duration) -> Instant {
+    begun.checked_add(limit).unwrap_or_else(|| begun + Duration::from_hours(365 * 24))
+}
+
 /// The reason that a stream could not be read.
 enum Broken {
     /// An unsuccessful status.
     Refused(Answer),
     Failed(ModelError),
 }
+
+#[cfg(test)]
+mod tests;
