@@ -70,6 +70,9 @@ pub struct AgentDef {
     pub input_guardrails: Vec<InputGuardrail>,
     /// Guardrails on final outputs that this agent returns.
     pub output_guardrails: Vec<OutputGuardrail>,
+    /// Shows readers parts of the final output before its guardrails have checked it. Default:
+    /// `false`.
+    pub shows_unchecked_output: bool,
     /// Hooks for the agent's part of a run.
     pub hooks: Option<Arc<dyn RunHooks>>,
     /// Functions that answer approval requests of hosted MCP servers at once, by server label.
@@ -99,6 +102,7 @@ impl Agent {
                 tool_use: ToolUseBehavior::default(),
                 input_guardrails: Vec::new(),
                 output_guardrails: Vec::new(),
+                shows_unchecked_output: false,
                 hooks: None,
                 answers_approvals: BTreeMap::new(),
                 found_among: Vec::new(),
@@ -228,6 +232,15 @@ impl<O> Agent<O> {
     #[must_use]
     pub fn output_guardrail(mut self, guardrail: impl IntoOutputGuardrail) -> Self {
         self.def.output_guardrails.push(guardrail.into_output_guardrail());
+        self
+    }
+
+    /// Shows readers the text and the reasoning of this agent before its output guardrails have
+    /// checked them: as deltas, and as a message also if a guardrail then trips. Without this they
+    /// see the final output only once it has passed.
+    #[must_use]
+    pub fn show_unchecked_output(mut self) -> Self {
+        self.def.shows_unchecked_output = true;
         self
     }
 

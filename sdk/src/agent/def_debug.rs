@@ -22,6 +22,7 @@ impl fmt::Debug for AgentDef {
             tool_use,
             input_guardrails,
             output_guardrails,
+            shows_unchecked_output,
             hooks,
             answers_approvals,
             // `Graph` compares agents by this output: the graph in which an agent was found does
@@ -44,6 +45,7 @@ impl fmt::Debug for AgentDef {
             .field("tool_use", tool_use)
             .field("input_guardrails", input_guardrails)
             .field("output_guardrails", output_guardrails)
+            .field("shows_unchecked_output", shows_unchecked_output)
             .field("hooks", &hooks.is_some())
             .field("answers_approvals", &answers_approvals.keys())
             .finish()

@@ -16,8 +16,11 @@ use tokio::{
 use super::transport::{DeltaBatch, DeltaSource, DeltaTransport};
 use crate::wire::{EventKind, RunEvent, size::encoded_len};
 
-/// The maximum size of the texts and values that wait for a slow transport, in bytes.
+/// The maximum size of the deltas that wait for a slow transport, in bytes of JSON.
 const MAX_WAITING_BYTES: usize = 256 * 1024;
+/// The maximum size of the provider's own events that wait. They repeat the definitions of all
+/// tools.
+const MAX_WAITING_NATIVE_BYTES: usize = 1024 * 1024;
 /// The longest time that a call waits for its last batch.
 const TIME_LIMIT_OF_REST: Duration = Duration::from_secs(1);
 
@@ -37,8 +40,11 @@ struct Shared {
 struct Waiting {
     batch: DeltaBatch,
     bytes: usize,
+    native_bytes: usize,
     /// `true` once a part was lost: the attempt sends no more.
     is_broken: bool,
+    /// `true` once an event of the provider was lost: the attempt sends no more of them.
+    is_native_broken: bool,
     /// `true` once nothing is added any more.
     is_finished: bool,
 }
@@ -54,19 +60,46 @@ impl Batches {
 
     /// Adds a delta to the next batch.
     pub(super) fn add(&self, event: RunEvent) {
-        let bytes = match &event.kind {
-            EventKind::EmittedDelta { value, .. } => encoded_len(value).unwrap_or_default(),
-            kind => text_of(kind).map_or(100, str::len),
-        };
-        self.change(bytes, |batch| match batch.events.last_mut() {
-            Some(last) if continues(last, &event) => append(&mut last.kind, event.kind),
-            _ => batch.events.push(event),
-        });
+        let mut waiting = self.shared.lock();
+        if waiting.is_broken || waiting.is_finished {
+            return;
+        }
+        match waiting.batch.events.last_mut() {
+            Some(last) if continues(last, &event) => {
+                let bytes = text_of(&event.kind).map_or(0, str::len);
+                append(&mut last.kind, event.kind);
+                waiting.bytes += bytes;
+            }
+            _ => {
+                waiting.bytes += encoded_len(&event).unwrap_or_default();
+                waiting.batch.events.push(event);
+            }
+        }
+        if waiting.bytes > MAX_WAITING_BYTES {
+            tracing::warn!("the transport of deltas is too slow: the rest of the attempt is not sent");
+            *waiting = Waiting { is_broken: true, ..Waiting::default() };
+            return;
+        }
+        drop(waiting);
+        self.shared.news.notify_one();
     }
 
     /// Adds an event of the provider's own stream to the next batch.
     pub(super) fn add_native(&self, event: Value) {
-        self.change(encoded_len(&event).unwrap_or_default(), |batch| batch.native.push(event));
+        let mut waiting = self.shared.lock();
+        if waiting.is_broken || waiting.is_native_broken || waiting.is_finished {
+            return;
+        }
+        waiting.native_bytes += encoded_len(&event).unwrap_or_default();
+        if waiting.native_bytes > MAX_WAITING_NATIVE_BYTES {
+            tracing::warn!("the provider's own events are too large for the transport of deltas: the rest is not sent");
+            waiting.is_native_broken = true;
+            waiting.batch.native.clear();
+            return;
+        }
+        waiting.batch.native.push(event);
+        drop(waiting);
+        self.shared.news.notify_one();
     }
 
     /// Ends the deltas of an attempt that has succeeded, and sends the last batch if the transport
@@ -79,22 +112,6 @@ impl Batches {
         if !self.sends_rest || timeout(TIME_LIMIT_OF_REST, &mut task).await.is_err() {
             task.abort();
         }
-    }
-
-    fn change(&self, bytes: usize, add: impl FnOnce(&mut DeltaBatch)) {
-        let mut waiting = self.shared.lock();
-        if waiting.is_broken || waiting.is_finished {
-            return;
-        }
-        waiting.bytes += bytes;
-        if waiting.bytes > MAX_WAITING_BYTES {
-            tracing::warn!("the transport of deltas is too slow: the rest of the attempt is not sent");
-            *waiting = Waiting { is_broken: true, ..Waiting::default() };
-            return;
-        }
-        add(&mut waiting.batch);
-        drop(waiting);
-        self.shared.news.notify_one();
     }
 }
 
@@ -128,7 +145,7 @@ async fn send(transport: Arc<dyn DeltaTransport>, source: DeltaSource, attempt: 
         }
         let (mut batch, is_finished) = {
             let mut waiting = shared.lock();
-            waiting.bytes = 0;
+            (waiting.bytes, waiting.native_bytes) = (0, 0);
             (std::mem::take(&mut waiting.batch), waiting.is_finished)
         };
         if batch.events.is_empty() && batch.native.is_empty() {
@@ -144,9 +161,12 @@ async fn send(transport: Arc<dyn DeltaTransport>, source: DeltaSource, attempt: 
         // The beginning of an attempt delays no token.
         let is_beginning = batch.native.is_empty()
             && batch.events.iter().all(|event| matches!(event.kind, EventKind::AttemptDelta { .. }));
-        let channel = channel.get_or_insert_with(|| transport.open(&source));
         // A transport must not fail the activity, also not by a panic.
-        let sent = AssertUnwindSafe(channel.send(batch)).catch_unwind().await;
+        let sending = async {
+            let channel = channel.get_or_insert_with(|| transport.open(&source));
+            channel.send(batch).await
+        };
+        let sent = AssertUnwindSafe(sending).catch_unwind().await;
         if !sent.unwrap_or(false) {
             *shared.lock() = Waiting { is_broken: true, ..Waiting::default() };
             return;

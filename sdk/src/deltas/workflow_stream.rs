@@ -9,11 +9,18 @@ use super::transport::{DeltaBatch, DeltaChannel, DeltaSource, DeltaTransport};
 use crate::{
     client::{WorkflowStreamError, WorkflowStreamPublisher},
     drive::guard::guarded,
-    wire::stream::RUN_EVENTS_TOPIC,
+    wire::{size::encoded_len, stream::RUN_EVENTS_TOPIC},
 };
 
 /// The longest time for which a batch is sent again.
 const MAX_RETRY_DURATION: Duration = Duration::from_secs(5);
+/// The part of the workflow's history that one attempt may take: the server ends a workflow whose
+/// history is larger than 50 MB or 51,200 events, and refuses signals after 10,000.
+const MAX_BATCHES: u32 = 1_000;
+const MAX_BYTES: usize = 4_000_000;
+/// Number of batches after which an attempt sends them less often, and the pause between them then.
+const BATCHES_WITHOUT_PAUSE: u32 = 600;
+const LATER_PAUSE: Duration = Duration::from_secs(1);
 
 /// A transport by the stream of the workflow: it publishes each delta as an item. Subscribers of
 /// Temporal's Workflow Streams in any language read it, and
@@ -27,9 +34,10 @@ const MAX_RETRY_DURATION: Duration = Duration::from_secs(5);
 /// The workflow needs `#[agent_handlers]`, or is a ready-made one: another one does not receive the
 /// signals. When the answer of a turn is in history, the stream drops the items of earlier turns.
 ///
-/// Costs ten signals a second while an activity streams. Each is an action in Temporal Cloud, and
-/// four events of history with the workflow task that it causes. A poll of a subscriber is three
-/// more.
+/// Costs up to ten signals a second while an activity streams. Each is an action in Temporal Cloud,
+/// and four events of history with the workflow task that it causes. A poll of a subscriber is
+/// another action and two events. After 600 batches an attempt sends one a second, and after 1,000
+/// batches or 4 MB no more: its answer follows whole. A local activity sends none.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct WorkflowStreamDeltas {
@@ -83,10 +91,15 @@ impl Default for WorkflowStreamDeltas {
 impl DeltaTransport for WorkflowStreamDeltas {
     fn open(&self, source: &DeltaSource) -> Box<dyn DeltaChannel> {
         let activity = source.activity();
+        if activity.info().is_local {
+            // Its workflow task is open: the server would hold the signals back until it ends, and
+            // fail a task with too many of them.
+            return Box::new(Channel { publisher: None, topics: self.clone(), published: Published::default() });
+        }
         // The context of a test has no client, and panics.
         let publisher = guarded(|| WorkflowStreamPublisher::of_activity(activity)).ok().flatten();
         let publisher = publisher.map(|publisher| publisher.max_retry_duration(MAX_RETRY_DURATION));
-        Box::new(Channel { publisher, topics: self.clone() })
+        Box::new(Channel { publisher, topics: self.clone(), published: Published::default() })
     }
 
     fn sends_rest(&self) -> bool {
@@ -101,12 +114,43 @@ impl DeltaTransport for WorkflowStreamDeltas {
 struct Channel {
     publisher: Option<WorkflowStreamPublisher>,
     topics: WorkflowStreamDeltas,
+    published: Published,
+}
+
+/// The part of the workflow's history that an attempt has taken.
+#[derive(Default)]
+struct Published {
+    batches: u32,
+    bytes: usize,
+}
+
+impl Published {
+    /// Counts a batch; returns `false` if the attempt has taken its part already.
+    fn admits(&mut self, batch: &DeltaBatch) -> bool {
+        self.batches += 1;
+        self.bytes += encoded_len(&batch.events).unwrap_or_default() + encoded_len(&batch.native).unwrap_or_default();
+        self.batches <= MAX_BATCHES && self.bytes <= MAX_BYTES
+    }
+
+    /// Returns the pause before the next batch, beside the interval.
+    fn pause(&self) -> Duration {
+        if self.batches < BATCHES_WITHOUT_PAUSE { Duration::ZERO } else { LATER_PAUSE }
+    }
 }
 
 impl DeltaChannel for Channel {
     fn send(&mut self, batch: DeltaBatch) -> BoxFuture<'_, bool> {
         async move {
             let Some(publisher) = &self.publisher else { return false };
+            if !self.published.admits(&batch) {
+                tracing::warn!(
+                    workflow = publisher.workflow_id(),
+                    "the deltas of one attempt have taken {MAX_BYTES} bytes or {MAX_BATCHES} batches of the \
+                     workflow's history: the rest is not published; use HeartbeatDeltas for long answers"
+                );
+                return false;
+            }
+            tokio::time::sleep(self.published.pause()).await;
             let sent = match self.topics.publish(publisher, &batch) {
                 Ok(()) => publisher.flush().await,
                 failed => failed,

@@ -22,11 +22,11 @@ impl<'i> CallOfRun<'i> {
     }
 }
 
-/// Returns the call and the attempt of a delta's id.
-pub(crate) fn delta_of(id: &str) -> Option<(&str, u32)> {
+/// Returns the call, the attempt and the number of a delta's id.
+pub(crate) fn delta_of(id: &str) -> Option<(&str, u32, u64)> {
     let (call, of_attempt) = id.rsplit_once('#')?;
-    let attempt = of_attempt.split('.').next()?;
-    Some((call, attempt.parse().ok()?))
+    let (attempt, number) = of_attempt.split_once('.')?;
+    Some((call, attempt.parse().ok()?, number.parse().ok()?))
 }
 
 /// Returns an id without the suffix that distinguishes it from those before a reset, and that

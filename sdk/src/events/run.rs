@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::wire::{HandoffSpec, Item, ItemView, digest::Digest};
+use crate::wire::{HandoffSpec, Item, ItemView, RunEvent, digest::Digest};
 
 /// One run, as far as it was observed. Checkpoints of sessions contain it: a new member needs a
 /// default, and no member may change its meaning.
@@ -20,6 +20,13 @@ pub(super) struct ObservedRun {
     pub(super) has_begun: bool,
     pub(super) is_paused: bool,
     pub(super) has_ended: bool,
+    /// Whether output guardrails check the answer of the latest model call.
+    #[serde(skip_serializing_if = "OutputCheck::is_none")]
+    pub(super) output_check: OutputCheck,
+    /// The messages of an answer that may be the output of the run, until its guardrails have
+    /// checked it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) held: Vec<RunEvent>,
     /// The calls of the latest response that may still get an output.
     pub(super) open: Vec<OpenCall>,
     /// Ids of all calls of the run: a call that the model repeats is not made again.
@@ -34,6 +41,24 @@ pub(super) struct ObservedRun {
     pub(super) asked: Vec<String>,
     /// Numbers of pauses, resumptions, questions and decisions, by turn and name: `2-question`.
     pub(super) numbers: BTreeMap<String, u32>,
+}
+
+/// Whether output guardrails check an answer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum OutputCheck {
+    #[default]
+    None,
+    Guardrails,
+    /// The request of the model call is not known.
+    Unknown,
+}
+
+impl OutputCheck {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+    fn is_none(&self) -> bool {
+        *self == Self::None
+    }
 }
 
 /// A call that may still get an output.

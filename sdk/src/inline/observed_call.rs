@@ -81,6 +81,7 @@ impl<'t> ObservedCall<'t> {
                     model: &call.model,
                     handoffs: Some(&call.definitions.handoffs),
                     items: &call.input,
+                    guards_output: Some(call.guards_output),
                 },
             );
         });

@@ -46,7 +46,7 @@ pub struct ModelCall {
     /// Id of the conversation at the provider.
     pub conversation_id: Option<String>,
     /// `true` if output guardrails check the answer before anybody reads it: parts of its text are
-    /// not passed on.
+    /// not passed on, and its messages are reported once they have passed.
     pub guards_output: bool,
 }
 

@@ -25,6 +25,8 @@ pub(crate) const RUN_EVENTS_TOPIC: &str = "run_events";
 /// Maximum size of an item with its topic, in bytes: the result of a poll that holds it must fit
 /// into a payload of 2 MiB, or the workflow task would fail again and again.
 pub(crate) const MOST_ITEM_BYTES: usize = 1_500_000;
+/// Maximum length of a topic in bytes. JSON may write a byte as six.
+pub(crate) const MAX_TOPIC_BYTES: usize = 1_000;
 /// The metadata of a payload that names its encoding.
 const ENCODING: &str = "encoding";
 

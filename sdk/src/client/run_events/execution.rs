@@ -126,7 +126,8 @@ impl Execution {
             Record::LocalModelCall { id, summary, attempt, response, failure } => {
                 let agent = summary.as_deref().and_then(|summary| summary.split(" · ").next());
                 let turn = turn_of(&id);
-                let call = ScheduledModelCall { agent, turn, model: "", handoffs: None, items: &[] };
+                let call =
+                    ScheduledModelCall { agent, turn, model: "", handoffs: None, items: &[], guards_output: None };
                 self.facts.model_scheduled(&id, &call);
                 let attempts = Attempts { number: attempt, earlier_failure: None };
                 if let Some(failure) = failure {
@@ -176,7 +177,7 @@ impl Execution {
             (Kind::Model, Some(Request::Model(request))) => self.model_scheduled(&id, request),
             (Kind::Model, _) => {
                 let (turn, model, handoffs) = (turn_of(&id), "", None);
-                let call = ScheduledModelCall { agent: None, turn, model, handoffs, items: &[] };
+                let call = ScheduledModelCall { agent: None, turn, model, handoffs, items: &[], guards_output: None };
                 self.facts.model_scheduled(&id, &call);
             }
             (_, Some(Request::Tool(request))) => {
@@ -187,7 +188,7 @@ impl Execution {
             _ => {}
         }
         if matches!(kind, Kind::Model | Kind::Tool) {
-            self.published.begun(&id);
+            self.published.begun(&id, &call.0);
         }
         if matches!(kind, Kind::Model | Kind::Tool | Kind::Chunk) {
             self.calls.insert(activity, PendingCall { id, kind, call, attempts: Attempts::default() });
@@ -196,6 +197,7 @@ impl Execution {
 
     fn model_scheduled(&mut self, id: &str, request: Box<ModelRequest>) {
         let (agent, turn, model) = (request.agent.clone(), request.turn, request.model.clone());
+        let guards_output = request.guards_output;
         self.recorded.model(id, request, Vec::new());
         let run = Place::of(id).map_or_else(String::new, |place| place.run.to_owned());
         let known = self.latest.get(&run).map(|(id, items)| (&**id, &**items));
@@ -205,7 +207,8 @@ impl Execution {
             None => (Vec::new(), Vec::new()),
         };
         let (agent, handoffs) = (Some(&*agent), Some(&*handoffs));
-        let call = ScheduledModelCall { agent, turn, model: &model, handoffs, items: &input };
+        let guards_output = Some(guards_output);
+        let call = ScheduledModelCall { agent, turn, model: &model, handoffs, items: &input, guards_output };
         self.facts.model_scheduled(id, &call);
         self.latest.insert(run, (id.to_owned(), input));
     }

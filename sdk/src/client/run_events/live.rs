@@ -146,9 +146,9 @@ impl Merge {
     fn published(&mut self, delta: &RunEvent) -> bool {
         self.cursor.clone_from(&delta.cursor);
         let (id, _) = without_suffix(&delta.id);
-        let Some((call, attempt)) = delta_of(&id) else { return false };
+        let Some((call, attempt, _)) = delta_of(&id) else { return false };
         let seen = self.seen.entry(call.to_owned()).or_default();
-        if attempt < seen.attempt {
+        if (attempt, false) < (seen.attempt, seen.has_failed) {
             return false;
         }
         (seen.attempt, seen.has_failed) = (attempt, false);
@@ -160,6 +160,11 @@ impl Merge {
         let (id, suffix) = without_suffix(&fact.id);
         let call = |end: &str| id.strip_suffix(end).unwrap_or(&id).to_owned();
         match &fact.kind {
+            EventKind::RunReset { .. } => {
+                // The calls of the undone part are made again, with the same ids but for the suffix.
+                let (cursor, suffix) = (self.cursor.take(), suffix.to_owned());
+                *self = Self { cursor, suffix, ..Self::default() };
+            }
             EventKind::ModelCallScheduled { .. } => {
                 suffix.clone_into(&mut self.suffix);
                 self.open.insert(id);

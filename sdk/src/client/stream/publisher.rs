@@ -92,6 +92,11 @@ impl WorkflowStreamPublisher {
         Some(Self::new(&activity.client(), workflow_id))
     }
 
+    /// Returns the id of the workflow.
+    pub(crate) fn workflow_id(&self) -> &str {
+        &self.workflow_id
+    }
+
     /// Sets the time that an item waits for others. Default: 200 ms. Each batch is an event of the
     /// workflow's history, and one billable action.
     #[must_use]

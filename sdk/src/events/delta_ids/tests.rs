@@ -9,9 +9,8 @@ fn a_call_is_named_by_its_activity() {
 
 #[test]
 fn an_id_names_its_call_and_attempt() {
-    assert_eq!(delta_of("k3x9q2ab/2-model#3.17"), Some(("k3x9q2ab/2-model", 3)));
-    assert_eq!(delta_of("k3x9q2ab/2-model#3"), Some(("k3x9q2ab/2-model", 3)));
-    for id in ["", "#", "k3x9q2ab/2-model", "k3x9q2ab/2-model#x.1", "k3x9q2ab/2-model#-1"] {
+    assert_eq!(delta_of("k3x9q2ab/2-model#3.17"), Some(("k3x9q2ab/2-model", 3, 17)));
+    for id in ["", "#", "k3x9q2ab/2-model", "k3x9q2ab/2-model#3", "k3x9q2ab/2-model#x.1", "k3x9q2ab/2-model#-1.0"] {
         assert_eq!(delta_of(id), None, "{id}");
     }
 }

@@ -9,6 +9,8 @@ impl Facts {
     /// Observes that a model call was scheduled, under this activity id.
     pub(crate) fn model_scheduled(&mut self, id: &str, call: &ScheduledModelCall<'_>) {
         let Some(Effect { run, of_call: _, id }) = Effect::of(id) else { return };
+        self.answer_passed(&run);
+        self.expects_verdict(&run, call.guards_output);
         let observed = self.run(&run);
         let before = observed.agent.clone();
         let agent = call.agent.map_or_else(|| before.clone(), str::to_owned);
@@ -56,6 +58,7 @@ impl Facts {
         self.tell(&run, &format!("{effect}/answered"), kind);
         self.mark_opaque(response.is_none(), 1);
         self.run(&run).answered(output);
+        let is_final = !output.iter().any(|item| matches!(item.view(), ItemView::FunctionCall(_)));
         for (index, item) in output.iter().enumerate() {
             let kind = match item.view() {
                 ItemView::Message { .. } => {
@@ -70,7 +73,7 @@ impl Facts {
                 },
                 _ => EventKind::OtherItem { item: item.clone() },
             };
-            self.tell(&run, &format!("{effect}/{index}"), kind);
+            self.answer_item(&run, &format!("{effect}/{index}"), kind, is_final);
         }
     }
 
@@ -88,6 +91,7 @@ impl Facts {
     /// Observes that a tool activity was scheduled: a run that was resumed calls tools first.
     pub(crate) fn tool_scheduled(&mut self, id: &str, agent: &str, turn: u32) {
         let Some(Effect { run, .. }) = Effect::of(id) else { return };
+        self.answer_passed(&run);
         let observed = self.run(&run);
         if !observed.has_begun {
             (observed.agent, observed.turn) = (agent.to_owned(), turn);

@@ -21,6 +21,7 @@ impl Facts {
     /// Observes that the workflow continues as new.
     pub(crate) fn continued(&mut self, execution: &str) {
         for run in self.open_runs() {
+            self.answer_passed(&run);
             let turn = self.run(&run).turn;
             let kind = EventKind::RunContinued { execution: execution.to_owned() };
             self.tell(&run, &format!("{turn}/continued"), kind);
@@ -38,6 +39,11 @@ impl Facts {
             open.retain(|run| !self.runs[run].is_paused);
         }
         for run in &open {
+            if is_completed {
+                self.answer_passed(run);
+            } else {
+                self.answer_failed(run, false);
+            }
             let kind = match (end, &self.runs[run].text) {
                 // The run has left no note: its last message is its output.
                 (EventKind::RunFinished { output: Value::Null, usage: None }, Some(text)) => {

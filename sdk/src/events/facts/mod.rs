@@ -8,6 +8,7 @@
 
 mod calls;
 mod ends;
+mod guarded;
 mod notes;
 
 use std::collections::BTreeMap;
@@ -64,6 +65,8 @@ pub(crate) struct ScheduledModelCall<'c> {
     pub(crate) handoffs: Option<&'c [HandoffSpec]>,
     /// The whole input, as far as it is known.
     pub(crate) items: &'c [Item],
+    /// `true` if output guardrails check the answer; `None` if the request is not known.
+    pub(crate) guards_output: Option<bool>,
 }
 
 /// An effect of a run.
@@ -190,6 +193,11 @@ impl Facts {
     }
 
     fn tell(&mut self, run: &str, local: &str, kind: EventKind) {
+        let event = self.event(run, local, kind);
+        self.told.push(event);
+    }
+
+    fn event(&mut self, run: &str, local: &str, kind: EventKind) -> RunEvent {
         let suffix = self.suffix.clone();
         let now = self.now.clone();
         let observed = self.run(run);
@@ -197,7 +205,7 @@ impl Facts {
         event.id = id(&observed.root, &suffix, &observed.path, local);
         (event.run, event.path) = (observed.root.clone(), observed.path.clone());
         (event.agent, event.turn, event.time) = (observed.agent.clone(), observed.turn, now);
-        self.told.push(event);
+        event
     }
 
     /// Reports a fact of the workflow, which has no open run: the id of the run is empty.

@@ -22,6 +22,14 @@ impl Facts {
             return;
         }
         observed.hands_off_to = None;
+        match &note {
+            NoteKind::GuardrailTripped { .. } | NoteKind::Failed { guardrail: Some(_), .. } => {
+                self.answer_failed(&run, true);
+            }
+            NoteKind::Failed { guardrail: None, .. } | NoteKind::Cancelled { .. } => self.answer_failed(&run, false),
+            _ => self.answer_passed(&run),
+        }
+        let observed = self.run(&run);
         let waited = observed.is_paused;
         let (before, earlier_turn) = (std::mem::replace(&mut observed.agent, agent.clone()), observed.turn);
         observed.turn = turn;

@@ -20,7 +20,7 @@ fn output(id: &str, text: &str) -> Item {
 
 /// A model call of this agent and turn, with this input.
 fn scheduled<'c>(agent: &'c str, turn: u32, items: &'c [Item]) -> ScheduledModelCall<'c> {
-    ScheduledModelCall { agent: Some(agent), turn, model: "m", handoffs: None, items }
+    ScheduledModelCall { agent: Some(agent), turn, model: "m", handoffs: None, items, guards_output: Some(false) }
 }
 
 fn ids(facts: &mut Facts) -> Vec<String> {

@@ -3,7 +3,7 @@
 //! They never fail, and take their arguments as payloads: an argument that the SDK cannot read
 //! would fail the workflow task.
 
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use temporalio_workflow::{
     SyncWorkflowContext, TimerOptions, WaitConditionOptions, WorkflowCancellationToken, WorkflowContext,
@@ -28,8 +28,12 @@ pub async fn stream_poll<W: HasAgentInbox + 'static>(ctx: &WorkflowContext<W>, i
     let input: PollInput = read_argument(&input.payloads);
     let from = input.from_offset;
     ctx.state_mut(|workflow| log_mut(workflow).polls_mut().arrived());
-    if !ctx.state(|workflow| log(workflow).has_news(from)) {
+    let delay = ctx.state(|workflow| log(workflow).polls().delay());
+    if delay.is_some() || !ctx.state(|workflow| log(workflow).has_news(from)) {
         let ticket = ctx.state_mut(|workflow| log_mut(workflow).polls_mut().park());
+        if let Some(delay) = delay {
+            pause(ctx, ticket, delay).await;
+        }
         wait(ctx, ticket, from).await;
         ctx.state_mut(|workflow| log_mut(workflow).polls_mut().unpark(ticket));
     }
@@ -53,6 +57,9 @@ async fn wait<W: HasAgentInbox + 'static>(ctx: &WorkflowContext<W>, ticket: u64,
     let token = WorkflowCancellationToken::new();
     let options = || WaitConditionOptions::builder().cancellation_token(token.clone()).build();
     let returns = |workflow: &W| log(workflow).has_news(from) || log(workflow).polls().is_released(ticket);
+    if ctx.state(returns) {
+        return;
+    }
     if let Some(limit) = ctx.state(|workflow| log(workflow).polls().time_limit(ticket)) {
         let timer_token = WorkflowCancellationToken::new();
         let timer = TimerOptions::builder(limit).cancellation_token(timer_token.clone()).build();
@@ -67,6 +74,19 @@ async fn wait<W: HasAgentInbox + 'static>(ctx: &WorkflowContext<W>, ticket: u64,
         }
     }
     let _ = ctx.wait_condition_with_options(returns, options()).await;
+}
+
+/// Waits for this time, or until the poll is released.
+async fn pause<W: HasAgentInbox + 'static>(ctx: &WorkflowContext<W>, ticket: u64, time: Duration) {
+    let token = WorkflowCancellationToken::new();
+    let options = WaitConditionOptions::builder().cancellation_token(token.clone()).build();
+    let is_released = |workflow: &W| log(workflow).polls().is_released(ticket);
+    let timer_token = WorkflowCancellationToken::new();
+    let timer = TimerOptions::builder(time).cancellation_token(timer_token.clone()).build();
+    select! {
+        _ = ctx.wait_condition_with_options(is_released, options) => timer_token.cancel(),
+        _ = ctx.timer(timer) => {}
+    }
 }
 
 fn log<W: HasAgentInbox>(workflow: &W) -> &StreamLog {

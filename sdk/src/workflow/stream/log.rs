@@ -21,8 +21,8 @@ use serde_json::Value;
 use super::polls::Polls;
 use crate::{
     wire::stream::{
-        CarriedStream, MOST_ITEM_BYTES, PollInput, PollResult, PublishEntry, PublishInput, StreamItem, StreamPublisher,
-        decode_payload,
+        CarriedStream, MAX_TOPIC_BYTES, MOST_ITEM_BYTES, PollInput, PollResult, PublishEntry, PublishInput, StreamItem,
+        StreamPublisher, decode_payload,
     },
     workflow::limits::size::encoded_len,
 };
@@ -136,6 +136,7 @@ impl StreamLog {
         }
         for entry in items {
             if let Ok(PublishEntry { topic, data }) = serde_json::from_value(entry)
+                && topic.len() <= MAX_TOPIC_BYTES
                 && topic.len() + data.len() <= MOST_ITEM_BYTES
                 && decode_payload(&data).is_some()
             {
@@ -267,7 +268,8 @@ impl From<CarriedStream> for StreamLog {
         let CarriedStream { items, end_offset: end, publishers, answered_at } = carried;
         let mut log = Self { end, publishers, answered_at, is_restored: true, ..Self::default() };
         for item in items {
-            if item.offset < end && log.items.back().is_none_or(|last| last.offset < item.offset) {
+            let fits = item.topic.len() <= MAX_TOPIC_BYTES && poll_bytes(&item) <= MOST_ITEM_BYTES;
+            if fits && item.offset < end && log.items.back().is_none_or(|last| last.offset < item.offset) {
                 log.bytes += kept_bytes(&item);
                 log.items.push_back(item);
             }

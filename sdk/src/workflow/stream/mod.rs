@@ -34,7 +34,7 @@ use super::inbox::{HasAgentInbox, InboxContext};
 use crate::wire::{
     error_debug,
     failure::AGENTS_WORKFLOW_ERROR,
-    stream::{MOST_ITEM_BYTES, encode_payload, json_payload},
+    stream::{MAX_TOPIC_BYTES, MOST_ITEM_BYTES, encode_payload, json_payload},
 };
 
 /// The stream of a workflow with `#[agent_handlers]`, in the workflow's own code.
@@ -93,8 +93,8 @@ impl WorkflowStream {
     /// latest 256 KiB go with it.
     ///
     /// # Errors
-    /// If the value cannot be written as JSON, or is larger than 1.5 MB in base64 together with its
-    /// topic. `?` fails the workflow; Temporal does not retry it.
+    /// If the value cannot be written as JSON, is larger than 1.5 MB in base64 together with its
+    /// topic, or if the topic is longer than 1,000 bytes. `?` fails the workflow; Temporal does not retry it.
     pub fn publish(
         &self,
         topic: impl Into<String>,
@@ -105,9 +105,15 @@ impl WorkflowStream {
             Ok(payload) => encode_payload(&payload),
             Err(source) => return Err(WorkflowStreamPublishError { topic, source }),
         };
-        if topic.len() + data.len() > MOST_ITEM_BYTES {
-            let source = serde::ser::Error::custom("an item may have 1.5 MB in base64");
-            return Err(WorkflowStreamPublishError { topic, source });
+        let refused = if topic.len() > MAX_TOPIC_BYTES {
+            Some(format!("its topic has {} bytes, and may have {MAX_TOPIC_BYTES}", topic.len()))
+        } else if topic.len() + data.len() > MOST_ITEM_BYTES {
+            Some(format!("it has {} bytes in base64, and may have {MOST_ITEM_BYTES}", topic.len() + data.len()))
+        } else {
+            None
+        };
+        if let Some(refused) = refused {
+            return Err(WorkflowStreamPublishError { topic, source: serde::ser::Error::custom(refused) });
         }
         let mut item = Some((topic, data));
         let mut offset = 0;

@@ -17,7 +17,9 @@
 //!
 //! **The polls of an execution are counted.** The server admits 2,000 updates in one execution.
 //! Long before, a run continues as new (`ContinueOptions::max_new_updates`), also while it waits
-//! for decisions.
+//! for decisions. It cannot while a call runs, and an official client polls some seven times a second
+//! while items arrive. So after 500 polls each one first waits for 2 s, after 1,000 for 10 s, after
+//! 1,500 for a minute: with 4 subscribers, decisions are admitted for some two hours of one call.
 //!
 //! **The results of one workflow task are limited together.** All polls that wait return with the
 //! same items, in one request to the server, which may have 4 MB. A poll that finds no room returns
@@ -34,6 +36,9 @@ const FIRST_TIME_LIMIT: Duration = Duration::from_secs(3);
 const TIMEOUTS_UNTIL_DOUBLED: u32 = 8;
 /// Maximum number of times that the time limit doubles.
 const MOST_DOUBLINGS: u32 = 3;
+/// The delays of polls in an execution that has had many: number of polls, and time.
+const DELAYS: [(u32, Duration); 3] =
+    [(1_500, Duration::from_mins(1)), (1_000, Duration::from_secs(10)), (500, Duration::from_secs(2))];
 /// Maximum bytes of the items in the results of one workflow task: one item of the maximum size.
 const MOST_TASK_BYTES: usize = MOST_ITEM_BYTES;
 
@@ -63,6 +68,12 @@ impl Polls {
     /// Counts a poll that has arrived.
     pub(super) fn arrived(&mut self) {
         self.total = self.total.saturating_add(1);
+    }
+
+    /// Returns the time that a poll waits before it returns, also if there are items; `None` = none.
+    pub(super) fn delay(&self) -> Option<Duration> {
+        let is_reached = |(polls, _): &&(u32, Duration)| self.total > *polls;
+        DELAYS.iter().find(is_reached).map(|(_, delay)| *delay).filter(|_| !self.is_draining)
     }
 
     /// Returns the number of polls in this execution.

@@ -194,3 +194,67 @@ async fn tokens_of_an_inline_run_reach_its_subscriber_and_guarded_text_does_not(
     assert_eq!(texts_of(true).await?, []);
     Ok(())
 }
+
+/// Stops every answer.
+#[guardrail(output)]
+fn nothing_passes(_output: &str) -> GuardrailOutput {
+    GuardrailOutput::trip()
+}
+
+/// The events of a run that a guardrail stops, or lets pass, as a reader outside and an inline subscriber see them.
+async fn guarded(agent: fn() -> Agent) -> anyhow::Result<[Vec<RunEvent>; 2]> {
+    let model = FakeModel::function(|_, _| story());
+    let env = AgentEnvironment::builder()
+        .workflow_with_factory::<AgentWorkflow, _>(AgentWorkflow::factory(AgentSet::new((agent,))))?
+        .agent(agent)
+        .model(&model)
+        .plugin(|plugin| plugin.deltas(HeartbeatDeltas::new()))
+        .start()
+        .await?;
+    let started = env.start_workflow(AgentWorkflow::run, AgentRequest::new("narrator", "Tell me.")).await?;
+    let outside = all(RunEvents::new(env.client()).watch_live(&*started.info().workflow_id)).await?;
+    let history = history::fetch(env.client(), &started.info().workflow_id, None).await?;
+    env.replay(&history).await?;
+    env.finish().await?;
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let inline = Arc::clone(&seen);
+    let runner = InlineRunner::new(model)
+        .on_event(move |event| inline.lock().unwrap_or_else(PoisonError::into_inner).push(event.clone()));
+    let _ = runner.run(&agent(), "Tell me.").await;
+    let inline = seen.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    Ok([outside, inline])
+}
+
+fn texts_and_messages(events: &[RunEvent]) -> (usize, usize) {
+    let texts = events.iter().filter(|event| matches!(event.kind, EventKind::TextDelta { .. })).count();
+    (texts, events.iter().filter(|event| matches!(event.kind, EventKind::Message { .. })).count())
+}
+
+#[tokio::test]
+async fn a_stopped_answer_is_never_told() -> anyhow::Result<()> {
+    for events in guarded(|| narrator().output_guardrail(nothing_passes)).await? {
+        assert_eq!(texts_and_messages(&events), (0, 0), "{events:?}");
+        let last = events.last().map(|event| event.kind.name().to_owned());
+        assert_eq!(last.as_deref(), Some("run_failed"));
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn an_answer_that_passes_is_told_before_the_end() -> anyhow::Result<()> {
+    for events in guarded(|| narrator().output_guardrail(no_secrets)).await? {
+        assert_eq!(texts_and_messages(&events), (0, 1), "{events:?}");
+        let names: Vec<_> = events.iter().map(|event| event.kind.name()).collect();
+        assert_eq!(names[names.len() - 2..], ["message", "run_finished"]);
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn an_author_can_show_unchecked_output() -> anyhow::Result<()> {
+    for events in guarded(|| narrator().output_guardrail(nothing_passes).show_unchecked_output()).await? {
+        let (texts, messages) = texts_and_messages(&events);
+        assert!(texts > 0 && messages == 1, "{events:?}");
+    }
+    Ok(())
+}

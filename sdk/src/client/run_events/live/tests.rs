@@ -65,7 +65,7 @@ fn no_delta_follows_the_answer() {
     let mut merge = Merge::default();
     merge.fact(&fact(CALL, EventKind::ModelCallScheduled { model: "m".to_owned() }));
     merge.snapshot(&[open(1, 0, &["a"])]);
-    let delta = merge.due.pop_front().expect("a delta");
+    let delta = merge.next_due().expect("a delta");
     assert_eq!(delta.cursor.as_deref(), Some("cursor of r/1-model"));
     let answered = json!({"kind": "model_call_answered", "attempts": 1});
     let answered: EventKind = serde_json::from_value(answered).expect("a kind");

@@ -72,3 +72,17 @@ fn the_results_of_one_task_share_their_room() {
     polls.answer(11, 2_000_000);
     assert_eq!(polls.room(11), Some(0));
 }
+
+#[test]
+fn polls_of_an_execution_that_has_had_many_are_delayed() {
+    let mut polls = with_run();
+    let delays: Vec<_> = (0..1_502)
+        .map(|_| {
+            polls.arrived();
+            polls.delay().map_or(0, |delay| delay.as_secs())
+        })
+        .collect();
+    assert_eq!([delays[499], delays[500], delays[1_000], delays[1_500]], [0, 2, 10, 60]);
+    polls.drain();
+    assert_eq!(polls.delay(), None);
+}
