@@ -22,13 +22,13 @@ const MAX_WAITING_BYTES: usize = 256 * 1024;
 /// tools.
 const MAX_WAITING_NATIVE_BYTES: usize = 1024 * 1024;
 /// The longest time that a call waits for its last batch.
-const TIME_LIMIT_OF_REST: Duration = Duration::from_secs(1);
+const LAST_BATCH_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The deltas of one attempt that wait for their transport. The task that sends them ends with it.
 pub(super) struct Batches {
     shared: Arc<Shared>,
     task: Mutex<Option<JoinHandle<()>>>,
-    sends_rest: bool,
+    waits_for_last_batch: bool,
 }
 
 struct Shared {
@@ -53,9 +53,9 @@ impl Batches {
     /// Starts the task that sends batches. `attempt` is the prefix of the ids of the deltas.
     pub(super) fn start(transport: Arc<dyn DeltaTransport>, source: DeltaSource, attempt: String) -> Self {
         let shared = Arc::new(Shared { waiting: Mutex::default(), news: Notify::new() });
-        let sends_rest = transport.sends_rest();
+        let waits_for_last_batch = transport.waits_for_last_batch();
         let task = tokio::spawn(send(transport, source, attempt, Arc::clone(&shared)));
-        Self { shared, task: Mutex::new(Some(task)), sends_rest }
+        Self { shared, task: Mutex::new(Some(task)), waits_for_last_batch }
     }
 
     /// Adds a delta to the next batch.
@@ -109,7 +109,7 @@ impl Batches {
         let Some(mut task) = task else { return };
         self.shared.lock().is_finished = true;
         self.shared.news.notify_one();
-        if !self.sends_rest || timeout(TIME_LIMIT_OF_REST, &mut task).await.is_err() {
+        if !self.waits_for_last_batch || timeout(LAST_BATCH_TIMEOUT, &mut task).await.is_err() {
             task.abort();
         }
     }

@@ -27,7 +27,7 @@ pub trait DeltaTransport: Send + Sync {
     /// Returns `true` if readers may receive nothing but deltas: a call that has succeeded then
     /// waits, for 1 s at most, until its last batch is sent. Default `false`: the answer in history
     /// supersedes what was not sent.
-    fn sends_rest(&self) -> bool {
+    fn waits_for_last_batch(&self) -> bool {
         false
     }
 
@@ -103,7 +103,7 @@ impl DeltaTransport for InProcessDeltas {
         Duration::ZERO
     }
 
-    fn sends_rest(&self) -> bool {
+    fn waits_for_last_batch(&self) -> bool {
         true
     }
 }

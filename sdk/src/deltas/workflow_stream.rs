@@ -102,7 +102,7 @@ impl DeltaTransport for WorkflowStreamDeltas {
         Box::new(Channel { publisher, topics: self.clone(), published: Published::default() })
     }
 
-    fn sends_rest(&self) -> bool {
+    fn waits_for_last_batch(&self) -> bool {
         true
     }
 

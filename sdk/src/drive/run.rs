@@ -221,7 +221,7 @@ async fn execute_in<H: Host>(env: &Env<'_, H>, scope: &H::Scope, run: Run) -> Re
         host.observe(&LoopEvent::Paused { interruptions: &state.interruptions() });
         let waited = loop {
             match host.wait_for_decisions(&mut state, scope).await {
-                WaitOutcome::Moves => {
+                WaitOutcome::ContinuesElsewhere => {
                     let error = host.continue_elsewhere(&state, scope).await;
                     if !Stays::is_source_of(&error) {
                         return Err(RunFailure { error, state: Some(Box::new(state)) });
@@ -235,7 +235,7 @@ async fn execute_in<H: Host>(env: &Env<'_, H>, scope: &H::Scope, run: Run) -> Re
                 host.observe(&LoopEvent::Resumed { state: &state });
                 engine = Engine::resume(state, config.rules());
             }
-            WaitOutcome::Undecided | WaitOutcome::Moves => {
+            WaitOutcome::Undecided | WaitOutcome::ContinuesElsewhere => {
                 return Ok(Outcome::Paused(Box::new(PausedRun::new(state, config.reasoning_item_ids))));
             }
             WaitOutcome::Cancelled => {

@@ -28,7 +28,7 @@
 //! | file | content |
 //! |---|---|
 //! | `pages.rs` | the events of one execution, page by page, with retries |
-//! | `execution.rs` | the events of one execution, as facts |
+//! | `execution.rs` | the events of one execution, as facts and published deltas |
 //! | `chain.rs` | the executions of one workflow: continue-as-new, retries, resets |
 //! | `merged.rs` | the workflow and its children, in one order |
 //! | `cursor.rs` | the position in that order, as a string |
@@ -160,7 +160,7 @@ impl RunEvents {
     /// # Errors
     /// The first item of the stream is [`RunEventsError::NotFound`] if there is no such workflow.
     pub fn watch(&self, workflow_id: impl Into<String>) -> RunEventStream {
-        self.stream(workflow_id.into(), None).facts()
+        self.stream(workflow_id.into(), None).without_deltas()
     }
 
     /// Returns the events of the workflow after the one with this cursor
@@ -170,7 +170,7 @@ impl RunEvents {
     /// The first item of the stream is [`RunEventsError::Cursor`] for a string that is not a
     /// cursor, and [`RunEventsError::NotFound`] for one of another workflow.
     pub fn watch_from(&self, workflow_id: impl Into<String>, cursor: impl Into<String>) -> RunEventStream {
-        self.stream(workflow_id.into(), Some(cursor.into())).facts()
+        self.stream(workflow_id.into(), Some(cursor.into())).without_deltas()
     }
 
     /// Returns the facts of the workflow as [`watch`](Self::watch) does, and between them the
@@ -179,8 +179,9 @@ impl RunEvents {
     /// [`WorkflowStreamDeltas`](crate::worker::WorkflowStreamDeltas). Deltas that child workflows
     /// send with heartbeats are not included.
     ///
-    /// A delta of a heartbeat has the cursor of the event before it, one of the workflow's stream
-    /// its own. The beginning of an attempt (`attempt_delta`) replaces all deltas of the call
+    /// A delta from a heartbeat has the cursor of the event before it, a delta from the workflow's
+    /// stream has one of its own. From a stream, a reader that begins later also receives the deltas
+    /// of calls that have ended, before their facts. The beginning of an attempt (`attempt_delta`) replaces all deltas of the call
     /// before it; the facts of the answer replace all deltas of the call. After them no delta of
     /// the call follows. A reader that misses a part of a call's deltas receives no later ones of
     /// that attempt.
@@ -197,7 +198,7 @@ impl RunEvents {
         RunEventStream(live(self.clone(), workflow_id, None, events).boxed())
     }
 
-    /// Returns the events as [`watch_live`](Self::watch_live) does, after the fact with this
+    /// Returns the events as [`watch_live`](Self::watch_live) does, after the event with this
     /// cursor.
     ///
     /// # Errors
@@ -312,7 +313,7 @@ impl RunEventStream {
 }
 
 impl RunEventStream {
-    fn facts(self) -> Self {
+    fn without_deltas(self) -> Self {
         let is_fact = |event: &Result<RunEvent, _>| !event.as_ref().is_ok_and(RunEvent::is_delta);
         Self(self.0.filter(move |event| std::future::ready(is_fact(event))).boxed())
     }

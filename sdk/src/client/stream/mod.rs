@@ -19,7 +19,7 @@ pub use self::{
     items::{WorkflowStreamItem, WorkflowStreamItems},
     publisher::WorkflowStreamPublisher,
 };
-use crate::wire::error_debug;
+use crate::wire::{error_debug, stream::MOST_ITEM_BYTES};
 
 /// The failure of a publisher or a subscriber of a workflow's stream. After transient failures of
 /// the server, a poll is sent again without a time limit, and a batch for a limited time.
@@ -54,30 +54,30 @@ pub enum WorkflowStreamError {
     Json {
         /// The topic.
         topic: String,
-        /// The error of the value.
+        /// The serialization error.
         source: serde_json::Error,
     },
     /// An item is too large.
     #[error(
-        "the item for topic {topic:?} cannot be published: it has {bytes} bytes in base64, and may have 1,500,000; \
-         publish a reference to the content"
+        "the item for topic {topic:?} cannot be published: it has {bytes} bytes in base64, and may have \
+         {MOST_ITEM_BYTES}; publish a reference to the content"
     )]
     TooLarge {
         /// The topic.
         topic: String,
-        /// The size of the item.
+        /// Bytes of topic and base64 data.
         bytes: usize,
     },
     /// Items are published faster than the server takes them, or it cannot be reached. The item was
     /// dropped.
     #[error(
-        "the item for topic {topic:?} cannot be published: {bytes} bytes wait to be sent already; wait for flush() \
-         before the next items"
+        "the item for topic {topic:?} was dropped: {bytes} bytes already wait to be sent; await flush() before \
+         publishing more, and check that the server can be reached"
     )]
     Full {
         /// The topic.
         topic: String,
-        /// The size of the items that wait.
+        /// Bytes of topic and base64 data of the items that wait.
         bytes: usize,
     },
     /// Items could not be published, and were dropped.

@@ -190,5 +190,5 @@ pub enum WaitOutcome {
     /// The run was cancelled during the wait.
     Cancelled,
     /// No call is decided, and the run continues to wait in another execution.
-    Moves,
+    ContinuesElsewhere,
 }

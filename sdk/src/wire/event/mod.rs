@@ -42,10 +42,12 @@ use super::version::WireVersion;
 pub struct RunEvent {
     /// The version of this value.
     pub version: WireVersion,
-    /// Position in the stream, from which a reader continues with the next event; that of the fact
-    /// before for a delta. Absent for events of an inline run and for those of a saved history.
+    /// Position in the stream, from which a reader continues with the next event; for a delta from a
+    /// heartbeat that of the event before. Absent for events of an inline run and for those of a
+    /// saved history.
     pub cursor: Option<String>,
-    /// Id of the event: the same for every reader. Empty for deltas that no live reader has read.
+    /// Id of the event: the same for every reader. Empty for deltas of inline runs and
+    /// of `RunEvents::attempts`.
     pub id: String,
     /// Id of the run: of the outermost run in its workflow. Empty for an end or a reset of a
     /// workflow in which no run is open.

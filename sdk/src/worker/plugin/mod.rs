@@ -158,15 +158,16 @@ impl AgentsPlugin {
         self
     }
 
-    /// Sets the transport of deltas for the calls of one agent and of its tools, in place of that of
-    /// the worker.
+    /// Sets the transport of deltas for the calls of one agent and of its tools, in place of that
+    /// of the worker. A name that no agent of the worker has changes nothing.
     #[must_use]
     pub fn agent_deltas(mut self, agent: impl Into<String>, transport: impl DeltaTransport + 'static) -> Self {
         self.deltas.of_agents.insert(agent.into(), Some(Arc::new(transport)));
         self
     }
 
-    /// Makes the calls of one agent and of its tools send no deltas.
+    /// Turns off deltas for the calls of one agent and of its tools. A name that no agent of the
+    /// worker has changes nothing.
     #[must_use]
     pub fn without_agent_deltas(mut self, agent: impl Into<String>) -> Self {
         self.deltas.of_agents.insert(agent.into(), None);

@@ -24,7 +24,7 @@ use temporalio_workflow::{
 };
 
 use super::{
-    ContinuableRun, PlaceOfRun,
+    ContinuableRun, HandlerContext,
     pace::PATCH_COUNT_EVERYTHING,
     stored::{StateWriter, StoreError},
 };
@@ -69,6 +69,7 @@ impl ContinuableRun {
         patched: impl Fn(&str) -> bool,
     ) -> bool {
         let is_enough = |counts_all: &dyn Fn() -> bool| self.pace.borrow().is_enough(&self.options, counts_all);
+        // `patched` leaves a marker, so it is called only where a run leaves because of its answer.
         let is_polled = inbox.is_some_and(|inbox| inbox.polls() >= self.polls_until_enough());
         (is_polled || is_enough(&|| true))
             && !token.is_cancelled()
@@ -203,7 +204,7 @@ impl ContinuableRun {
                 if finished { Ok(()) } else { Err(Stayed::Cancelled) }
             }
             // One of the handlers may wait for the run.
-            Either::Right(((), _)) if self.place.get() != PlaceOfRun::MaybeInHandler => Err(Stayed::Here),
+            Either::Right(((), _)) if self.handler_context.get() != HandlerContext::MaybeInside => Err(Stayed::Here),
             Either::Right(((), _)) => Err(Stayed::of(format!(
                 "handlers of the workflow (async signals or updates) have not finished within {:?}. If this run is \
                  inside one of them, move it to the workflow's run method: a handler cannot continue as new. \

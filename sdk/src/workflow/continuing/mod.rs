@@ -93,16 +93,16 @@ pub(super) struct AutoContinue {
     continued: Rc<Cell<u32>>,
 }
 
-/// The place in the workflow from which a run was started, as far as is known.
+/// Whether a run was started inside a handler of its workflow, as far as is known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum PlaceOfRun {
-    /// Whenever the run looked, polls of the stream were at work.
+enum HandlerContext {
+    /// Polls of the stream were running whenever the run looked.
     #[default]
     Unknown,
-    /// There was a moment without a handler at work.
-    InNoHandler,
-    /// A handler was at work that is no poll of the stream.
-    MaybeInHandler,
+    /// There was a moment without a running handler.
+    Outside,
+    /// A handler other than a poll was running.
+    MaybeInside,
 }
 
 /// A run that may continue as new.
@@ -115,7 +115,7 @@ pub(super) struct ContinuableRun {
     continued: u32,
     pace: RefCell<Pace>,
     together: Rc<RefCell<Pace>>,
-    place: Cell<PlaceOfRun>,
+    handler_context: Cell<HandlerContext>,
     /// Number of times that the run has begun to keep its state.
     series: Cell<u32>,
     /// The turn at which the run could not continue as new; it tries again after the next turn.
@@ -136,15 +136,15 @@ impl ContinuableRun {
     /// Looks whether the run can be inside a handler of the workflow.
     fn look_for_handlers(&self, ctx: &dyn DurableContext, inbox: Option<&RunInbox>) {
         if !ctx.has_handlers_at_work() {
-            self.place.set(PlaceOfRun::InNoHandler);
-        } else if self.place.get() == PlaceOfRun::Unknown && !inbox.is_some_and(RunInbox::polls_wait) {
-            self.place.set(PlaceOfRun::MaybeInHandler);
+            self.handler_context.set(HandlerContext::Outside);
+        } else if self.handler_context.get() == HandlerContext::Unknown && !inbox.is_some_and(RunInbox::polls_wait) {
+            self.handler_context.set(HandlerContext::MaybeInside);
         }
     }
 
     /// Marks the run as running outside of any handler.
     pub(super) fn outside_handlers(self) -> Self {
-        self.place.set(PlaceOfRun::InNoHandler);
+        self.handler_context.set(HandlerContext::Outside);
         self
     }
 
@@ -238,7 +238,7 @@ impl AutoContinue {
             continued: self.continued.get(),
             pace: pace.into(),
             together: Rc::clone(&self.together),
-            place: Cell::default(),
+            handler_context: Cell::default(),
             series: Cell::default(),
             stayed_at: Cell::default(),
             at_work,

@@ -37,7 +37,8 @@ pub struct ContinueOptions {
     #[builder(default = 8 * MIB)]
     pub new_bytes: usize,
     /// Number of new updates after which the run continues as new: messages of a chat, each of
-    /// which is a run, and decisions that a run has waited for. The server admits 2,000 updates in
+    /// which is a run, decisions that a run has waited for, and polls of the workflow's stream. The
+    /// server admits 2,000 updates in
     /// one execution, including those that are refused or sent again, and none after that. Default
     /// 1,000.
     #[builder(default = 1_000)]

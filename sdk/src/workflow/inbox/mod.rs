@@ -267,7 +267,7 @@ impl AgentInbox {
     fn begin(&mut self) {
         self.at_work += 1;
         self.ended = None;
-        self.stream.polls_mut().set_run(true);
+        self.stream.polls_mut().run_began();
     }
 
     /// Records the current turn of a run.

@@ -111,7 +111,7 @@ impl AgentInbox {
         self.at_work = self.at_work.saturating_sub(1);
         if self.at_work == 0 {
             self.ended = ended;
-            self.stream_mut().polls_mut().set_run(false);
+            self.stream_mut().polls_mut().runs_ended();
         }
     }
 

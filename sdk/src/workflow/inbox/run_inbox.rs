@@ -57,10 +57,10 @@ pub(in crate::workflow) trait InboxContext {
 
     /// Waits until one of these ids is decided, or the stream has had this number of polls; returns
     /// `false` if the wait was cancelled.
-    fn one_is_decided(
+    fn wait_until_decided(
         &self,
         ids: Vec<String>,
-        polls: Option<u32>,
+        max_polls: Option<u32>,
         token: WorkflowCancellationToken,
     ) -> LocalBoxFuture<'static, bool>;
 
@@ -77,10 +77,10 @@ impl<W: HasAgentInbox + 'static> InboxContext for WorkflowContext<W> {
         self.state(|workflow| look(workflow.agent_inbox()));
     }
 
-    fn one_is_decided(
+    fn wait_until_decided(
         &self,
         ids: Vec<String>,
-        polls: Option<u32>,
+        max_polls: Option<u32>,
         token: WorkflowCancellationToken,
     ) -> LocalBoxFuture<'static, bool> {
         let ctx = self.clone();
@@ -88,8 +88,7 @@ impl<W: HasAgentInbox + 'static> InboxContext for WorkflowContext<W> {
             let options = WaitConditionOptions::builder().cancellation_token(token).build();
             let ends = |workflow: &W| {
                 let inbox = workflow.agent_inbox();
-                ids.iter().any(|id| inbox.is_decided(id))
-                    || polls.is_some_and(|polls| inbox.stream().polls().total() >= polls)
+                ids.iter().any(|id| inbox.is_decided(id)) || inbox.stream().polls().has_reached(max_polls)
             };
             ctx.wait_condition_with_options(ends, options).await.is_ok()
         }
@@ -126,7 +125,7 @@ pub(in crate::workflow) struct RunInbox {
     /// Number of decisions that ended the latest wait.
     taken: Cell<usize>,
     /// `true` if the latest wait ended so that the run leaves this execution.
-    has_moved: Cell<bool>,
+    left_to_continue: Cell<bool>,
 }
 
 impl RunInbox {
@@ -138,7 +137,7 @@ impl RunInbox {
             inbox.begin();
             asked = inbox.take_up(&calls);
         });
-        Self { ctx, waits, asked: RefCell::new(asked), taken: Cell::default(), has_moved: Cell::default() }
+        Self { ctx, waits, asked: RefCell::new(asked), taken: Cell::default(), left_to_continue: Cell::default() }
     }
 
     /// Returns `true` if the run waits here for decisions that are missing.
@@ -216,16 +215,16 @@ impl RunInbox {
 
     /// Waits for decisions on the calls that this state waits for, and applies them to the state.
     /// Calls `pauses` with the questions whenever none of them is decided yet. Ends without a
-    /// decision once the stream has had `polls` polls.
+    /// decision once the stream has had `max_polls` polls.
     pub(in crate::workflow) async fn wait(
         &self,
         state: &mut RunState,
-        polls: Option<u32>,
+        max_polls: Option<u32>,
         token: WorkflowCancellationToken,
         pauses: impl Fn(Vec<AgentInterruption>),
     ) -> WaitOutcome {
-        // A run that could not leave goes on waiting, and its pause is recorded.
-        let mut is_recorded = self.has_moved.take();
+        // A run that could not leave continues to wait, and its pause is recorded.
+        let mut is_recorded = self.left_to_continue.take();
         loop {
             let calls = questions(state);
             let asked = self.ask(&calls);
@@ -234,12 +233,12 @@ impl RunInbox {
                 pauses(under_ids(&calls, &asked));
             }
             let waits = self.waits == Waits::UntilDecided && !ids.is_empty();
-            if waits && !self.ctx.one_is_decided(ids.clone(), polls, token.clone()).await {
+            if waits && !self.ctx.wait_until_decided(ids.clone(), max_polls, token.clone()).await {
                 return WaitOutcome::Cancelled;
             }
-            if waits && polls.is_some() && !self.one_is_decided(&ids) {
-                self.has_moved.set(true);
-                return WaitOutcome::Moves;
+            if waits && max_polls.is_some() && !self.one_is_decided(&ids) {
+                self.left_to_continue.set(true);
+                return WaitOutcome::ContinuesElsewhere;
             }
             let mut arrived = Vec::new();
             self.ctx.change(&mut |inbox| arrived = inbox.take(&ids));

@@ -99,10 +99,8 @@ impl ChatWorkflow {
 
 impl ChatWorkflow {
     /// Returns `true` if a message waits, the chat ends, or the stream has had this number of polls.
-    fn has_something_to_do(&self, polls: Option<u32>) -> bool {
-        !self.chat.waiting.is_empty()
-            || self.chat.is_ending
-            || polls.is_some_and(|polls| self.inbox.stream().polls().total() >= polls)
+    fn has_something_to_do(&self, max_polls: Option<u32>) -> bool {
+        !self.chat.waiting.is_empty() || self.chat.is_ending || self.inbox.stream().polls().has_reached(max_polls)
     }
 }
 
@@ -271,8 +269,9 @@ async fn chat(ctx: &WorkflowContext<ChatWorkflow>, request: ChatRequest) -> Work
             }
             // The chat cannot continue as new now, and tries again after the next message.
         }
-        let polls = runner.polls_until_enough().filter(|_| !has_enough);
-        ctx.wait_condition(|workflow| workflow.has_something_to_do(polls)).await?;
+        let max_polls = runner.polls_until_enough().filter(|_| !has_enough);
+        ctx.wait_condition(|workflow| workflow.has_something_to_do(max_polls)).await?;
+        // Only the number of polls has ended the wait.
         if !ctx.state(|workflow| workflow.has_something_to_do(None)) {
             continue;
         }

@@ -38,7 +38,7 @@ pub async fn stream_poll<W: HasAgentInbox + 'static>(ctx: &WorkflowContext<W>, i
         ctx.state_mut(|workflow| log_mut(workflow).polls_mut().unpark(ticket));
     }
     let history_length = ctx.history_length();
-    ctx.state_mut(|workflow| log_mut(workflow).answer(&input, history_length))
+    ctx.state_mut(|workflow| log_mut(workflow).poll_result(&input, history_length))
 }
 
 /// Handles the query that reads the items that are present.

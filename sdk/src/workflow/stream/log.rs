@@ -199,9 +199,9 @@ impl StreamLog {
 
     /// Returns the result of a poll, as large as the workflow task at this length of the history
     /// has room for.
-    pub(super) fn answer(&mut self, input: &PollInput, history_length: u32) -> PollResult {
-        let result = self.collect(input, self.polls.room(history_length));
-        self.polls.answer(history_length, result.items.iter().map(kept_bytes).sum());
+    pub(super) fn poll_result(&mut self, input: &PollInput, history_length: u32) -> PollResult {
+        let result = self.collect(input, self.polls.remaining_bytes(history_length));
+        self.polls.record_result(history_length, result.items.iter().map(kept_bytes).sum());
         result
     }
 

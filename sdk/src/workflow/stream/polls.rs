@@ -6,7 +6,7 @@
 //! # Design
 //! **A poll that waits is a handler at work.** A workflow that waits for its handlers, to end or to
 //! continue as new, would wait for the next item. So polls wait without a time limit only while the
-//! workflow's code counts with them: while a run with the inbox is active, or once the author holds
+//! workflow's code expects them: while a run with the inbox is active, or once the author holds
 //! a [`WorkflowStream`](super::WorkflowStream). Otherwise, and while the execution ends, they wait
 //! for a limited time and return together: then there is a moment without a poll.
 //!
@@ -23,7 +23,7 @@
 //!
 //! **The results of one workflow task are limited together.** All polls that wait return with the
 //! same items, in one request to the server, which may have 4 MB. A poll that finds no room returns
-//! without items and is told to poll again. A task is recognised by the length of the history, which
+//! without items, with `more_ready`. A task is recognised by the length of the history, which
 //! is the same on replay in a task that answers a poll.
 
 use std::{collections::VecDeque, time::Duration};
@@ -81,6 +81,11 @@ impl Polls {
         self.total
     }
 
+    /// Returns `true` if there have been this many polls; `None` = never.
+    pub(in crate::workflow) fn has_reached(&self, max_polls: Option<u32>) -> bool {
+        max_polls.is_some_and(|max_polls| self.total >= max_polls)
+    }
+
     /// Registers a poll that waits, and returns its ticket.
     pub(super) fn park(&mut self) -> u64 {
         let ticket = self.next_ticket;
@@ -127,7 +132,7 @@ impl Polls {
         self.parked.is_empty()
     }
 
-    /// Lets all polls that wait return, and later ones wait for a short time only.
+    /// Releases all polls that wait; later ones wait for 3 s at most.
     pub(in crate::workflow) fn drain(&mut self) {
         self.is_draining = true;
         self.release();
@@ -143,9 +148,14 @@ impl Polls {
         self.is_held = true;
     }
 
-    /// Records whether a run with the inbox is active.
-    pub(in crate::workflow) fn set_run(&mut self, is_active: bool) {
-        self.has_run = is_active;
+    /// Records that a run with the inbox is active.
+    pub(in crate::workflow) fn run_began(&mut self) {
+        self.has_run = true;
+    }
+
+    /// Records that no run with the inbox is active.
+    pub(in crate::workflow) fn runs_ended(&mut self) {
+        self.has_run = false;
         if !self.may_wait() {
             self.release();
         }
@@ -161,13 +171,13 @@ impl Polls {
 
     /// Returns the bytes that the results of the workflow task at this length of the history may
     /// still have; `None` if there is no result yet.
-    pub(super) fn room(&self, history_length: u32) -> Option<usize> {
+    pub(super) fn remaining_bytes(&self, history_length: u32) -> Option<usize> {
         let (at, bytes) = self.answered;
         (at == history_length && bytes > 0).then(|| MOST_TASK_BYTES.saturating_sub(bytes))
     }
 
     /// Records a result of this size in the workflow task at this length of the history.
-    pub(super) fn answer(&mut self, history_length: u32, bytes: usize) {
+    pub(super) fn record_result(&mut self, history_length: u32, bytes: usize) {
         let (at, before) = self.answered;
         let before = if at == history_length { before } else { 0 };
         self.answered = (history_length, before.saturating_add(bytes));

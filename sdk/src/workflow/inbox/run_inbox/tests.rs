@@ -17,10 +17,10 @@ impl InboxContext for Alone {
         look(&self.0.borrow());
     }
 
-    fn one_is_decided(
+    fn wait_until_decided(
         &self,
         ids: Vec<String>,
-        _polls: Option<u32>,
+        _max_polls: Option<u32>,
         _token: WorkflowCancellationToken,
     ) -> LocalBoxFuture<'static, bool> {
         let is_decided = ids.iter().any(|id| self.0.borrow().is_decided(id));

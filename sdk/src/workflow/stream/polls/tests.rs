@@ -2,7 +2,7 @@ use super::*;
 
 fn with_run() -> Polls {
     let mut polls = Polls::default();
-    polls.set_run(true);
+    polls.run_began();
     polls
 }
 
@@ -35,7 +35,7 @@ fn without_a_run_polls_return_together() {
     let mut polls = with_run();
     let first = polls.park();
     assert!(polls.time_limit(first).is_none());
-    polls.set_run(false);
+    polls.runs_ended();
     assert!(polls.is_released(first), "it would keep the workflow from ending");
     let (second, third) = (polls.park(), polls.park());
     assert!(polls.time_limit(second).is_some() && !polls.is_released(second));
@@ -64,13 +64,13 @@ fn a_draining_stream_releases_what_waits_and_lets_later_polls_wait_a_short_time(
 #[test]
 fn the_results_of_one_task_share_their_room() {
     let mut polls = Polls::default();
-    assert_eq!(polls.room(7), None);
-    polls.answer(7, 1_000_000);
-    polls.answer(7, 300_000);
-    assert_eq!(polls.room(7), Some(200_000));
-    assert_eq!(polls.room(11), None, "another task");
-    polls.answer(11, 2_000_000);
-    assert_eq!(polls.room(11), Some(0));
+    assert_eq!(polls.remaining_bytes(7), None);
+    polls.record_result(7, 1_000_000);
+    polls.record_result(7, 300_000);
+    assert_eq!(polls.remaining_bytes(7), Some(200_000));
+    assert_eq!(polls.remaining_bytes(11), None, "another task");
+    polls.record_result(11, 2_000_000);
+    assert_eq!(polls.remaining_bytes(11), Some(0));
 }
 
 #[test]
