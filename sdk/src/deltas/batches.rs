@@ -22,7 +22,7 @@ const MAX_WAITING_BYTES: usize = 256 * 1024;
 const TIME_LIMIT_OF_REST: Duration = Duration::from_secs(1);
 
 /// The deltas of one attempt that wait for their transport. The task that sends them ends with it.
-pub(super) struct Batches {
+pub(crate) struct Batches {
     shared: Arc<Shared>,
     task: Mutex<Option<JoinHandle<()>>>,
     sends_rest: bool,
@@ -45,7 +45,7 @@ struct Waiting {
 
 impl Batches {
     /// Starts the task that sends batches. `attempt` is the prefix of the ids of the deltas.
-    pub(super) fn start(transport: Arc<dyn DeltaTransport>, source: DeltaSource, attempt: String) -> Self {
+    pub(crate) fn start(transport: Arc<dyn DeltaTransport>, source: DeltaSource, attempt: String) -> Self {
         let shared = Arc::new(Shared { waiting: Mutex::default(), news: Notify::new() });
         let sends_rest = transport.sends_rest();
         let task = tokio::spawn(send(transport, source, attempt, Arc::clone(&shared)));
@@ -53,7 +53,7 @@ impl Batches {
     }
 
     /// Adds a delta to the next batch.
-    pub(super) fn add(&self, event: RunEvent) {
+    pub(crate) fn add(&self, event: RunEvent) {
         let bytes = match &event.kind {
             EventKind::EmittedDelta { value, .. } => encoded_len(value).unwrap_or_default(),
             kind => text_of(kind).map_or(100, str::len),
@@ -71,7 +71,7 @@ impl Batches {
 
     /// Ends the deltas of an attempt that has succeeded, and sends the last batch if the transport
     /// sends it.
-    pub(super) async fn finish(&self) {
+    pub(crate) async fn finish(&self) {
         let task = self.task.lock().unwrap_or_else(PoisonError::into_inner).take();
         let Some(mut task) = task else { return };
         self.shared.lock().is_finished = true;

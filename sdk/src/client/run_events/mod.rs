@@ -179,6 +179,14 @@ impl RunEvents {
     /// [`WorkflowStreamDeltas`](crate::worker::WorkflowStreamDeltas). Deltas that child workflows
     /// send with heartbeats are not included.
     ///
+    /// The deltas of an agentic session ([`AgenticSessionOptions::deltas`][deltas]) are included. Its
+    /// facts are not events of the workflow: call [`session_facts`](Self::session_facts) for them.
+    /// Its deltas have the cursor of the latest event of the workflow, and none before the first
+    /// one. A reader that has read facts, and knows of no open call, does not notice a session that
+    /// begins later until the next fact.
+    ///
+    /// [deltas]: crate::agentic_session::AgenticSessionOptions::deltas
+    ///
     /// A delta of a heartbeat has the cursor of the event before it, one of the workflow's stream
     /// its own. The beginning of an attempt (`attempt_delta`) replaces all deltas of the call
     /// before it; the facts of the answer replace all deltas of the call. After them no delta of
