@@ -20,7 +20,7 @@ use serde_json::Value;
 
 use super::progress::Progress;
 use crate::{
-    events::{EventPublisher, Facts, restored, shortened, whole},
+    events::{EventPublisher, EventSink, Facts, restored, shortened, whole},
     wire::{
         EventKind, RecordedFailure, RunEvent, RunState, WIRE_VERSION, session_checkpoint::SessionRun,
         session_facts::SessionFacts, size::encoded_len,
@@ -172,10 +172,9 @@ pub(super) fn make_room(logs: &mut BTreeMap<usize, FactLog>) {
 pub(super) fn publisher(
     progress: &Arc<Progress>,
     (ordinal, earlier): (usize, &SessionRun),
-    of_runner: Option<&EventPublisher>,
+    sink: Option<EventSink>,
     run: &str,
 ) -> Arc<EventPublisher> {
-    let sink = of_runner.and_then(EventPublisher::subscriber);
     let (log, machine) = FactLog::read(earlier, run).unwrap_or_else(|| (FactLog::new(run), Facts::default()));
     let repeated = if sink.is_some() { log.settled_events(earlier.state.as_deref()) } else { Vec::new() };
     progress.keep_facts(ordinal, log);

@@ -28,6 +28,7 @@ use crate::{
         SessionEffect, SessionEffectError, Stays, ToolAnswer, ToolEffect, ToolEffectError, WaitOutcome,
     },
     engine::RunError,
+    events::fact_id,
     inline::{
         host::{InlineHost, Settled},
         states,
@@ -135,6 +136,10 @@ impl SessionHost {
         if !self.wait_until_written(scope).await {
             self.shared.progress.forget(self.ordinal, id.as_str());
             return Err(ToolEffectError::Cancelled);
+        }
+        if let (Some(deltas), Some(publisher)) = (&self.shared.deltas, &self.inner.publisher) {
+            let effect = &id.as_str()[id.path().len()..];
+            deltas.tool_begins(&call.info.call_id, fact_id(&publisher.run_at(id.path()), effect));
         }
         let key = call.info.idempotency_key().to_owned();
         let Settled { outcome: settled, is_late } = self.inner.call_tool_with_grace_period(call, scope).await;

@@ -94,6 +94,8 @@
 mod approver;
 mod calls;
 mod decisions;
+mod delta_heartbeats;
+mod deltas;
 mod encoder;
 mod end;
 mod error;

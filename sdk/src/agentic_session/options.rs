@@ -12,6 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     approver::Approver,
+    deltas::SessionDeltas,
     encoder::Encoder,
     end::End,
     error::{AgenticSessionError, failed},
@@ -22,7 +23,7 @@ use super::{
     store::{CheckpointStore, Storage},
     writer::{Heartbeats, Writer},
 };
-use crate::activity::tool::key_of;
+use crate::{activity::tool::key_of, deltas::DeltaTransport};
 
 /// The time that the body of a cancelled session has to end. The body is then dropped, which does
 /// not stop a tool that blocks its thread: nothing can stop a thread.
@@ -43,6 +44,7 @@ pub struct AgenticSessionOptions {
     store: Option<Arc<dyn CheckpointStore>>,
     spill_over: usize,
     compaction_threshold: usize,
+    deltas: Option<Arc<dyn DeltaTransport>>,
 }
 
 impl Default for AgenticSessionOptions {
@@ -55,6 +57,7 @@ impl Default for AgenticSessionOptions {
             store: None,
             spill_over: 256_000,
             compaction_threshold: 1_000_000,
+            deltas: None,
         }
     }
 }
@@ -140,6 +143,32 @@ impl AgenticSessionOptions {
         self
     }
 
+    /// Sets the transport of deltas: with one, the models of the session stream, and readers see
+    /// tokens, and what tools send, while the session runs. Default none. The transport of the
+    /// worker ([`AgentsPlugin::deltas`](crate::AgentsPlugin::deltas)) does not apply, because the
+    /// activity of a session is not one of the plugin.
+    ///
+    /// The deltas have the ids of the session's facts. With
+    /// [`HeartbeatDeltas`](crate::worker::HeartbeatDeltas), the heartbeat carries at most 16 KB of
+    /// them beside the checkpoint, and each heartbeat with deltas sends the checkpoint again: at
+    /// most 1 MB a second. They need [`Heartbeats::Direct`]. An agent with output guardrails sends
+    /// no parts of its text or its reasoning. The events of the provider's own stream are not sent.
+    /// Without effect with a [`CheckpointFormat`] of the proposal.
+    ///
+    /// Attempts at a call are numbered from 1 in the first attempt of the activity, from 101 in the
+    /// second, and so on: a higher number replaces what the lower ones have sent.
+    ///
+    /// ```
+    /// use temporal_agents::{agentic_session::AgenticSession, worker::HeartbeatDeltas};
+    ///
+    /// let options = AgenticSession::options().deltas(HeartbeatDeltas::new());
+    /// ```
+    #[must_use]
+    pub fn deltas(mut self, transport: impl DeltaTransport + 'static) -> Self {
+        self.deltas = Some(Arc::new(transport));
+        self
+    }
+
     /// Runs the body of an activity as a session: see [`AgenticSession::run`].
     ///
     /// # Errors
@@ -178,6 +207,7 @@ impl AgenticSessionOptions {
         keeper.spawn(keep(ctx.clone(), Arc::clone(&writer), Arc::clone(&end)));
         let again = Arc::clone(&writer);
         keeper.spawn(async move { again.resend_loop().await });
+        let deltas = self.deltas.map(|transport| Arc::new(SessionDeltas::new(transport, ctx, &writer)));
         let shared = Shared {
             ctx: ctx.clone(),
             progress,
@@ -188,6 +218,7 @@ impl AgenticSessionOptions {
             compaction_threshold: self.compaction_threshold,
             scope,
             is_resumed,
+            deltas,
             end: Arc::clone(&end),
         };
         // A session that is cancelled before it begins makes no call: its runs are on other

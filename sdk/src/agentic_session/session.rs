@@ -10,6 +10,7 @@ use tokio_util::sync::CancellationToken;
 use super::{
     approver::Approver,
     calls::Calls,
+    deltas::SessionDeltas,
     end::End,
     fact_log,
     format::CheckpointFormat,
@@ -25,6 +26,7 @@ use crate::{
         AgentRunner, IntoRun, Outputs, Run, RunConfig, RunEnd, RunFailure, RunOutcome, RunRequest, RunResult, RunsTo,
         SessionRef, run_agents,
     },
+    events::EventPublisher,
     inline::{InlineRunner, runner::on_a_thread},
     wire::RunEvent,
 };
@@ -51,6 +53,7 @@ pub(super) struct Shared {
     /// An identifier of the session that is the same in each attempt.
     pub(super) scope: String,
     pub(super) is_resumed: bool,
+    pub(super) deltas: Option<Arc<SessionDeltas>>,
     pub(super) end: Arc<End>,
 }
 
@@ -238,7 +241,12 @@ fn host(
     let (mut inner, config) = runner.host(name, cancelled);
     if !shared.format.is_proposal() {
         let run = (begun.ordinal, &begun.earlier);
-        let publisher = fact_log::publisher(&shared.progress, run, inner.publisher.as_deref(), &inner.run);
+        let subscriber = inner.publisher.as_deref().and_then(EventPublisher::subscriber);
+        let subscriber = match &shared.deltas {
+            Some(deltas) => Some(deltas.with(subscriber)),
+            None => subscriber,
+        };
+        let publisher = fact_log::publisher(&shared.progress, run, subscriber, &inner.run);
         inner.publisher = Some(publisher);
     }
     let (calls, states) = (Calls::default(), inner.resources.states.clone());

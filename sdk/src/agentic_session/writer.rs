@@ -10,6 +10,9 @@
 //! A heartbeat replaces the previous one, including its details. Heartbeats that only report that
 //! the activity is alive therefore also carry the latest checkpoint.
 //!
+//! A heartbeat with deltas carries the latest checkpoint that was written, and is not sent while
+//! another is written. A checkpoint may wait for the response to one such heartbeat, 1 s at most.
+//!
 //! # Design
 //! With the SDK's timer alone, a session that is killed in its eighth turn, with a heartbeat
 //! timeout of 60 s and turns of 2 s, loses all eight turns (`Heartbeats::Throttled`); written at
@@ -33,6 +36,7 @@ use tokio::{
 };
 
 use super::{
+    delta_heartbeats::{with_deltas, without_deltas},
     encoder::{Encoded, Encoder},
     end::{End, Why},
     error::{CheckpointError, Ended},
@@ -44,6 +48,8 @@ use super::{
 const RESEND_DELAY: Duration = Duration::from_secs(1);
 /// The longest pause between two attempts to reach the server.
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+/// The longest time that a heartbeat with deltas may take: a checkpoint may wait for it.
+const DELTAS_TIME_LIMIT: Duration = Duration::from_secs(1);
 
 /// The way in which checkpoints reach the server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -96,6 +102,7 @@ impl Writer {
         });
         let left = ctx.heartbeat_details().raw();
         let latest = (!left.is_empty()).then(|| RawValue::new(left.to_vec()));
+        let latest = latest.map(|left| without_deltas(&left).unwrap_or(left));
         let sent = Sent { change: 0, at: Instant::now(), wait_until_written: true, kept: Kept::default() };
         Self {
             ctx: ctx.clone(),
@@ -197,6 +204,28 @@ impl Writer {
         }
     }
 
+    /// Sends the latest checkpoint again, with the windows of deltas beside it, and waits for the
+    /// response. Returns the size of the heartbeat in bytes; 0 if none was sent.
+    pub(super) async fn send_with_deltas(&self, windows: &str) -> usize {
+        let Some(handle) = &self.handle else { return 0 };
+        // No checkpoint is written meanwhile, so that this one cannot replace a newer one.
+        let mut sent = self.sent.lock().await;
+        let details = self.latest.lock().await.as_ref().and_then(|latest| with_deltas(latest, windows));
+        let Some(details) = details else { return 0 };
+        let bytes = details.payloads[0].data.len();
+        let sending = handle.heartbeat(Some(details), RpcOptions::default());
+        match timeout(DELTAS_TIME_LIMIT, sending).await {
+            Ok(Ok(response)) => self.end.heed(&response),
+            Ok(Err(error)) => tracing::debug!(%error, "a heartbeat with deltas was not accepted"),
+            Err(_) => {
+                // It may still arrive, after a newer checkpoint, which is therefore sent again.
+                sent.wait_until_written = false;
+                self.written.notify_one();
+            }
+        }
+        bytes
+    }
+
     /// Heartbeats with the latest checkpoint, to report that the activity is alive.
     pub(super) async fn beat(&self) {
         self.pass_to_sdk(None).await;
@@ -221,7 +250,7 @@ impl Writer {
         loop {
             self.written.notified().await;
             sleep(RESEND_DELAY).await;
-            // If the lock is held, a newer checkpoint is being sent.
+            // If the lock is held, a newer checkpoint is being sent, or this one with deltas.
             let Ok(mut sent) = self.sent.try_lock() else { continue };
             if sent.wait_until_written || sent.at.elapsed() < RESEND_DELAY {
                 continue;

@@ -49,7 +49,7 @@ impl AttemptDeltas {
         let transport = Arc::clone(deltas.of(agent)?);
         let info = ctx.info();
         let CallOfRun { place, effect, id } = CallOfRun::of(&info.activity_id)?;
-        let source = DeltaSource { ctx: Arc::clone(ctx), details: details.clone() };
+        let source = DeltaSource { ctx: Arc::clone(ctx), details: details.clone(), carried: None };
         let wants_native = transport.wants_native();
         let ids = format!("{id}#{}", info.attempt);
         Some(Arc::new(Self {

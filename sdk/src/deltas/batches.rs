@@ -25,7 +25,7 @@ const MAX_WAITING_NATIVE_BYTES: usize = 1024 * 1024;
 const LAST_BATCH_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The deltas of one attempt that wait for their transport. The task that sends them ends with it.
-pub(super) struct Batches {
+pub(crate) struct Batches {
     shared: Arc<Shared>,
     task: Mutex<Option<JoinHandle<()>>>,
     waits_for_last_batch: bool,
@@ -51,7 +51,7 @@ struct Waiting {
 
 impl Batches {
     /// Starts the task that sends batches. `attempt` is the prefix of the ids of the deltas.
-    pub(super) fn start(transport: Arc<dyn DeltaTransport>, source: DeltaSource, attempt: String) -> Self {
+    pub(crate) fn start(transport: Arc<dyn DeltaTransport>, source: DeltaSource, attempt: String) -> Self {
         let shared = Arc::new(Shared { waiting: Mutex::default(), news: Notify::new() });
         let waits_for_last_batch = transport.waits_for_last_batch();
         let task = tokio::spawn(send(transport, source, attempt, Arc::clone(&shared)));
@@ -59,7 +59,7 @@ impl Batches {
     }
 
     /// Adds a delta to the next batch.
-    pub(super) fn add(&self, event: RunEvent) {
+    pub(crate) fn add(&self, event: RunEvent) {
         let mut waiting = self.shared.lock();
         if waiting.is_broken || waiting.is_finished {
             return;
@@ -104,7 +104,7 @@ impl Batches {
 
     /// Ends the deltas of an attempt that has succeeded, and sends the last batch if the transport
     /// sends it.
-    pub(super) async fn finish(&self) {
+    pub(crate) async fn finish(&self) {
         let task = self.task.lock().unwrap_or_else(PoisonError::into_inner).take();
         let Some(mut task) = task else { return };
         self.shared.lock().is_finished = true;

@@ -10,6 +10,7 @@ use futures::{FutureExt, future::BoxFuture};
 use temporalio_client::{ActivityIdentifier, AsyncActivityHandle, Client, RpcOptions};
 
 use super::{
+    carrier::CarriedCall,
     details::HeartbeatDetails,
     transport::{DeltaBatch, DeltaChannel, DeltaSource, DeltaTransport},
 };
@@ -45,17 +46,21 @@ impl DeltaTransport for HeartbeatDeltas {
         let info = source.ctx.info();
         // The context of a test has no client, and panics.
         // The server has no heartbeats of a local activity.
-        let client = if info.is_local { None } else { guarded(|| source.ctx.client()).ok() };
+        // An activity that carries the deltas beside its own details sends the heartbeats itself.
+        let has_none = info.is_local || source.carried.is_some();
+        let client = if has_none { None } else { guarded(|| source.ctx.client()).ok() };
         let handle = client.map(|client| {
             client.get_async_activity_handle(ActivityIdentifier::TaskToken(info.task_token.clone().into()))
         });
-        Box::new(Channel { handle, details: source.details.clone(), window: Window::default() })
+        let (details, carried) = (source.details.clone(), source.carried.clone());
+        Box::new(Channel { handle, details, carried, window: Window::default() })
     }
 }
 
 struct Channel {
     handle: Option<AsyncActivityHandle<Client>>,
     details: HeartbeatDetails,
+    carried: Option<CarriedCall>,
     window: Window,
 }
 
@@ -94,6 +99,10 @@ impl DeltaChannel for Channel {
         }
         let details = self.details.change(|window| self.window.write(window));
         async move {
+            if let Some(CarriedCall { call, carrier }) = &self.carried {
+                carrier.carry(call.clone(), details).await;
+                return true;
+            }
             let Some(handle) = &self.handle else { return true };
             // A request that fails loses nothing: the next one carries the same deltas.
             let sending = handle.heartbeat(Some(details), RpcOptions::default());

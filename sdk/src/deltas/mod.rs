@@ -7,6 +7,7 @@
 //! | `heartbeat.rs` | the transport by the heartbeats of the activity |
 //! | `workflow_stream.rs` | the transport by the stream of the workflow |
 //! | `attempt.rs` | the deltas of one attempt at an activity |
+//! | `carrier.rs` | the heartbeats of an activity whose details hold more than deltas |
 //! | `details.rs` | the details that the heartbeats of an attempt carry |
 //! | `batches.rs` | their batches, and the task that sends them |
 //! | `model_events.rs`, `tool_events.rs` | deltas of models and tools as events |
@@ -28,6 +29,7 @@
 
 mod attempt;
 mod batches;
+mod carrier;
 mod details;
 mod heartbeat;
 mod model_events;
@@ -36,8 +38,8 @@ mod transport;
 mod workflow_stream;
 
 pub(crate) use self::{
-    attempt::AttemptDeltas, details::HeartbeatDetails, model_events::ModelEvents, tool_events::tool_event,
-    transport::Deltas,
+    attempt::AttemptDeltas, batches::Batches, carrier::WindowCarrier, details::HeartbeatDetails,
+    model_events::ModelEvents, tool_events::tool_event, transport::Deltas,
 };
 pub use self::{
     heartbeat::HeartbeatDeltas,

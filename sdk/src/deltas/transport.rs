@@ -6,7 +6,7 @@ use futures::{FutureExt, future::BoxFuture};
 use serde_json::Value;
 use temporalio_sdk::activities::ActivityContext;
 
-use super::details::HeartbeatDetails;
+use super::{carrier::CarriedCall, details::HeartbeatDetails};
 use crate::wire::RunEvent;
 
 /// Takes the deltas of a worker's activities to their readers
@@ -63,6 +63,8 @@ pub struct DeltaBatch {
 pub struct DeltaSource {
     pub(super) ctx: Arc<ActivityContext>,
     pub(super) details: HeartbeatDetails,
+    /// Set for a call within an activity that sends the heartbeats.
+    pub(super) carried: Option<CarriedCall>,
 }
 
 impl DeltaSource {

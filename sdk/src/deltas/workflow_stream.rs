@@ -59,10 +59,10 @@ impl WorkflowStreamDeltas {
         self
     }
 
-    /// Also publishes the events of OpenAI's Responses API on this topic, as the API sends them: for
-    /// subscribers that were written for the OpenAI Agents plugin of Temporal's Python SDK. Calls
-    /// of other APIs have none. Neither have calls of an agent with output guardrails, and calls
-    /// that received values of worker variables. Default: none.
+    /// Also publishes the events of OpenAI's Responses API on this topic, as the API sends them:
+    /// for subscribers that were written for the OpenAI Agents plugin of Temporal's Python SDK.
+    /// Calls of other APIs have none. Neither have calls of an agent with output guardrails, and
+    /// calls that received values of worker variables. Default: none.
     #[must_use]
     pub fn openai_topic(mut self, topic: impl Into<String>) -> Self {
         self.openai_topic = Some(topic.into());

@@ -14,6 +14,10 @@ use super::{
 /// Value of `format` that distinguishes these details from those of other activities.
 pub(crate) const DELTA_FORMAT: &str = "temporal-agents/deltas";
 
+/// The member with the [`DeltaWindow`]s of an agentic session's open calls: a list beside the
+/// members of its checkpoint, whose readers ignore it.
+pub(crate) const SESSION_DELTAS: &str = "deltas";
+
 /// The heartbeat details of an activity that streams.
 ///
 /// JSON shape: `tests/golden/wire/v1.2/delta_window-*.json`.

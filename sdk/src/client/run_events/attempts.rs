@@ -9,10 +9,11 @@ use temporalio_common::protos::temporal::api::common::v1::Payloads;
 use super::{RunEventsError, pages::described, sessions::decoded};
 use crate::{
     client::history::{self, Kind},
-    events::{CallOfRun, Role, lineage, rfc3339},
+    events::{CallOfRun, Role, delta_of, lineage, rfc3339},
     wire::{
         EventKind, RunEvent, decode,
-        delta_window::{DELTA_FORMAT, DeltaWindow},
+        delta_window::{DELTA_FORMAT, DeltaWindow, SESSION_DELTAS},
+        session_checkpoint::SESSION_FORMAT,
     },
 };
 
@@ -21,7 +22,8 @@ use crate::{
 /// # Errors
 /// [`RunEventsError`] when the server refuses the request.
 pub(super) async fn attempts(client: &Client, workflow_id: &str) -> Result<Vec<RunEvent>, RunEventsError> {
-    Ok(open_attempts(client, workflow_id).await?.into_iter().map(|open| open.event).collect())
+    let open = open_attempts(client, workflow_id).await?.into_iter();
+    Ok(open.filter(|open| !open.is_of_session).map(|open| open.event).collect())
 }
 
 /// An attempt at a call that has not ended.
@@ -29,6 +31,9 @@ pub(super) async fn attempts(client: &Client, workflow_id: &str) -> Result<Vec<R
 pub(super) struct OpenAttempt {
     /// `true` for a model call.
     pub(super) is_model: bool,
+    /// `true` for a call of an agentic session, and for an activity that may be one: without
+    /// `call`.
+    pub(super) is_of_session: bool,
     /// Id of the call, from which the ids of its facts are made.
     pub(super) call: String,
     /// The attempt as a delta.
@@ -38,6 +43,27 @@ pub(super) struct OpenAttempt {
 }
 
 impl OpenAttempt {
+    /// Returns the attempt of a window in the heartbeat of a session. Its deltas name the call.
+    fn in_session(window: DeltaWindow) -> Option<Self> {
+        let delta = window.deltas.first()?;
+        let call = delta_of(&delta.id)?.0.to_owned();
+        let effect = call.rsplit('/').next().unwrap_or_default().to_owned();
+        let is_model = effect.ends_with("-model");
+        let kind = EventKind::AttemptDelta { effect, attempt: window.attempt, failure: None, next_at: None };
+        let mut event = RunEvent::new(kind);
+        (event.run, event.path) = (delta.run.clone(), delta.path.clone());
+        (event.agent, event.turn) = (delta.agent.clone(), delta.turn);
+        event.time = rfc3339(SystemTime::now());
+        Some(Self { is_model, is_of_session: true, call, event, window: Some(window) })
+    }
+
+    /// Returns the place of a session without deltas.
+    fn none_in_session() -> Self {
+        let kind = EventKind::AttemptDelta { effect: String::new(), attempt: 0, failure: None, next_at: None };
+        let event = RunEvent::new(kind);
+        Self { is_model: false, is_of_session: true, call: String::new(), event, window: None }
+    }
+
     /// Returns `true` for a model call whose model has sent nothing yet.
     pub(super) fn awaits_first_token(&self) -> bool {
         let is_beginning = |event: &RunEvent| matches!(event.kind, EventKind::AttemptDelta { .. });
@@ -65,6 +91,9 @@ pub(super) async fn open_attempts(client: &Client, workflow_id: &str) -> Result<
     for activity in described(client, workflow_id, None).await?.pending_activities {
         let activity_type = activity.activity_type.unwrap_or_default().name;
         if !matches!(Kind::of(&activity_type), Some(Kind::Model | Kind::Tool)) {
+            if Kind::of(&activity_type).is_none() {
+                attempts.extend(of_session(client, activity.heartbeat_details).await);
+            }
             continue;
         }
         let Some(CallOfRun { place, effect, id: call }) = CallOfRun::of(&activity.activity_id) else { continue };
@@ -87,9 +116,26 @@ pub(super) async fn open_attempts(client: &Client, workflow_id: &str) -> Result<
         (event.run, event.path, event.turn) = (root, path, turn);
         event.time = rfc3339(SystemTime::now());
         let is_model = matches!(place.role, Role::Model { .. });
-        attempts.push(OpenAttempt { is_model, call, event, window });
+        attempts.push(OpenAttempt { is_model, is_of_session: false, call, event, window });
     }
     Ok(attempts)
+}
+
+/// Returns the calls of an agentic session that have deltas, or one without an id if there are none
+/// yet: the activity may be a session. Empty for another activity.
+async fn of_session(client: &Client, details: Option<Payloads>) -> Vec<OpenAttempt> {
+    let mut windows = Vec::new();
+    if let Some(details) = details {
+        let Some(mut json) = decoded(client, details).await else { return Vec::new() };
+        if json.get("format").and_then(Value::as_str) != Some(SESSION_FORMAT) {
+            return Vec::new();
+        }
+        if let Some(Value::Array(found)) = json.get_mut(SESSION_DELTAS).map(Value::take) {
+            windows = found.into_iter().filter_map(|window| decode("delta window", window).ok()).collect();
+        }
+    }
+    let calls: Vec<OpenAttempt> = windows.into_iter().filter_map(OpenAttempt::in_session).collect();
+    if calls.is_empty() { vec![OpenAttempt::none_in_session()] } else { calls }
 }
 
 /// Decodes the deltas in the details of a heartbeat; `None` if they are no deltas that this build

@@ -90,7 +90,9 @@ impl Live {
 
     /// Makes the poller read while calls are open.
     fn want(&mut self) {
-        match (self.merge.expects_deltas(), &self.wanted) {
+        // A workflow without agents has no facts, but may have agentic sessions.
+        let expects_deltas = self.merge.expects_deltas() || self.merge.cursor.is_none();
+        match (expects_deltas, &self.wanted) {
             (true, None) => self.wanted = Some(self.poller.want()),
             (false, Some(_)) => self.wanted = None,
             _ => {}
@@ -102,6 +104,8 @@ impl Live {
 #[derive(Default)]
 struct Merge {
     due: VecDeque<RunEvent>,
+    /// Deltas of agentic sessions, which are not between facts of the workflow.
+    due_of_sessions: VecDeque<RunEvent>,
     cursor: Option<String>,
     /// The calls that are open according to the facts, by the id that their facts begin with,
     /// without the suffix of a reset, or by the id of a tool call.
@@ -130,9 +134,12 @@ struct Seen {
 }
 
 impl Merge {
-    /// Returns the next delta, which has the cursor of the event before it. So none comes before the
-    /// first fact.
+    /// Returns the next delta, which has the cursor of the event before it. So none comes before
+    /// the first fact, except for those of agentic sessions: their workflow may have no facts.
     fn next_due(&mut self) -> Option<RunEvent> {
+        if let Some(delta) = self.due_of_sessions.pop_front() {
+            return Some(RunEvent { cursor: self.cursor.clone(), ..delta });
+        }
         let cursor = Some(self.cursor.clone()?);
         let delta = self.due.pop_front()?;
         Some(RunEvent { cursor, ..delta })
@@ -161,7 +168,8 @@ impl Merge {
         let call = |end: &str| id.strip_suffix(end).unwrap_or(&id).to_owned();
         match &fact.kind {
             EventKind::RunReset { .. } => {
-                // The calls of the undone part are made again, with the same ids but for the suffix.
+                // The calls of the undone part are made again, with the same ids but for the
+                // suffix.
                 let (cursor, suffix) = (self.cursor.take(), suffix.to_owned());
                 *self = Self { cursor, suffix, ..Self::default() };
             }
@@ -207,7 +215,7 @@ impl Merge {
     fn snapshot(&mut self, attempts: &[OpenAttempt]) {
         self.has_attempts = Some(!attempts.is_empty());
         for open in attempts {
-            if self.ended.contains(&open.call) {
+            if open.call.is_empty() || self.ended.contains(&open.call) {
                 continue;
             }
             let seen = self.seen.entry(open.call.clone()).or_default();
@@ -215,6 +223,10 @@ impl Merge {
             seen.attempt(&open.event, &open.call, &mut due);
             if let Some(window) = &open.window {
                 seen.window(window, &open.call, &mut due);
+            }
+            if open.is_of_session {
+                self.due_of_sessions.extend(due);
+                continue;
             }
             for event in due {
                 self.due.push_back(with_suffix(event, &self.suffix));

@@ -22,8 +22,8 @@ use super::attempts::{OpenAttempt, open_attempts};
 const PAUSES: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(1));
 /// The part of the time without news that a pause takes.
 const PAUSE_DIVISOR: u32 = 20;
-/// The shortest pause while a model call has no delta yet: a person waits for its first token. Makes
-/// up to 52 requests in the first second of a call, instead of 20.
+/// The shortest pause while a model call has no delta yet: a person waits for its first token.
+/// Makes up to 52 requests in the first second of a call, instead of 20.
 const FIRST_PAUSE: Duration = Duration::from_millis(10);
 
 /// A reader that requests the open attempts as long as a subscriber wants them.

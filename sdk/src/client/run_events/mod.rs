@@ -179,12 +179,20 @@ impl RunEvents {
     /// [`WorkflowStreamDeltas`](crate::worker::WorkflowStreamDeltas). Deltas that child workflows
     /// send with heartbeats are not included.
     ///
+    /// The deltas of an agentic session ([`AgenticSessionOptions::deltas`][deltas]) are included.
+    /// Its facts are not events of the workflow: call [`session_facts`](Self::session_facts) for
+    /// them. Its deltas have the cursor of the latest event of the workflow, and none before the
+    /// first one. A reader that has read facts, and knows of no open call, does not notice a
+    /// session that begins later until the next fact.
+    ///
+    /// [deltas]: crate::agentic_session::AgenticSessionOptions::deltas
+    ///
     /// A delta from a heartbeat has the cursor of the event before it, a delta from the workflow's
-    /// stream has one of its own. From a stream, a reader that begins later also receives the deltas
-    /// of calls that have ended, before their facts. The beginning of an attempt (`attempt_delta`) replaces all deltas of the call
-    /// before it; the facts of the answer replace all deltas of the call. After them no delta of
-    /// the call follows. A reader that misses a part of a call's deltas receives no later ones of
-    /// that attempt.
+    /// stream has one of its own. From a stream, a reader that begins later also receives the
+    /// deltas of calls that have ended, before their facts. The beginning of an attempt
+    /// (`attempt_delta`) replaces all deltas of the call before it; the facts of the answer replace
+    /// all deltas of the call. After them no delta of the call follows. A reader that misses a part
+    /// of a call's deltas receives no later ones of that attempt.
     ///
     /// While a call is under way, the server is requested to describe the workflow, once for all
     /// readers of a process: 20 times a second while the call streams, up to 100 times a second in

@@ -42,8 +42,8 @@ use super::version::WireVersion;
 pub struct RunEvent {
     /// The version of this value.
     pub version: WireVersion,
-    /// Position in the stream, from which a reader continues with the next event; for a delta from a
-    /// heartbeat that of the event before. Absent for events of an inline run and for those of a
+    /// Position in the stream, from which a reader continues with the next event; for a delta from
+    /// a heartbeat that of the event before. Absent for events of an inline run and for those of a
     /// saved history.
     pub cursor: Option<String>,
     /// Id of the event: the same for every reader. Empty for deltas of inline runs and

@@ -98,7 +98,8 @@ impl ChatWorkflow {
 }
 
 impl ChatWorkflow {
-    /// Returns `true` if a message waits, the chat ends, or the stream has had this number of polls.
+    /// Returns `true` if a message waits, the chat ends, or the stream has had this number of
+    /// polls.
     fn has_something_to_do(&self, max_polls: Option<u32>) -> bool {
         !self.chat.waiting.is_empty() || self.chat.is_ending || self.inbox.stream().polls().has_reached(max_polls)
     }

@@ -205,8 +205,8 @@ impl StreamLog {
         result
     }
 
-    /// Returns the items of these topics from this offset, up to the size of one result; if there is
-    /// less room, up to that size, which may be none.
+    /// Returns the items of these topics from this offset, up to the size of one result; if there
+    /// is less room, up to that size, which may be none.
     pub(super) fn collect(&self, input: &PollInput, room: Option<usize>) -> PollResult {
         // A subscriber may be ahead of a log that the workflow has not restored yet.
         let end = self.end.max(input.from_offset);

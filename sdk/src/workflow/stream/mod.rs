@@ -94,7 +94,8 @@ impl WorkflowStream {
     ///
     /// # Errors
     /// If the value cannot be written as JSON, is larger than 1.5 MB in base64 together with its
-    /// topic, or if the topic is longer than 1,000 bytes. `?` fails the workflow; Temporal does not retry it.
+    /// topic, or if the topic is longer than 1,000 bytes. `?` fails the workflow; Temporal does not
+    /// retry it.
     pub fn publish(
         &self,
         topic: impl Into<String>,

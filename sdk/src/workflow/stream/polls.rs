@@ -17,9 +17,10 @@
 //!
 //! **The polls of an execution are counted.** The server admits 2,000 updates in one execution.
 //! Long before, a run continues as new (`ContinueOptions::max_new_updates`), also while it waits
-//! for decisions. It cannot while a call runs, and an official client polls some seven times a second
-//! while items arrive. So after 500 polls each one first waits for 2 s, after 1,000 for 10 s, after
-//! 1,500 for a minute: with 4 subscribers, decisions are admitted for some two hours of one call.
+//! for decisions. It cannot while a call runs, and an official client polls some seven times a
+//! second while items arrive. So after 500 polls each one first waits for 2 s, after 1,000 for 10
+//! s, after 1,500 for a minute: with 4 subscribers, decisions are admitted for some two hours of
+//! one call.
 //!
 //! **The results of one workflow task are limited together.** All polls that wait return with the
 //! same items, in one request to the server, which may have 4 MB. A poll that finds no room returns
@@ -70,7 +71,8 @@ impl Polls {
         self.total = self.total.saturating_add(1);
     }
 
-    /// Returns the time that a poll waits before it returns, also if there are items; `None` = none.
+    /// Returns the time that a poll waits before it returns, also if there are items; `None` =
+    /// none.
     pub(super) fn delay(&self) -> Option<Duration> {
         let is_reached = |(polls, _): &&(u32, Duration)| self.total > *polls;
         DELAYS.iter().find(is_reached).map(|(_, delay)| *delay).filter(|_| !self.is_draining)

@@ -8,6 +8,7 @@ mod golden;
 mod live;
 mod lost;
 pub(crate) mod reading;
+mod session_deltas;
 mod sessions;
 
 pub(crate) use facts::Differences;

@@ -27,7 +27,7 @@ const MAY_IMPORT: [(&str, &[&str], &[&str]); 19] = [
     ("client", LOOP, &["conversations", "events", "provider"]),
     ("resources", LOOP, &["mcp", "provider", "secret", "store"]),
     ("inline", LOOP, &["activity", "deltas", "events", "mcp", "provider", "resources", "secret"]),
-    ("agentic_session", LOOP, &["activity", "client", "events", "inline", "provider"]),
+    ("agentic_session", LOOP, &["activity", "client", "deltas", "events", "inline", "provider"]),
 ];
 
 /// The directory that joins the rooms of the worker half, and may import all of them.

@@ -13,7 +13,13 @@ fn text(delta: &str) -> RunEvent {
 fn open(attempt: u32, first: u64, texts: &[&str]) -> OpenAttempt {
     let window = DeltaWindow { first, deltas: texts.iter().copied().map(text).collect(), ..DeltaWindow::new(attempt) };
     let begun = EventKind::AttemptDelta { effect: "1-model".to_owned(), attempt, failure: None, next_at: None };
-    OpenAttempt { is_model: true, call: CALL.to_owned(), event: RunEvent::new(begun), window: Some(window) }
+    OpenAttempt {
+        is_model: true,
+        is_of_session: false,
+        call: CALL.to_owned(),
+        event: RunEvent::new(begun),
+        window: Some(window),
+    }
 }
 
 fn fact(id: &str, kind: EventKind) -> RunEvent {
