@@ -10,5 +10,6 @@ mod lost;
 pub(crate) mod reading;
 mod session_deltas;
 mod sessions;
+mod transports;
 
 pub(crate) use facts::Differences;
