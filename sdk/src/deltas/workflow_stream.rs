@@ -51,8 +51,8 @@ impl WorkflowStreamDeltas {
         Self { topic: RUN_EVENTS_TOPIC.to_owned(), openai_topic: None }
     }
 
-    /// Sets the topic of the deltas. Default `run_events`, the only topic of which the stream drops
-    /// the items of earlier turns.
+    /// Sets the topic of the deltas. Default `run_events`. The stream drops the items of earlier
+    /// turns, so use a topic that nothing else is published on.
     #[must_use]
     pub fn topic(mut self, topic: impl Into<String>) -> Self {
         self.topic = topic.into();
@@ -98,7 +98,8 @@ impl DeltaTransport for WorkflowStreamDeltas {
         }
         // The context of a test has no client, and panics.
         let publisher = guarded(|| WorkflowStreamPublisher::of_activity(activity)).ok().flatten();
-        let publisher = publisher.map(|publisher| publisher.max_retry_duration(MAX_RETRY_DURATION));
+        let topics = [Some(self.topic.clone()), self.openai_topic.clone()].into_iter().flatten().collect();
+        let publisher = publisher.map(|publisher| publisher.max_retry_duration(MAX_RETRY_DURATION).turn_topics(topics));
         Box::new(Channel { publisher, topics: self.clone(), published: Published::default() })
     }
 

@@ -6,7 +6,7 @@
 //! messages have no version of this crate. A member that is absent or of the wrong type has its
 //! default value: a handler that cannot read its argument fails the workflow task forever.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use prost::Message;
@@ -42,6 +42,10 @@ pub struct PublishInput {
     /// Number of the batch, counted from 1 by its publisher.
     #[serde(default, deserialize_with = "or_default")]
     pub sequence: u64,
+    /// Topics of the deltas of a turn, whose items the stream drops once the next turn is answered.
+    /// Not a member of the contract, whose readers ignore it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "or_default")]
+    pub turn_topics: Vec<String>,
 }
 
 /// An item to publish.
@@ -109,6 +113,9 @@ pub struct CarriedStream {
     /// Offset of the end of the stream at the latest answer of a model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answered_at: Option<u64>,
+    /// See [`PublishInput::turn_topics`].
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub turn_topics: BTreeSet<String>,
 }
 
 /// A publisher, as a stream knows it.

@@ -39,11 +39,18 @@ pub(super) struct BatchOptions {
     pub(super) interval: Duration,
     pub(super) max_items: usize,
     pub(super) max_retry_duration: Duration,
+    /// Topics of the deltas of a turn.
+    pub(super) turn_topics: Vec<String>,
 }
 
 impl Default for BatchOptions {
     fn default() -> Self {
-        Self { interval: Duration::from_millis(200), max_items: usize::MAX, max_retry_duration: LONGEST_RETRY_DURATION }
+        Self {
+            interval: Duration::from_millis(200),
+            max_items: usize::MAX,
+            max_retry_duration: LONGEST_RETRY_DURATION,
+            turn_topics: Vec::new(),
+        }
     }
 }
 
@@ -148,7 +155,12 @@ impl Batches {
             serde_json::Value::Array(items) => items,
             _ => Vec::new(),
         };
-        let input = PublishInput { items, publisher_id: self.publisher_id.clone(), sequence: self.sequence };
+        let input = PublishInput {
+            items,
+            publisher_id: self.publisher_id.clone(),
+            sequence: self.sequence,
+            turn_topics: self.options.turn_topics.clone(),
+        };
         let begun = Instant::now();
         let mut pause = FIRST_PAUSE;
         loop {

@@ -92,6 +92,12 @@ impl WorkflowStreamPublisher {
         Some(Self::new(&activity.client(), workflow_id))
     }
 
+    /// Sets the topics of the deltas of a turn: the stream drops their items with later turns.
+    pub(crate) fn turn_topics(mut self, topics: Vec<String>) -> Self {
+        self.options.turn_topics = topics;
+        self
+    }
+
     /// Returns the id of the workflow.
     pub(crate) fn workflow_id(&self) -> &str {
         &self.workflow_id

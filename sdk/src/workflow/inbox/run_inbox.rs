@@ -25,10 +25,7 @@ use super::{
 use crate::{
     drive::{RunFailure, RunOutcome, Stays, WaitOutcome},
     engine::RunError,
-    wire::{
-        AgentInterruption, AgentStatus, DecidedInterruption, RunState, Verdict, run_state::Decision,
-        stream::RUN_EVENTS_TOPIC,
-    },
+    wire::{AgentInterruption, AgentStatus, DecidedInterruption, RunState, Verdict, run_state::Decision},
     workflow::limits::size::{MOST_BYTES, encoded_len},
 };
 
@@ -186,7 +183,7 @@ impl RunInbox {
             return;
         }
         let is_alone = self.is_alone();
-        self.ctx.change(&mut |inbox| inbox.stream_mut().answered(RUN_EVENTS_TOPIC, is_alone));
+        self.ctx.change(&mut |inbox| inbox.stream_mut().answered(is_alone));
     }
 
     /// Lets the polls of the stream return at once, while the run leaves this execution.

@@ -13,7 +13,7 @@
 //! **An item is dropped by its offset, not by its place.** The items of one topic can be dropped
 //! and leave a gap, which to a subscriber looks like a filter of topics.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -21,8 +21,8 @@ use serde_json::Value;
 use super::polls::Polls;
 use crate::{
     wire::stream::{
-        CarriedStream, MAX_TOPIC_BYTES, MOST_ITEM_BYTES, PollInput, PollResult, PublishEntry, PublishInput, StreamItem,
-        StreamPublisher, decode_payload,
+        CarriedStream, MAX_TOPIC_BYTES, MOST_ITEM_BYTES, PollInput, PollResult, PublishEntry, PublishInput,
+        RUN_EVENTS_TOPIC, StreamItem, StreamPublisher, decode_payload,
     },
     workflow::limits::size::encoded_len,
 };
@@ -30,6 +30,8 @@ use crate::{
 /// Maximum number of items in the log, and of bytes that they take.
 const MOST_ITEMS: usize = 10_000;
 const MOST_BYTES: usize = 4 * 1024 * 1024;
+/// Maximum number of topics whose items are dropped with their turn.
+const MAX_TURN_TOPICS: usize = 16;
 /// Bytes that an item takes beside its topic and data.
 const ITEM_OVERHEAD_BYTES: usize = 64;
 /// Maximum bytes of JSON of the items in the input of the next execution.
@@ -55,6 +57,8 @@ pub(in crate::workflow) struct StreamLog {
     publishers: BTreeMap<String, StreamPublisher>,
     /// End of the stream at the latest answer of a model.
     answered_at: Option<u64>,
+    /// Topics beside `run_events` whose items are dropped with their turn.
+    turn_topics: BTreeSet<String>,
     /// `true` if this log was read from the input of the execution.
     is_restored: bool,
     /// Batches that arrived before the log of the previous execution, with their times; `None` if
@@ -94,6 +98,7 @@ impl StreamLog {
         self.end = before.end;
         self.bytes = before.bytes;
         self.answered_at = before.answered_at;
+        self.turn_topics.extend(before.turn_topics);
         self.is_restored = true;
         for (id, publisher) in before.publishers {
             self.publishers.entry(id).or_insert(publisher);
@@ -125,7 +130,8 @@ impl StreamLog {
             early.push((input, now));
             return;
         }
-        let Ok(PublishInput { items, publisher_id, sequence }) = serde_json::from_value(input) else { return };
+        let Ok(input) = serde_json::from_value(input) else { return };
+        let PublishInput { items, publisher_id, sequence, turn_topics } = input;
         if !publisher_id.is_empty() {
             let latest = self.publishers.get(&publisher_id).map_or(0, |known| known.sequence);
             if sequence <= latest || publisher_id.len() > MOST_PUBLISHER_ID {
@@ -133,6 +139,11 @@ impl StreamLog {
             }
             self.publishers.insert(publisher_id, StreamPublisher { sequence, last_seen: now });
             self.forget_publishers(now);
+        }
+        for topic in turn_topics {
+            if topic.len() <= MAX_TOPIC_BYTES && self.turn_topics.len() < MAX_TURN_TOPICS {
+                self.turn_topics.insert(topic);
+            }
         }
         for entry in items {
             if let Ok(PublishEntry { topic, data }) = serde_json::from_value(entry)
@@ -166,11 +177,12 @@ impl StreamLog {
         }
     }
 
-    /// Records that a model has answered: items of this topic from before the previous answer are
+    /// Records that a model has answered: deltas of the run from before the previous answer are
     /// dropped, unless other runs that publish them are active.
-    pub(in crate::workflow) fn answered(&mut self, topic: &str, is_alone: bool) {
+    pub(in crate::workflow) fn answered(&mut self, is_alone: bool) {
         if let (Some(before), true) = (self.answered_at, is_alone) {
-            self.items.retain(|item| item.topic != topic || item.offset >= before);
+            let is_of_turn = |topic: &String| topic == RUN_EVENTS_TOPIC || self.turn_topics.contains(topic);
+            self.items.retain(|item| item.offset >= before || !is_of_turn(&item.topic));
             self.bytes = self.items.iter().map(kept_bytes).sum();
         }
         self.answered_at = Some(self.end);
@@ -250,7 +262,7 @@ fn kept_bytes(item: &StreamItem) -> usize {
 impl From<StreamLog> for CarriedStream {
     /// Keeps the latest items, up to the size that fits into the input of the next execution.
     fn from(log: StreamLog) -> Self {
-        let StreamLog { mut items, end, publishers, answered_at, .. } = log;
+        let StreamLog { mut items, end, publishers, answered_at, turn_topics, .. } = log;
         let mut bytes = 0;
         let fits = |item: &&StreamItem| {
             bytes += encoded_len(item).unwrap_or(MOST_CARRIED_BYTES);
@@ -258,15 +270,15 @@ impl From<StreamLog> for CarriedStream {
         };
         let kept = items.iter().rev().take_while(fits).count();
         items.drain(..items.len() - kept);
-        Self { items: items.into(), end_offset: end, publishers, answered_at }
+        Self { items: items.into(), end_offset: end, publishers, answered_at, turn_topics }
     }
 }
 
 impl From<CarriedStream> for StreamLog {
     /// Leaves out items whose offsets are not in order: a client may have written the input.
     fn from(carried: CarriedStream) -> Self {
-        let CarriedStream { items, end_offset: end, publishers, answered_at } = carried;
-        let mut log = Self { end, publishers, answered_at, is_restored: true, ..Self::default() };
+        let CarriedStream { items, end_offset: end, publishers, answered_at, turn_topics } = carried;
+        let mut log = Self { end, publishers, answered_at, turn_topics, is_restored: true, ..Self::default() };
         for item in items {
             let fits = item.topic.len() <= MAX_TOPIC_BYTES && poll_bytes(&item) <= MOST_ITEM_BYTES;
             if fits && item.offset < end && log.items.back().is_none_or(|last| last.offset < item.offset) {

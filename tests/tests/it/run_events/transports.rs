@@ -1,14 +1,19 @@
 //! The choice of a transport for each agent, and what no transport passes on.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::{Duration, Instant},
+};
 
+use futures::{FutureExt, future::BoxFuture};
+use rstest::rstest;
 use temporal_agents::{
     Agent, AgentsPlugin,
     agent::GuardrailOutput,
     client::WorkflowStreamItems,
     guardrail,
     wire::{AgentRequest, EventKind, RunEvent},
-    worker::{InProcessDeltas, WorkflowStreamDeltas},
+    worker::{DeltaBatch, DeltaChannel, DeltaSource, DeltaTransport, InProcessDeltas, WorkflowStreamDeltas},
     workflow::{AgentSet, AgentWorkflow},
 };
 use temporal_agents_testing::{AgentEnvironment, FakeModel, fake_model::text};
@@ -101,5 +106,42 @@ async fn the_providers_own_events_are_published_unless_guardrails_check_the_answ
     let topics = run(narrator, with_openai).await?;
     assert!(topics.iter().any(|topic| topic == "openai"), "{topics:?}");
     assert_eq!(run(guarded, with_openai).await?, ["run_events"]);
+    Ok(())
+}
+
+/// A transport that does not work.
+#[derive(Clone, Copy, Debug)]
+enum Broken {
+    OpensWithAPanic,
+    SendsWithAPanic,
+    NeverSends,
+}
+
+impl DeltaTransport for Broken {
+    fn open(&self, _source: &DeltaSource) -> Box<dyn DeltaChannel> {
+        assert!(!matches!(self, Self::OpensWithAPanic), "no channel");
+        Box::new(*self)
+    }
+
+    fn waits_for_last_batch(&self) -> bool {
+        true
+    }
+}
+
+impl DeltaChannel for Broken {
+    fn send(&mut self, _batch: DeltaBatch) -> BoxFuture<'_, bool> {
+        assert!(!matches!(self, Self::SendsWithAPanic), "no batch");
+        std::future::pending().boxed()
+    }
+}
+
+#[rstest]
+#[tokio::test]
+async fn a_transport_that_does_not_work_fails_no_call(
+    #[values(Broken::OpensWithAPanic, Broken::SendsWithAPanic, Broken::NeverSends)] broken: Broken,
+) -> anyhow::Result<()> {
+    let begun = Instant::now();
+    run(narrator, |plugin| plugin.deltas(broken)).await?;
+    assert!(begun.elapsed() < Duration::from_secs(60), "a call waits for 1 s at most");
     Ok(())
 }

@@ -99,3 +99,23 @@ async fn a_workflow_that_does_not_exist_has_no_stream() -> anyhow::Result<()> {
     channel.env.finish().await?;
     Ok(())
 }
+
+#[tokio::test]
+async fn a_publisher_refuses_what_it_cannot_send() -> anyhow::Result<()> {
+    let channel = Open::begin(Cache::On).await?;
+    let publisher = channel.publisher().batch_interval(std::time::Duration::from_mins(1));
+    let error = publisher.publish("large", &"x".repeat(1_200_000)).expect_err("it has 1.6 MB in base64").to_string();
+    assert!(error.contains("\"large\"") && error.contains("may have 1500000"), "{error}");
+    let item = "x".repeat(1_000_000);
+    let sent = (0..20).take_while(|_| publisher.publish("items", &item).is_ok()).count();
+    assert_eq!(sent, 12, "16 MiB in base64");
+    let error = publisher.publish("items", &item).expect_err("16 MiB wait").to_string();
+    assert!(error.contains("await flush()"), "{error}");
+    publisher.flush().await?;
+    publisher.publish("items", "again")?;
+    publisher.close().await?;
+    channel.order(Order::End).await?;
+    channel.env.await_run(&channel.handle).await?;
+    channel.env.finish().await?;
+    Ok(())
+}

@@ -146,16 +146,35 @@ fn items_of_earlier_turns_are_dropped_when_the_model_answers() {
     let push = |log: &mut StreamLog, topic: &str| log.push(topic.to_owned(), data(topic));
     push(&mut log, "run_events");
     push(&mut log, "status");
-    log.answered("run_events", true);
+    log.answered(true);
     push(&mut log, "run_events");
-    log.answered("run_events", true);
+    log.answered(true);
     assert_eq!(offsets(&poll(&log, 0)), [1, 2], "those of the turn that ends stay, and those of other topics");
     push(&mut log, "run_events");
-    log.answered("run_events", false);
+    log.answered(false);
     assert_eq!(offsets(&poll(&log, 0)), [1, 2, 3], "another run is active");
-    log.answered("run_events", true);
+    log.answered(true);
     assert_eq!(offsets(&poll(&log, 0)), [1]);
     assert_eq!(poll(&log, 1).next_offset, 4);
+}
+
+#[test]
+fn a_publisher_names_the_topics_that_end_with_their_turn() {
+    let mut log = StreamLog::default();
+    let mut tokens = batch("p", 1, &[("tokens", "0"), ("status", "1")]);
+    tokens["turn_topics"] = json!(["tokens"]);
+    log.publish(tokens, 0);
+    log.answered(true);
+    let mut log: StreamLog = serde_json::from_value(serde_json::to_value(&log).unwrap()).unwrap();
+    log.publish(batch("p", 2, &[("tokens", "2")]), 0);
+    log.answered(true);
+    assert_eq!(offsets(&poll(&log, 0)), [1, 2]);
+    for sequence in 1..100 {
+        let mut forged = batch("x", sequence, &[]);
+        forged["turn_topics"] = json!([format!("topic {sequence}"), "t".repeat(2_000)]);
+        log.publish(forged, 0);
+    }
+    assert!(log.turn_topics.len() <= MAX_TURN_TOPICS);
 }
 
 #[test]
@@ -260,7 +279,7 @@ proptest! {
                 }
                 Happens::Push(bytes) => drop(log.push("t".to_owned(), "x".repeat(bytes))),
                 Happens::Truncate(up_to) => log.truncate(up_to),
-                Happens::Answered(is_alone) => log.answered("run_events", is_alone),
+                Happens::Answered(is_alone) => log.answered(is_alone),
                 Happens::Carried => log = serde_json::from_value(serde_json::to_value(&log).unwrap()).unwrap(),
             }
             prop_assert!(log.end() >= end && log.base() <= log.end());
