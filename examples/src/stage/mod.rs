@@ -268,11 +268,7 @@ impl Stage {
     /// # Errors
     /// The worker has failed.
     pub async fn clear(self) -> anyhow::Result<()> {
-        let server = self.env.server();
-        if let Some(ui) = server.ui_url().filter(|_| self.keep) {
-            println!("The server stays up until Ctrl-C: {ui}/namespaces/{}/workflows", server.namespace());
-            tokio::signal::ctrl_c().await?;
-        }
+        server::keep_up(self.env.server(), self.keep).await?;
         Ok(self.env.finish().await?)
     }
 }

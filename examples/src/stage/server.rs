@@ -1,7 +1,7 @@
 //! Requests to a server: connections from another process, and the activities that have not ended.
 
 use anyhow::Context;
-use temporal_agents_testing::ServerAddress;
+use temporal_agents_testing::{DevServer, ServerAddress};
 use temporalio_client::{
     Client, ClientOptions, Connection, ConnectionOptions, NamespacedClient, grpc::WorkflowService,
 };
@@ -19,6 +19,18 @@ pub async fn connect(address: &ServerAddress, namespace: &str, identity: &str) -
     let connection = Connection::connect(ConnectionOptions::new(address.url()).identity(identity).build()).await;
     let connection = connection.with_context(|| format!("no Temporal server at {address}"))?;
     Ok(Client::new(connection, ClientOptions::new(namespace).build())?)
+}
+
+/// Waits for Ctrl-C if the server is to be kept and has a web UI.
+///
+/// # Errors
+/// Ctrl-C cannot be awaited.
+pub async fn keep_up(server: &DevServer, keep: bool) -> std::io::Result<()> {
+    if let Some(ui) = server.ui_url().filter(|_| keep) {
+        println!("The server stays up until Ctrl-C: {ui}/namespaces/{}/workflows", server.namespace());
+        tokio::signal::ctrl_c().await?;
+    }
+    Ok(())
 }
 
 /// Returns the activities of a workflow that have not ended.

@@ -7,6 +7,7 @@ use temporalio_client::{UntypedWorkflow, WorkflowGetResultOptions, WorkflowStart
 use temporalio_common::data_converters::{PayloadConverter, RawValue};
 
 use super::worker::{self, Deltas, Telling};
+use crate::stage::server::keep_up;
 
 const TASK_QUEUE: &str = "stories";
 const WORKFLOW_ID: &str = "story-1";
@@ -20,10 +21,7 @@ pub async fn demonstrate(keep: bool) -> anyhow::Result<()> {
     println!("Starting a Temporal dev server ...");
     let server = DevServer::start_with(DevServerOptions::builder().ui(keep).build()).await?;
     let outcome = tell(&server).await;
-    if let Some(ui) = server.ui_url().filter(|_| keep) {
-        println!("The server stays up until Ctrl-C: {ui}/namespaces/{}/workflows", server.namespace());
-        tokio::signal::ctrl_c().await?;
-    }
+    keep_up(&server, keep).await?;
     server.shutdown().await;
     outcome
 }

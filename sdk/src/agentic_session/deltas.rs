@@ -21,7 +21,7 @@ use tokio::runtime::Handle;
 use super::{delta_heartbeats::DeltaHeartbeats, writer::Writer};
 use crate::{
     deltas::{Batches, DeltaSource, DeltaTransport, WindowCarrier},
-    events::EventSink,
+    events::{EventSink, attempt_id, fact_id_at},
     wire::{EventKind, RunEvent},
 };
 
@@ -118,7 +118,7 @@ impl SessionDeltas {
         let carrier: Arc<dyn WindowCarrier> = Arc::<DeltaHeartbeats>::clone(&self.heartbeats);
         let source = DeltaSource::within(&self.ctx, (call, attempt), carrier);
         let _entered = self.runtime.enter();
-        Batches::start(Arc::clone(&self.transport), source, format!("{call}#{attempt}"))
+        Batches::start(Arc::clone(&self.transport), source, attempt_id(call, attempt))
     }
 
     /// Ends the deltas of a call. Those that wait are sent if the call has succeeded, and if the
@@ -144,10 +144,7 @@ impl Calls {
     /// Returns the id of the call of a delta.
     fn call_of(&self, event: &RunEvent) -> Option<String> {
         match &event.kind {
-            EventKind::AttemptDelta { effect, .. } => {
-                let steps = std::iter::once(&event.run).chain(&event.path).chain([effect]);
-                Some(steps.map(String::as_str).collect::<Vec<_>>().join("/"))
-            }
+            EventKind::AttemptDelta { effect, .. } => Some(fact_id_at(&event.run, &event.path, effect)),
             EventKind::TextDelta { message_id, .. }
             | EventKind::ReasoningDelta { message_id, .. }
             | EventKind::ToolArgumentsDelta { message_id, .. } => {

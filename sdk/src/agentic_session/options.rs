@@ -149,14 +149,16 @@ impl AgenticSessionOptions {
     /// activity of a session is not one of the plugin.
     ///
     /// The deltas have the ids of the session's facts. With
-    /// [`HeartbeatDeltas`](crate::worker::HeartbeatDeltas), the heartbeat carries at most 16 KB of
-    /// them beside the checkpoint, and each heartbeat with deltas sends the checkpoint again: at
+    /// [`HeartbeatDeltas`](crate::worker::HeartbeatDeltas), the heartbeat carries at most 17 KB of
+    /// them beside the checkpoint, for all open calls together, and none beside a checkpoint that
+    /// leaves no room; each heartbeat with deltas sends the checkpoint again: at
     /// most 1 MB a second. They need [`Heartbeats::Direct`]. An agent with output guardrails sends
     /// no parts of its text or its reasoning. The events of the provider's own stream are not sent.
     /// Without effect with a [`CheckpointFormat`] of the proposal.
     ///
     /// Attempts at a call are numbered from 1 in the first attempt of the activity, from 101 in the
     /// second, and so on: a higher number replaces what the lower ones have sent.
+    /// Attempts beyond the 100th at a call send no deltas.
     ///
     /// ```
     /// use temporal_agents::{agentic_session::AgenticSession, worker::HeartbeatDeltas};

@@ -18,7 +18,7 @@ use super::{
     transport::{DeltaSource, Deltas},
 };
 use crate::{
-    events::{CallOfRun, lineage, rfc3339},
+    events::{CallOfRun, attempt_id, lineage, rfc3339},
     provider::{ModelDelta, ModelDeltas},
     tool::{CallInfo, DeltaTransport, Redaction, ToolDelta},
     wire::{EventKind, ModelCall, RunEvent},
@@ -51,7 +51,7 @@ impl AttemptDeltas {
         let CallOfRun { place, effect, id } = CallOfRun::of(&info.activity_id)?;
         let source = DeltaSource { ctx: Arc::clone(ctx), details: details.clone(), carried: None };
         let wants_native = transport.wants_native();
-        let ids = format!("{id}#{}", info.attempt);
+        let ids = attempt_id(&id, info.attempt);
         Some(Arc::new(Self {
             batches: Batches::start(transport, source, ids),
             wants_native,

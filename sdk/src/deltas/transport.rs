@@ -12,8 +12,9 @@ use crate::wire::RunEvent;
 /// Takes the deltas of a worker's activities to their readers
 /// ([`AgentsPlugin::deltas`](crate::AgentsPlugin::deltas)).
 ///
-/// Delivery is best effort: nothing is retried, and no error or panic of a transport fails an
-/// activity. A transport must bound what it holds for slow readers. A delta is a
+/// Delivery is best effort: a batch is passed to a transport once, and neither a lost batch nor a
+/// panic of [`open`](Self::open) or of a channel fails an activity. The other methods must not
+/// panic. A transport must bound what it holds for slow readers. A delta is a
 /// [`RunEvent`](crate::wire::RunEvent) of a kind whose name ends in `delta`.
 pub trait DeltaTransport: Send + Sync {
     /// Opens the channel of one attempt at an activity. Called with the first delta of the attempt.

@@ -38,6 +38,9 @@ const LATER_PAUSE: Duration = Duration::from_secs(1);
 /// and four events of history with the workflow task that it causes. A poll of a subscriber is
 /// another action and two events. After 600 batches an attempt sends one a second, and after 1,000
 /// batches or 4 MB no more: its answer follows whole. A local activity sends none.
+///
+/// After transient failures a batch is sent again for at most 5 s; then it is lost, and the attempt
+/// publishes no more. A call that has succeeded waits at most 1 s for its last batch.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct WorkflowStreamDeltas {
@@ -91,13 +94,14 @@ impl Default for WorkflowStreamDeltas {
 impl DeltaTransport for WorkflowStreamDeltas {
     fn open(&self, source: &DeltaSource) -> Box<dyn DeltaChannel> {
         let activity = source.activity();
-        if activity.info().is_local {
-            // Its workflow task is open: the server would hold the signals back until it ends, and
-            // fail a task with too many of them.
-            return Box::new(Channel { publisher: None, topics: self.clone(), published: Published::default() });
-        }
-        // The context of a test has no client, and panics.
-        let publisher = guarded(|| WorkflowStreamPublisher::of_activity(activity)).ok().flatten();
+        // The task of a local activity's workflow is open: the server would hold the signals back
+        // until it ends, and fail a task with too many of them.
+        let publisher = if activity.info().is_local {
+            None
+        } else {
+            // The context of a test has no client, and panics.
+            guarded(|| WorkflowStreamPublisher::of_activity(activity)).ok().flatten()
+        };
         let topics = [Some(self.topic.clone()), self.openai_topic.clone()].into_iter().flatten().collect();
         let publisher = publisher.map(|publisher| publisher.max_retry_duration(MAX_RETRY_DURATION).turn_topics(topics));
         Box::new(Channel { publisher, topics: self.clone(), published: Published::default() })

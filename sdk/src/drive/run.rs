@@ -219,31 +219,30 @@ async fn execute_in<H: Host>(env: &Env<'_, H>, scope: &H::Scope, run: Run) -> Re
         }
         notes::paused(env, &state);
         host.observe(&LoopEvent::Paused { interruptions: &state.interruptions() });
-        let waited = loop {
+        engine = loop {
             match host.wait_for_decisions(&mut state, scope).await {
+                WaitOutcome::Decided => {
+                    host.observe(&LoopEvent::Resumed { state: &state });
+                    break Engine::resume(state, config.rules());
+                }
                 WaitOutcome::ContinuesElsewhere => {
-                    let error = host.continue_elsewhere(&state, scope).await;
-                    if !Stays::is_source_of(&error) {
-                        return Err(RunFailure { error, state: Some(Box::new(state)) });
+                    if host.is_continuation_due(&state) {
+                        let error = host.continue_elsewhere(&state, scope).await;
+                        if !Stays::is_source_of(&error) {
+                            return Err(RunFailure { error, state: Some(Box::new(state)) });
+                        }
                     }
                 }
-                waited => break waited,
+                WaitOutcome::Undecided => {
+                    return Ok(Outcome::Paused(Box::new(PausedRun::new(state, config.reasoning_item_ids))));
+                }
+                WaitOutcome::Cancelled => {
+                    mcp_session::close(env, std::mem::take(&mut state.mcp_sessions)).await;
+                    let error = RunError::Cancelled { agent: state.agent.clone(), turn: state.turn };
+                    return Err(RunFailure { error, state: Some(Box::new(state)) });
+                }
             }
         };
-        match waited {
-            WaitOutcome::Decided => {
-                host.observe(&LoopEvent::Resumed { state: &state });
-                engine = Engine::resume(state, config.rules());
-            }
-            WaitOutcome::Undecided | WaitOutcome::ContinuesElsewhere => {
-                return Ok(Outcome::Paused(Box::new(PausedRun::new(state, config.reasoning_item_ids))));
-            }
-            WaitOutcome::Cancelled => {
-                mcp_session::close(env, std::mem::take(&mut state.mcp_sessions)).await;
-                let error = RunError::Cancelled { agent: state.agent.clone(), turn: state.turn };
-                return Err(RunFailure { error, state: Some(Box::new(state)) });
-            }
-        }
     }
 }
 

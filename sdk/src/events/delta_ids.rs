@@ -22,6 +22,11 @@ impl<'i> CallOfRun<'i> {
     }
 }
 
+/// Returns the prefix of the ids of an attempt's deltas: `k3x9q2ab/2-model#1`.
+pub(crate) fn attempt_id(call: &str, attempt: u32) -> String {
+    format!("{call}#{attempt}")
+}
+
 /// Returns the call, the attempt and the number of a delta's id.
 pub(crate) fn delta_of(id: &str) -> Option<(&str, u32, u64)> {
     let (call, of_attempt) = id.rsplit_once('#')?;

@@ -20,7 +20,7 @@ pub(super) struct ObservedRun {
     pub(super) has_begun: bool,
     pub(super) is_paused: bool,
     pub(super) has_ended: bool,
-    /// Whether output guardrails check the answer of the latest model call.
+    /// The check of the answer of the latest model call.
     #[serde(skip_serializing_if = "OutputCheck::is_none")]
     pub(super) output_check: OutputCheck,
     /// The messages of an answer that may be the output of the run, until its guardrails have
@@ -43,7 +43,7 @@ pub(super) struct ObservedRun {
     pub(super) numbers: BTreeMap<String, u32>,
 }
 
-/// Whether output guardrails check an answer.
+/// The check of an answer by output guardrails, as far as it is known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum OutputCheck {

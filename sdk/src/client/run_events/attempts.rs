@@ -57,7 +57,8 @@ impl OpenAttempt {
         Some(Self { is_model, is_of_session: true, call, event, window: Some(window) })
     }
 
-    /// Returns the place of a session without deltas.
+    /// Returns the stand-in for an activity that may be a session and has no deltas yet, so that
+    /// readers ask for it again.
     fn none_in_session() -> Self {
         let kind = EventKind::AttemptDelta { effect: String::new(), attempt: 0, failure: None, next_at: None };
         let event = RunEvent::new(kind);
@@ -90,11 +91,13 @@ pub(super) async fn open_attempts(client: &Client, workflow_id: &str) -> Result<
     let mut attempts = Vec::new();
     for activity in described(client, workflow_id, None).await?.pending_activities {
         let activity_type = activity.activity_type.unwrap_or_default().name;
-        if !matches!(Kind::of(&activity_type), Some(Kind::Model | Kind::Tool)) {
-            if Kind::of(&activity_type).is_none() {
+        match Kind::of(&activity_type) {
+            Some(Kind::Model | Kind::Tool) => {}
+            Some(_) => continue,
+            None => {
                 attempts.extend(of_session(client, activity.heartbeat_details).await);
+                continue;
             }
-            continue;
         }
         let Some(CallOfRun { place, effect, id: call }) = CallOfRun::of(&activity.activity_id) else { continue };
         let (Role::Model { turn } | Role::Tool { turn, .. }) = place.role else { continue };

@@ -14,7 +14,7 @@ use super::{
     live_poller::{LivePoller, Wanted},
 };
 use crate::{
-    events::{delta_of, with_suffix, without_suffix},
+    events::{attempt_id, delta_of, with_suffix, without_suffix},
     wire::{EventKind, RunEvent, delta_window::DeltaWindow},
 };
 
@@ -247,7 +247,7 @@ impl Seen {
         // The beginning of a first attempt is the fact that the call was scheduled.
         if *attempt > 1 || has_failed {
             let end = if has_failed { ".failed" } else { "" };
-            due.push(RunEvent { id: format!("{call}#{attempt}{end}"), ..event.clone() });
+            due.push(RunEvent { id: attempt_id(call, *attempt) + end, ..event.clone() });
         }
     }
 
@@ -267,7 +267,7 @@ impl Seen {
             self.next = number + 1;
             if !self.is_broken && delta.is_delta() {
                 let mut delta = delta.clone();
-                delta.id = format!("{call}#{}.{number}", window.attempt);
+                delta.id = format!("{}.{number}", attempt_id(call, window.attempt));
                 due.push(delta);
             }
         }

@@ -318,9 +318,8 @@ impl RunEventStream {
     pub async fn next(&mut self) -> Option<Result<RunEvent, RunEventsError>> {
         self.0.next().await
     }
-}
 
-impl RunEventStream {
+    /// Returns the stream without its deltas.
     fn without_deltas(self) -> Self {
         let is_fact = |event: &Result<RunEvent, _>| !event.as_ref().is_ok_and(RunEvent::is_delta);
         Self(self.0.filter(move |event| std::future::ready(is_fact(event))).boxed())

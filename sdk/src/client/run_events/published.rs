@@ -9,7 +9,7 @@
 use std::collections::BTreeMap;
 
 use crate::{
-    events::{CallOfRun, Role, delta_of, fact_id, lineage, with_suffix},
+    events::{CallOfRun, Role, attempt_id, delta_of, fact_id, lineage, with_suffix},
     wire::{EventKind, RunEvent},
 };
 
@@ -85,7 +85,7 @@ impl PublishedDeltas {
             call.attempt = attempt;
             (delta.run, delta.path, delta.turn) = (call.run.clone(), call.path.clone(), call.turn);
             delta.workflow = None;
-            delta.id = format!("{id}#{attempt}.{number}");
+            delta.id = format!("{}.{number}", attempt_id(id, attempt));
             self.deltas.push(with_suffix(delta, &self.suffix));
         }
     }

@@ -33,7 +33,8 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 pub(super) type SendBatch =
     Box<dyn Fn(PublishInput) -> BoxFuture<'static, Result<(), WorkflowInteractionError>> + Send + Sync>;
 
-/// The limits of a batch: its interval, its size, and the time for which it is retried.
+/// The limits of a batch (its interval, its size, the time for which it is retried), and the topics
+/// that it declares.
 #[derive(Clone, Debug)]
 pub(super) struct BatchOptions {
     pub(super) interval: Duration,

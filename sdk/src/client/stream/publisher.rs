@@ -131,9 +131,10 @@ impl WorkflowStreamPublisher {
     /// Publishes a value as JSON with the next batch.
     ///
     /// # Errors
-    /// If the value cannot be written as JSON, is larger than 1.5 MB in base64 together with its
-    /// topic, or if 16 MiB wait to be sent. Failures of sending are reported by
-    /// [`flush`](Self::flush) and [`close`](Self::close).
+    /// [`WorkflowStreamError::Json`] if the value cannot be written as JSON,
+    /// [`TooLarge`](WorkflowStreamError::TooLarge) if its base64 and its topic together exceed 1.5
+    /// MB, [`Full`](WorkflowStreamError::Full) if more than 16 MiB would wait to be sent. Failures
+    /// of sending are reported by [`flush`](Self::flush) and [`close`](Self::close).
     ///
     /// # Panics
     /// Outside of a tokio runtime.

@@ -189,6 +189,7 @@ pub enum WaitOutcome {
     Undecided,
     /// The run was cancelled during the wait.
     Cancelled,
-    /// No call is decided, and the run continues to wait in another execution.
+    /// No call is decided, and the run may continue to wait in another execution: the loop asks
+    /// [`Host::is_continuation_due`]. If it stays, the next wait does not end with this again.
     ContinuesElsewhere,
 }

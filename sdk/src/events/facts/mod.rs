@@ -228,6 +228,11 @@ pub(crate) fn fact_id(run: &str, local: &str) -> String {
     id(&root, "", &path, local)
 }
 
+/// Returns the id of a fact of the run at this path in the outermost run.
+pub(crate) fn fact_id_at(root: &str, path: &[String], local: &str) -> String {
+    id(root, "", path, local)
+}
+
 fn id(root: &str, suffix: &str, path: &[String], local: &str) -> String {
     let mut id = format!("{root}{suffix}");
     for step in path.iter().map(String::as_str).chain([local]) {

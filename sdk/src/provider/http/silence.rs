@@ -14,6 +14,8 @@
 
 use std::time::Duration;
 
+use tokio::time::Instant;
+
 use crate::{
     drive::model_limits::{ATTEMPT, attempt_limit},
     wire::ModelSettings,
@@ -51,6 +53,12 @@ pub(crate) fn no_first_chunk(limit: Duration) -> String {
 /// Returns the description of a stream whose next chunk did not arrive in time.
 pub(crate) fn no_next_chunk(limit: Duration) -> String {
     format!("the answer stopped for {limit:?}, the limit of chunk_timeout")
+}
+
+/// Returns the time at which a limit that began then expires; one that overflows the clock expires
+/// after a year.
+pub(crate) fn end_of(begun: Instant, limit: Duration) -> Instant {
+    begun.checked_add(limit).unwrap_or_else(|| begun + Duration::from_hours(365 * 24))
 }
 
 #[cfg(test)]

@@ -68,22 +68,6 @@ impl ContinuableRun {
         state: &RunState,
         patched: impl Fn(&str) -> bool,
     ) -> bool {
-        let is_enough = |counts_all: &dyn Fn() -> bool| self.pace.borrow().is_enough(&self.options, counts_all);
-        // `patched` leaves a marker, so it is called only where a run leaves because of its answer.
-        let is_polled = inbox.is_some_and(|inbox| inbox.polls() >= self.polls_until_enough());
-        (is_polled || is_enough(&|| true))
-            && !token.is_cancelled()
-            && self.can_leave(inbox, state, &patched)
-            && (is_polled || is_enough(&|| patched(PATCH_COUNT_EVERYTHING)))
-    }
-
-    /// Returns the number of polls of the workflow's stream after which the run leaves while it
-    /// waits in this state; `None` if it cannot.
-    pub(in crate::workflow) fn leaves_after_polls(&self, inbox: &RunInbox, state: &RunState) -> Option<u32> {
-        self.can_leave(Some(inbox), state, |_| true).then(|| self.polls_until_enough())
-    }
-
-    fn can_leave(&self, inbox: Option<&RunInbox>, state: &RunState, patched: impl Fn(&str) -> bool) -> bool {
         let can_move = || match state.phase {
             // Without an inbox that waits, the run pauses here, and the author decides how to
             // continue. A run whose state is too large can wait here, and be compacted after the
@@ -94,10 +78,19 @@ impl ContinuableRun {
             }
             _ => true,
         };
-        self.stayed_at.get().is_none_or(|turn| state.turn > turn) && self.is_alone(inbox) && can_move()
+        let is_enough = |counts_all: &dyn Fn() -> bool| self.pace.borrow().is_enough(&self.options, counts_all);
+        // `patched` leaves a marker, so it is called only where a run leaves because of its answer.
+        let is_polled = inbox.is_some_and(|inbox| inbox.polls() >= self.polls_until_enough());
+        (is_polled || is_enough(&|| true))
+            && !token.is_cancelled()
+            && self.stayed_at.get().is_none_or(|turn| state.turn > turn)
+            && self.is_alone(inbox)
+            && can_move()
+            && (is_polled || is_enough(&|| patched(PATCH_COUNT_EVERYTHING)))
     }
 
-    fn polls_until_enough(&self) -> u32 {
+    /// Returns the number of polls of the workflow's stream that are enough for this execution.
+    pub(in crate::workflow) fn polls_until_enough(&self) -> u32 {
         self.pace.borrow().polls_until_enough(&self.options)
     }
 

@@ -93,7 +93,7 @@ pub(super) struct AutoContinue {
     continued: Rc<Cell<u32>>,
 }
 
-/// Whether a run was started inside a handler of its workflow, as far as is known.
+/// The position of a run relative to the handlers of its workflow, as far as it is known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum HandlerContext {
     /// Polls of the stream were running whenever the run looked.

@@ -38,9 +38,8 @@ pub struct ContinueOptions {
     pub new_bytes: usize,
     /// Number of new updates after which the run continues as new: messages of a chat, each of
     /// which is a run, decisions that a run has waited for, and polls of the workflow's stream. The
-    /// server admits 2,000 updates in
-    /// one execution, including those that are refused or sent again, and none after that. Default
-    /// 1,000.
+    /// server admits 2,000 updates in one execution, including those that are refused or sent
+    /// again, and none after that. Default 1,000.
     #[builder(default = 1_000)]
     pub max_new_updates: u32,
     /// Number of new events after which the server's suggestion to continue as new is also

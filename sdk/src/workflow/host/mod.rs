@@ -295,8 +295,8 @@ impl Host for WorkflowHost {
             let (agent, turn) = (state.agent.clone(), state.turn);
             let pauses = |questions| self.records_pause(AskedQuestions::new(agent.clone(), turn, questions));
             if let Some(inbox) = &self.inbox {
-                let polls = self.moving.as_ref().and_then(|moving| moving.leaves_after_polls(inbox, state));
-                let outcome = inbox.wait(state, polls, scope.clone(), pauses).await;
+                let max_polls = self.moving.as_ref().map(|moving| moving.polls_until_enough());
+                let outcome = inbox.wait(state, max_polls, scope.clone(), pauses).await;
                 if let (WaitOutcome::Decided, Some(moving)) = (&outcome, &self.moving) {
                     (0..inbox.last_decision_count()).for_each(|_| moving.update());
                 }

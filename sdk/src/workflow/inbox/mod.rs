@@ -10,6 +10,7 @@
 //! A *question* in this module is an interruption that a run has published: a call that waits,
 //! under the id by which it is decided.
 
+mod context;
 mod questions;
 mod refusal;
 mod restore;
@@ -17,8 +18,11 @@ mod run_inbox;
 
 use serde::{Deserialize, Serialize};
 
-pub use self::run_inbox::HasAgentInbox;
-pub(super) use self::run_inbox::{InboxContext, RunInbox, Waits};
+pub use self::context::HasAgentInbox;
+pub(super) use self::{
+    context::InboxContext,
+    run_inbox::{RunInbox, Waits},
+};
 use self::{questions::Asked, refusal::refusal};
 use super::stream::StreamLog;
 use crate::wire::{

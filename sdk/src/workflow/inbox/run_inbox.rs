@@ -14,12 +14,11 @@ use std::{
     rc::Rc,
 };
 
-use futures::{FutureExt, future::LocalBoxFuture};
 use serde_json::Value;
-use temporalio_workflow::{WaitConditionOptions, WorkflowCancellationToken, WorkflowContext};
+use temporalio_workflow::WorkflowCancellationToken;
 
 use super::{
-    AgentInbox,
+    InboxContext,
     questions::{Asked, questions},
 };
 use crate::{
@@ -28,81 +27,6 @@ use crate::{
     wire::{AgentInterruption, AgentStatus, DecidedInterruption, RunState, Verdict, run_state::Decision},
     workflow::limits::size::{MOST_BYTES, encoded_len},
 };
-
-/// A workflow with an inbox. `#[agent_handlers]` implements this trait.
-#[diagnostic::on_unimplemented(
-    message = "workflow `{Self}` has no inbox for decisions",
-    label = "no inbox",
-    note = "write `#[agent_handlers]` above `#[workflow_methods]`, and add the field `inbox: AgentInbox` to the \
-            workflow"
-)]
-pub trait HasAgentInbox {
-    /// Returns the inbox.
-    fn agent_inbox(&self) -> &AgentInbox;
-
-    /// Returns the inbox for modification.
-    fn agent_inbox_mut(&mut self) -> &mut AgentInbox;
-}
-
-/// The operations of a workflow with an inbox that a run uses, without the workflow's type.
-pub(in crate::workflow) trait InboxContext {
-    /// Changes the inbox, and wakes the futures that wait for a change.
-    fn change(&self, change: &mut dyn FnMut(&mut AgentInbox));
-
-    /// Reads the inbox.
-    fn look(&self, look: &mut dyn FnMut(&AgentInbox));
-
-    /// Waits until one of these ids is decided, or the stream has had this number of polls; returns
-    /// `false` if the wait was cancelled.
-    fn wait_until_decided(
-        &self,
-        ids: Vec<String>,
-        max_polls: Option<u32>,
-        token: WorkflowCancellationToken,
-    ) -> LocalBoxFuture<'static, bool>;
-
-    /// Waits until no poll of the stream waits, also in a workflow that is cancelled.
-    fn stream_is_idle(&self) -> LocalBoxFuture<'static, ()>;
-}
-
-impl<W: HasAgentInbox + 'static> InboxContext for WorkflowContext<W> {
-    fn change(&self, change: &mut dyn FnMut(&mut AgentInbox)) {
-        self.state_mut(|workflow| change(workflow.agent_inbox_mut()));
-    }
-
-    fn look(&self, look: &mut dyn FnMut(&AgentInbox)) {
-        self.state(|workflow| look(workflow.agent_inbox()));
-    }
-
-    fn wait_until_decided(
-        &self,
-        ids: Vec<String>,
-        max_polls: Option<u32>,
-        token: WorkflowCancellationToken,
-    ) -> LocalBoxFuture<'static, bool> {
-        let ctx = self.clone();
-        async move {
-            let options = WaitConditionOptions::builder().cancellation_token(token).build();
-            let ends = |workflow: &W| {
-                let inbox = workflow.agent_inbox();
-                ids.iter().any(|id| inbox.is_decided(id)) || inbox.stream().polls().has_reached(max_polls)
-            };
-            ctx.wait_condition_with_options(ends, options).await.is_ok()
-        }
-        .boxed_local()
-    }
-
-    fn stream_is_idle(&self) -> LocalBoxFuture<'static, ()> {
-        let ctx = self.clone();
-        async move {
-            let token = WorkflowCancellationToken::new();
-            let options = WaitConditionOptions::builder().cancellation_token(token.clone()).build();
-            let is_idle = |workflow: &W| workflow.agent_inbox().stream().polls().is_idle();
-            let _ = ctx.wait_condition_with_options(is_idle, options).await;
-        }
-        .boxed_local()
-    }
-}
 
 /// The behavior of a run while it has no decisions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -212,7 +136,7 @@ impl RunInbox {
 
     /// Waits for decisions on the calls that this state waits for, and applies them to the state.
     /// Calls `pauses` with the questions whenever none of them is decided yet. Ends without a
-    /// decision once the stream has had `max_polls` polls.
+    /// decision once the stream has had `max_polls` polls, unless the wait before has ended so.
     pub(in crate::workflow) async fn wait(
         &self,
         state: &mut RunState,
@@ -220,8 +144,11 @@ impl RunInbox {
         token: WorkflowCancellationToken,
         pauses: impl Fn(Vec<AgentInterruption>),
     ) -> WaitOutcome {
-        // A run that could not leave continues to wait, and its pause is recorded.
-        let mut is_recorded = self.left_to_continue.take();
+        // A run that could not leave continues to wait, however many polls come, and its pause is
+        // recorded.
+        let has_stayed = self.left_to_continue.take();
+        let max_polls = max_polls.filter(|_| !has_stayed);
+        let mut is_recorded = has_stayed;
         loop {
             let calls = questions(state);
             let asked = self.ask(&calls);

@@ -142,6 +142,6 @@ async fn a_transport_that_does_not_work_fails_no_call(
 ) -> anyhow::Result<()> {
     let begun = Instant::now();
     run(narrator, |plugin| plugin.deltas(broken)).await?;
-    assert!(begun.elapsed() < Duration::from_secs(60), "a call waits for 1 s at most");
+    assert!(begun.elapsed() < Duration::from_mins(1), "a call waits for 1 s at most");
     Ok(())
 }

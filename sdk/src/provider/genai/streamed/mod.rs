@@ -56,7 +56,7 @@ use crate::{
             classify,
             redact::Redactor,
             refusals::{self, RequestForm},
-            silence::{Silence, no_first_chunk, no_next_chunk},
+            silence::{Silence, end_of, no_first_chunk, no_next_chunk},
         },
     },
     wire::ModelFailureKind,
@@ -230,12 +230,6 @@ impl StreamedCall<'_> {
             error => Broken::Failed(self.failure(error)),
         }
     }
-}
-
-/// Returns the end of a limit that began then. One that is longer than time can be counted is a
-/// year.
-fn end_of(begun: Instant, limit: Duration) -> Instant {
-    begun.checked_add(limit).unwrap_or_else(|| begun + Duration::from_hours(365 * 24))
 }
 
 /// The reason that a stream could not be read.

@@ -12,7 +12,7 @@ use crate::{
         http::{
             answer::Answer,
             body::{MOST_BYTES, MOST_STREAM_BYTES},
-            silence::{no_first_chunk, no_next_chunk},
+            silence::{end_of, no_first_chunk, no_next_chunk},
         },
     },
     wire::ModelFailureKind,
@@ -78,11 +78,9 @@ impl<'a> Chunks<'a> {
     }
 }
 
-/// Returns the end of a limit that begins now. One that is longer than time can be counted is a
-/// year.
+/// Returns the end of a limit that begins now.
 pub(super) fn deadline(limit: Duration) -> Instant {
-    let now = Instant::now();
-    now.checked_add(limit).unwrap_or_else(|| now + Duration::from_hours(365 * 24))
+    end_of(Instant::now(), limit)
 }
 
 /// Returns the form of a body that begins with this chunk; `None` if it is only white space.

@@ -1,9 +1,9 @@
 use std::cell::Cell;
 
-use futures::FutureExt;
+use futures::{FutureExt, future::LocalBoxFuture};
 use serde_json::json;
 
-use super::*;
+use super::{super::AgentInbox, *};
 
 /// A workflow that consists of its inbox alone.
 struct Alone(RefCell<AgentInbox>);
