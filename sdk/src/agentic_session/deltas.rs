@@ -21,7 +21,7 @@ use tokio::runtime::Handle;
 use super::{delta_heartbeats::DeltaHeartbeats, writer::Writer};
 use crate::{
     deltas::{Batches, DeltaSource, DeltaTransport, WindowCarrier},
-    events::{EventSink, attempt_id, fact_id_at},
+    events::{EventSink, attempt_id, fact_id, fact_id_at},
     wire::{EventKind, RunEvent},
 };
 
@@ -43,7 +43,8 @@ pub(super) struct SessionDeltas {
 struct Calls {
     /// The calls that are under way, by the id with which their facts begin.
     open: BTreeMap<String, OpenCall>,
-    /// The ids of tool calls, by the id that the model has chosen.
+    /// The ids of tool calls, by run and the id that the model has chosen: models of parallel runs
+    /// may choose the same.
     tools: BTreeMap<String, String>,
 }
 
@@ -79,9 +80,10 @@ impl SessionDeltas {
         })
     }
 
-    /// Records the id of a tool call that begins: the deltas of a tool do not name it.
-    pub(super) fn tool_begins(&self, call_id: &str, id: String) {
-        self.lock().tools.insert(call_id.to_owned(), id);
+    /// Records the id of a tool call of `run` that begins, as its facts have it: the deltas of a
+    /// tool do not name it.
+    pub(super) fn tool_begins(&self, run: &str, call_id: &str, effect: &str) {
+        self.lock().tools.insert(fact_id(run, call_id), fact_id(run, effect));
     }
 
     fn pass(&self, event: &RunEvent) {
@@ -151,7 +153,7 @@ impl Calls {
                 message_id.rsplit_once('/').map(|(call, _)| call.to_owned())
             }
             EventKind::ToolOutputDelta { call_id, .. } | EventKind::EmittedDelta { call_id, .. } => {
-                self.tools.get(call_id).cloned()
+                self.tools.get(&fact_id_at(&event.run, &event.path, call_id)).cloned()
             }
             _ => None,
         }

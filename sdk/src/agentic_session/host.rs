@@ -28,7 +28,6 @@ use crate::{
         SessionEffect, SessionEffectError, Stays, ToolAnswer, ToolEffect, ToolEffectError, WaitOutcome,
     },
     engine::RunError,
-    events::fact_id,
     inline::{
         host::{InlineHost, Settled},
         states,
@@ -139,7 +138,7 @@ impl SessionHost {
         }
         if let (Some(deltas), Some(publisher)) = (&self.shared.deltas, &self.inner.publisher) {
             let effect = &id.as_str()[id.path().len()..];
-            deltas.tool_begins(&call.info.call_id, fact_id(&publisher.run_at(id.path()), effect));
+            deltas.tool_begins(&publisher.run_at(id.path()), &call.info.call_id, effect);
         }
         let key = call.info.idempotency_key().to_owned();
         let Settled { outcome: settled, is_late } = self.inner.call_tool_with_grace_period(call, scope).await;

@@ -177,7 +177,7 @@ impl Merge {
                 suffix.clone_into(&mut self.suffix);
                 self.open.insert(id);
             }
-            EventKind::ModelCallAnswered { .. } => self.ended(call("/answered")),
+            EventKind::ModelCallAnswered { .. } => self.model_call_answered(call("/answered")),
             EventKind::ModelCallFailed { .. } => self.ended(call("/failed")),
             EventKind::ToolCall { call_id, .. } => {
                 self.open.insert(call_id.clone());
@@ -201,6 +201,17 @@ impl Merge {
             kind if kind.ends_the_run() => self.open.clear(),
             _ => {}
         }
+    }
+
+    /// Ends a model call, and the activities that sent it again with missing parts: the answer has
+    /// the id of the call, theirs have a suffix.
+    fn model_call_answered(&mut self, call: String) {
+        let of_the_call = format!("{call}-");
+        let sent_again: Vec<_> = self.open.iter().filter(|open| open.starts_with(&of_the_call)).cloned().collect();
+        for activity in sent_again {
+            self.ended(activity);
+        }
+        self.ended(call);
     }
 
     fn ended(&mut self, call: String) {

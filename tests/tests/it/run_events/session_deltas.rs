@@ -21,7 +21,7 @@ use temporal_agents::{
 };
 use temporal_agents_testing::{
     FakeModel,
-    fake_model::{Reply, text, tool_call},
+    fake_model::{Reply, item, text, tool_call, tool_calls},
 };
 
 use super::reading::all;
@@ -147,6 +147,33 @@ async fn a_session_whose_worker_is_lost_while_it_streams_continues_from_its_chec
     let beginnings = events.iter().filter(|event| event.kind.name() == "tool_output_delta");
     assert!(beginnings.clone().all(|event| event.id.contains("/1-tool-0#1.")), "the tool ran once");
     env.finish().await?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn deltas_of_parallel_runs_whose_calls_have_equal_ids_stay_apart() -> anyhow::Result<()> {
+    let digger = |name: &str| Agent::new(name).model("gpt-5").tool(dig).as_tool().name(name).description("Digs.");
+    let boss = Agent::new("boss").model("gpt-5").tool(digger("north")).tool(digger("south"));
+    let model = FakeModel::function(|call, _| match (call.agent.as_str(), call.turn) {
+        ("boss", 1) => tool_calls([("north", json!({"input": "Dig."})), ("south", json!({"input": "Dig."}))]),
+        ("boss", _) => text("done"),
+        (_, 1) => item(json!({"type": "function_call", "call_id": "call_0", "name": "dig", "arguments": "{}"})),
+        _ => text("dug"),
+    });
+    let options = AgenticSession::options().deltas(HeartbeatDeltas::new());
+    let env = desk(&model, &boss, &options).environment()?.start().await?;
+    let started = env.start_workflow(Office::run, Order::new(Value::Null)).await?;
+    let events = all(RunEvents::new(env.client()).watch_live(started.info().workflow_id.clone())).await?;
+    env.await_run(&started).await?.output()?;
+    env.finish().await?;
+    check_ids(&events);
+    let progress: Vec<_> = events.iter().filter(|event| event.kind.name() == "tool_output_delta").collect();
+    let of_runs: BTreeSet<_> = progress.iter().map(|event| &event.path).collect();
+    assert_eq!(of_runs.len(), 2, "both runs are read: {of_runs:?}");
+    for event in progress {
+        let run = format!("{}/{}/", event.run, event.path.join("/"));
+        assert!(event.id.starts_with(&run), "{} is of {run}", event.id);
+    }
     Ok(())
 }
 

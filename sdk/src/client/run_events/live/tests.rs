@@ -84,6 +84,22 @@ fn no_delta_follows_the_answer() {
 }
 
 #[test]
+fn a_call_that_was_sent_again_ends_with_the_answer() {
+    let mut merge = Merge::default();
+    let scheduled = || EventKind::ModelCallScheduled { model: "m".to_owned() };
+    for id in ["r/1-model", "r/1-model-full", "r/10-model"] {
+        merge.fact(&fact(id, scheduled()));
+    }
+    let answered: EventKind =
+        serde_json::from_value(json!({"kind": "model_call_answered", "attempts": 1})).expect("a kind");
+    merge.fact(&fact("r/1-model/answered", answered));
+    assert_eq!(merge.open.iter().collect::<Vec<_>>(), ["r/10-model"]);
+    // A snapshot of before the answer.
+    merge.snapshot(&[OpenAttempt { call: "r/1-model-full".to_owned(), ..open(1, 0, &["a"]) }]);
+    assert_eq!(due(&mut merge), [""; 0]);
+}
+
+#[test]
 fn a_paused_run_expects_no_deltas() {
     let mut merge = Merge::default();
     assert!(merge.expects_deltas(), "nothing is known yet");
