@@ -169,12 +169,21 @@ impl AgentHandle {
     ///
     /// # Errors
     /// [`AgentHandleError`].
-    pub async fn decide(&self, mut decision: AgentDecision) -> Result<DecisionAnswer, AgentHandleError> {
+    pub async fn decide(&self, decision: AgentDecision) -> Result<DecisionAnswer, AgentHandleError> {
+        self.decide_as(None, decision).await
+    }
+
+    /// Sends a decision as the update with this id: the server answers a repeated one by itself.
+    pub(crate) async fn decide_as(
+        &self,
+        update_id: Option<String>,
+        mut decision: AgentDecision,
+    ) -> Result<DecisionAnswer, AgentHandleError> {
         if let (None, Some(name)) = (&decision.by, &self.by) {
             decision = decision.by(name);
         }
-        let reply = self.workflow.execute_update(Decide, decision, WorkflowExecuteUpdateOptions::default()).await;
-        self.answer(reply)
+        let options = WorkflowExecuteUpdateOptions::builder().maybe_update_id(update_id).build();
+        self.answer(self.workflow.execute_update(Decide, decision, options).await)
     }
 
     /// Supplies the output of a call that the client has made itself; the tool does not run. Waits
@@ -187,12 +196,20 @@ impl AgentHandle {
         interruption_id: impl Into<String>,
         output: impl Into<Value>,
     ) -> Result<DecisionAnswer, AgentHandleError> {
-        let mut supplied = SuppliedOutput::new(interruption_id, output);
+        self.supply_output_as(None, SuppliedOutput::new(interruption_id, output)).await
+    }
+
+    /// Sends an output as the update with this id.
+    pub(crate) async fn supply_output_as(
+        &self,
+        update_id: Option<String>,
+        mut supplied: SuppliedOutput,
+    ) -> Result<DecisionAnswer, AgentHandleError> {
         if let Some(name) = &self.by {
             supplied = supplied.by(name);
         }
-        let reply = self.workflow.execute_update(SupplyOutput, supplied, WorkflowExecuteUpdateOptions::default()).await;
-        self.answer(reply)
+        let options = WorkflowExecuteUpdateOptions::builder().maybe_update_id(update_id).build();
+        self.answer(self.workflow.execute_update(SupplyOutput, supplied, options).await)
     }
 
     fn answer(&self, reply: Result<Value, WorkflowUpdateError>) -> Result<DecisionAnswer, AgentHandleError> {

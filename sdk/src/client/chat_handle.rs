@@ -87,6 +87,12 @@ impl ChatHandle {
         }
     }
 
+    /// Waits for the reply to a message that the chat has accepted, without sending it again;
+    /// `None` if the chat does not know it.
+    pub(crate) async fn reply_to(&self, id: &str) -> Option<ChatReply> {
+        self.answer(id, &mut { INITIAL_QUERY_PAUSE }).await
+    }
+
     /// Waits for the reply to a message that the chat has accepted. Returns `None` if the message
     /// must be sent again: the chat does not know it, or no worker answers the query.
     async fn answer(&self, id: &str, pause: &mut Duration) -> Option<ChatReply> {

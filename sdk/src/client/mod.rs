@@ -8,6 +8,7 @@
 )]
 
 mod agent_handle;
+mod agent_runs;
 mod chat_handle;
 mod history;
 mod run_events;
@@ -15,6 +16,9 @@ mod stream;
 pub mod transcript;
 
 pub use agent_handle::{AgentHandle, AgentHandleError};
+#[cfg(feature = "http")]
+pub(crate) use agent_runs::{AGENT_MEMO, ChatType, LABELS_MEMO, RunType};
+pub use agent_runs::{AgentRuns, NewRun, StartRunError};
 pub use chat_handle::ChatHandle;
 pub use run_events::{RunEventStream, RunEvents, RunEventsError};
 pub use stream::{WorkflowStreamError, WorkflowStreamItem, WorkflowStreamItems, WorkflowStreamPublisher};

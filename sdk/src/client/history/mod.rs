@@ -46,6 +46,7 @@ use crate::wire::{
     asked_questions::QUESTIONS_MEMO,
     decode,
     event::RUN_NOTE_MEMO,
+    ready_made::CHAT_SEND,
     stream::{PublishEntry, PublishInput, STREAM_PUBLISH, decode_payload},
 };
 
@@ -107,7 +108,7 @@ impl HistoryReader {
             Attributes::WorkflowPropertiesModifiedEventAttributes(modified) => self.noted(modified).await,
             Attributes::WorkflowExecutionUpdateAcceptedEventAttributes(accepted) => {
                 let sent = accepted.accepted_request.and_then(|request| request.input);
-                self.decision(sent).await.map(|decision| Record::DecisionSent { event: event_id, decision })
+                self.accepted(event_id, sent?).await
             }
             Attributes::WorkflowExecutionUpdateCompletedEventAttributes(completed) => {
                 let event = completed.accepted_event_id;
@@ -221,17 +222,23 @@ impl HistoryReader {
 
     /// Returns the decision in an update; `None` for other updates, and for one that cannot be
     /// read, which decides nothing.
-    async fn decision(&self, sent: Option<update::v1::Input>) -> Option<AgentDecision> {
-        let update::v1::Input { name, args, .. } = sent?;
+    /// Returns the record of an accepted update: a decision, or a message to a chat.
+    async fn accepted(&self, event: i64, sent: update::v1::Input) -> Option<Record> {
+        let update::v1::Input { name, args, .. } = sent;
         let payloads = args.unwrap_or_default().payloads;
-        match &*name {
-            AGENT_DECIDE => serde_json::from_value(value(&self.converter, payloads).await).ok(),
+        let decision: AgentDecision = match &*name {
+            AGENT_DECIDE => serde_json::from_value(value(&self.converter, payloads).await).ok()?,
             AGENT_SUPPLY_OUTPUT => {
                 let supplied: SuppliedOutput = serde_json::from_value(value(&self.converter, payloads).await).ok()?;
-                Some(supplied.into())
+                supplied.into()
             }
-            _ => None,
-        }
+            CHAT_SEND => {
+                let message = serde_json::from_value(value(&self.converter, payloads).await).ok()?;
+                return Some(Record::ChatMessage(message));
+            }
+            _ => return None,
+        };
+        Some(Record::DecisionSent { event, decision })
     }
 
     /// Returns the deltas in a batch for the workflow's stream. Anyone who can signal the workflow

@@ -5,8 +5,8 @@ use serde_json::Value;
 use crate::{
     client::transcript::{End, Status, TranscriptError},
     wire::{
-        AgentDecision, DecisionReply, Item, MODEL_ACTIVITY, ModelRequest, ModelResponse, RecordedFailure, RunEvent,
-        ToolReply, ToolRequest,
+        AgentDecision, ChatMessage, DecisionReply, Item, MODEL_ACTIVITY, ModelRequest, ModelResponse, RecordedFailure,
+        RunEvent, ToolReply, ToolRequest,
         asked_questions::AskedQuestions,
         carried::LOAD_STATE_ACTIVITY,
         conversation::RECORD_ACTIVITY,
@@ -50,6 +50,8 @@ pub(in crate::client) enum Record {
     },
     /// A run has recorded a note, its questions, or both.
     Noted { note: Option<RunNote>, questions: Option<AskedQuestions> },
+    /// A chat has accepted a message.
+    ChatMessage(ChatMessage),
     /// The workflow has accepted an update with a decision.
     DecisionSent { event: i64, decision: AgentDecision },
     /// The update that `event` accepted has its reply.

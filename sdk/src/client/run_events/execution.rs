@@ -7,12 +7,16 @@ use temporalio_common::{data_converters::DataConverter, protos::temporal::api::h
 use super::{cursor::short, published::PublishedDeltas};
 use crate::{
     client::{
-        history::{HistoryReader, Kind, Record, Reply, Request},
+        history::{HistoryReader, Kind, Record, Reply, Request, Start},
         transcript::{End, Status},
     },
     conversations::Recorded,
     events::{Attempts, Facts, Place, Role, ScheduledModelCall, lineage},
-    wire::{AgentDecision, DecisionAnswer, EventKind, Item, ModelRequest, RecordedFailure, RunEvent, ToolReply},
+    wire::{
+        AgentDecision, ChatMessage, DecisionAnswer, EventKind, Item, ModelRequest, RecordedFailure, RunEvent,
+        ToolReply,
+        ready_made::{CHAT_WORKFLOW, CarriedChat},
+    },
 };
 
 /// The history of one execution so far.
@@ -30,6 +34,8 @@ pub(super) struct Execution {
     /// Child workflows that were initiated, by the event that did.
     children: BTreeMap<i64, InitiatedChild>,
     published: PublishedDeltas,
+    /// The messages that a chat has accepted with the latest event.
+    messages: Vec<RunEvent>,
     workflow_id: String,
 }
 
@@ -77,6 +83,7 @@ impl Execution {
             sent: BTreeMap::new(),
             children: BTreeMap::new(),
             published: PublishedDeltas::default(),
+            messages: Vec::new(),
             workflow_id: String::new(),
         }
     }
@@ -84,6 +91,7 @@ impl Execution {
     /// Takes the facts of the latest event, and the deltas that it has published.
     pub(super) fn events(&mut self) -> Vec<RunEvent> {
         let mut events = self.facts.take();
+        events.append(&mut self.messages);
         events.append(&mut self.published.take());
         events
     }
@@ -102,7 +110,8 @@ impl Execution {
         self.facts.at(event.event_time.as_ref().map(ToString::to_string).unwrap_or_default());
         let Some(record) = self.reader.read(event).await else { return ReadOutcome::Continue };
         match record {
-            Record::Started(start) => self.workflow_id = start.workflow_id,
+            Record::Started(start) => self.started(*start),
+            Record::ChatMessage(message) => self.chat_message(message),
             Record::Scheduled { activity, id, kind, request, summary: _ } => {
                 self.scheduled(activity, id, kind, request.ok());
             }
@@ -169,6 +178,25 @@ impl Execution {
             }
         }
         ReadOutcome::Continue
+    }
+
+    fn started(&mut self, start: Start) {
+        self.workflow_id = start.workflow_id;
+        if start.workflow_type != CHAT_WORKFLOW {
+            return;
+        }
+        let carried = serde_json::from_value(start.input["carried"].clone()).ok();
+        let Some(CarriedChat { current, waiting, .. }) = carried else { return };
+        for message in current.into_iter().chain(waiting) {
+            self.chat_message(message);
+        }
+    }
+
+    fn chat_message(&mut self, message: ChatMessage) {
+        let ChatMessage { id, text, .. } = message;
+        let id = id.unwrap_or_default();
+        let kind = EventKind::ChatMessageDelta { chat_message_id: id.clone(), text };
+        self.messages.push(RunEvent { id: format!("message/{id}"), ..self.facts.delta("", "", 0, kind) });
     }
 
     fn scheduled(&mut self, activity: i64, id: String, kind: Kind, request: Option<Request>) {

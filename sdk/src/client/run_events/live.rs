@@ -152,6 +152,9 @@ impl Merge {
     /// Records a delta of the workflow's stream; returns `false` if readers must not receive it.
     fn published(&mut self, delta: &RunEvent) -> bool {
         self.cursor.clone_from(&delta.cursor);
+        if let EventKind::ChatMessageDelta { .. } = &delta.kind {
+            return true;
+        }
         let (id, _) = without_suffix(&delta.id);
         let Some((call, attempt, _)) = delta_of(&id) else { return false };
         let seen = self.seen.entry(call.to_owned()).or_default();

@@ -227,6 +227,14 @@ pub enum EventKind {
         /// Number of items after.
         items_after: u32,
     },
+    /// A chat has accepted a message. The runs of a chat answer its messages in this order.
+    ChatMessageDelta {
+        /// Id of the message, as its sender has chosen it; empty if it has none.
+        #[serde(default, skip_serializing_if = "is_default")]
+        chat_message_id: String,
+        /// Text of the message.
+        text: String,
+    },
     /// An attempt of a call has begun, or has failed.
     AttemptDelta {
         /// Id of the call's effect, for example `2-model` or `2-tool-0`.

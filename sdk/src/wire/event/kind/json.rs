@@ -35,6 +35,7 @@ impl EventKind {
             Self::QuestionAsked { .. } => "question_asked",
             Self::QuestionDecided { .. } => "question_decided",
             Self::Compaction { .. } => "compaction",
+            Self::ChatMessageDelta { .. } => "chat_message_delta",
             Self::AttemptDelta { .. } => "attempt_delta",
             Self::TextDelta { .. } => "text_delta",
             Self::ReasoningDelta { .. } => "reasoning_delta",
