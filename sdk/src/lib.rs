@@ -85,6 +85,7 @@
 //! | `provider` | [`Model`], [`ModelProvider`], the providers for OpenAI and for the crate genai |
 //! | `inline`, `agentic_session` | the two other hosts: plain tokio, and one activity |
 //! | `client` | handles for programs outside of a workflow, streams, and the transcript of a run |
+//! | `http` | a service of runs over HTTP (feature `http`) |
 //! | `mcp` | transports to MCP servers (feature `mcp`) |
 //! | `store` | traits for session stores and spill stores |
 //! | [`guide`] | the guide |
@@ -126,6 +127,7 @@
 //! | `worker` | yes | the worker half (see above); without it no I/O crate is built |
 //! | `openai` | yes | the OpenAI provider, `provider::OpenAi` |
 //! | `genai` | no | `provider::Genai`: Anthropic, Gemini and others |
+//! | `http` | no | `http::AgentsService`: runs over HTTP, AG-UI, the AI SDK, a page |
 //! | `mcp` | no | tools of MCP servers, `mcp::McpTransport` |
 //! | `nexus` | no | Nexus operations as tools, `tool::NexusOperation` (experimental) |
 //! | `compression` | no | `worker::codec::ZstdCodec`, which compresses payloads |
@@ -154,6 +156,8 @@ mod conversations;
 mod deltas;
 #[cfg(feature = "worker")]
 mod events;
+#[cfg(feature = "http")]
+pub mod http;
 #[cfg(feature = "worker")]
 pub mod inline;
 #[cfg(feature = "mcp")]

@@ -24,6 +24,7 @@ mod guardrails;
 mod held_model;
 mod hooks;
 mod hostile;
+mod http_service;
 mod inline_failures;
 mod inline_runner;
 mod known_pains;

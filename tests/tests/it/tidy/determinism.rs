@@ -25,13 +25,14 @@ const IMPURE: [&str; 18] = [
 ];
 
 /// The directories of the worker half.
-const WORKER_HALF: [&str; 12] = [
+const WORKER_HALF: [&str; 13] = [
     "activity",
     "agentic_session",
     "client",
     "conversations",
     "deltas",
     "events",
+    "http",
     "inline",
     "mcp",
     "provider",

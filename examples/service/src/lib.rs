@@ -1,0 +1,4 @@
+//! The programs of temporal-agents that need its service features.
+
+pub mod agents;
+pub mod serve;

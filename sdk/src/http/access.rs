@@ -1,0 +1,67 @@
+//! The decision who may do what.
+
+use sha2::{Digest, Sha256};
+
+/// Decides who may use the service, and what for. The defaults of the methods permit everything to
+/// a caller who was authenticated.
+pub trait AccessPolicy: Send + Sync + 'static {
+    /// Returns the caller of a request with this `Authorization` header; `None` refuses the
+    /// request with status 401.
+    fn authenticate(&self, authorization: Option<&str>) -> Option<Caller>;
+
+    /// Returns `true` if the caller may start runs of this agent.
+    fn may_start(&self, _caller: &Caller, _agent: &str) -> bool {
+        true
+    }
+
+    /// Returns `true` if the caller may read this run. Lists leave the others out.
+    fn may_see(&self, _caller: &Caller, _run_id: &str) -> bool {
+        true
+    }
+
+    /// Returns `true` if the caller may decide, supply outputs, send messages and cancel. A caller
+    /// who may not see the run may do none of these.
+    fn may_decide(&self, _caller: &Caller, _run_id: &str) -> bool {
+        true
+    }
+}
+
+/// The sender of a request.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Caller {
+    /// Name or id of the person, which decisions carry in history.
+    pub name: Option<String>,
+}
+
+/// Permits everything to callers who send `Authorization: Bearer <token>`.
+#[derive(Clone)]
+pub struct BearerToken {
+    digest: [u8; 32],
+    caller: Caller,
+}
+
+impl BearerToken {
+    /// Creates a policy with one token, whose owner has this name.
+    ///
+    /// # Panics
+    /// If the token is empty.
+    pub fn new(token: &str, name: impl Into<String>) -> Self {
+        assert!(!token.is_empty(), "a bearer token must not be empty");
+        Self { digest: Sha256::digest(token).into(), caller: Caller { name: Some(name.into()) } }
+    }
+}
+
+impl AccessPolicy for BearerToken {
+    fn authenticate(&self, authorization: Option<&str>) -> Option<Caller> {
+        let (scheme, token) = authorization?.split_once(' ')?;
+        // Digests are compared, so that the time says nothing about the token.
+        let digest: [u8; 32] = Sha256::digest(token.trim()).into();
+        (scheme.eq_ignore_ascii_case("bearer") && digest == self.digest).then(|| self.caller.clone())
+    }
+}
+
+impl std::fmt::Debug for BearerToken {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("BearerToken").field("caller", &self.caller).finish_non_exhaustive()
+    }
+}

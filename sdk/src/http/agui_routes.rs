@@ -1,0 +1,182 @@
+//! The paths of AG-UI: `POST /agui/{agent}` runs or resumes, `GET /agui/{agent}/{thread}` returns
+//! to a thread after a lost connection.
+//!
+//! A thread is a chat, and the id of an AG-UI run is the id of its message. So a request that is
+//! sent again has the same run and the same events.
+
+use std::sync::Arc;
+
+use axum::{
+    Extension, Json,
+    extract::{Path, State},
+    response::{IntoResponse, Response},
+};
+use futures::stream::{self, StreamExt};
+use serde_json::Value;
+
+use super::{
+    access::Caller,
+    agui::{AguiEvent, AguiMapper, AguiMessage, AguiRole, InputAnswer, ResumeDecision, ResumeEntry, RunAgentInput},
+    error::ApiError,
+    service::{Service, Shared, client_tools},
+    sse,
+    thread::{Answer, Thread},
+    turn::{self, Turn, TurnStep},
+};
+use crate::wire::{AgentDecision, AgentInterruption, Item, ItemView, SuppliedOutput, run_state::InterruptionKind};
+
+/// `POST /agui/{agent}`.
+pub(super) async fn run(
+    State(shared): Service,
+    Extension(caller): Extension<Caller>,
+    Path(agent): Path<String>,
+    Json(input): Json<RunAgentInput>,
+) -> Result<Response, ApiError> {
+    let thread = Thread::new(&shared, &caller, &agent, &input.thread_id)?;
+    check_tools(&shared, &agent, &input)?;
+    let answers = answers(&thread, &input).await?;
+    let is_resumed = !answers.is_empty();
+    let turn = if is_resumed {
+        thread.answer(&input.run_id, answers).await?
+    } else {
+        if input.messages.last().is_some_and(|message| message.role == AguiRole::Tool) {
+            return Err(ApiError::conflict("no call of this thread waits for the results in the request"));
+        }
+        let Some(text) = input.last_user_text() else {
+            return Err(ApiError::invalid("the request has neither a message of the user nor an answer to a call"));
+        };
+        thread.send(&input.run_id, &text).await?
+    };
+    let mut mapper = AguiMapper::new(input.thread_id, input.run_id, is_resumed).with_messages(input.messages);
+    let start = mapper.start(None);
+    Ok(respond(start, mapper, turn))
+}
+
+/// `GET /agui/{agent}/{thread}`: the conversation so far, and then the run that is open.
+pub(super) async fn connect(
+    State(shared): Service,
+    Extension(caller): Extension<Caller>,
+    Path((agent, thread_id)): Path<(String, String)>,
+) -> Result<Response, ApiError> {
+    let thread = Thread::new(&shared, &caller, &agent, &thread_id)?;
+    let (transcript, turn) = thread.open().await?;
+    let current = transcript.current.as_ref();
+    let run_id = current.and_then(|message| message.id.clone()).unwrap_or_else(|| format!("{thread_id}/connect"));
+    let mut messages = messages(&transcript.items);
+    if let Some(message) = current {
+        messages.push(AguiMessage::new(message.id.clone().unwrap_or_default(), AguiRole::User, &*message.text));
+    }
+    let mut mapper = AguiMapper::new(thread_id, run_id, false);
+    let mut start = mapper.start(Some(messages));
+    let Some(turn) = turn else {
+        start.extend(mapper.finished(None));
+        return Ok(sse::respond(stream::iter(start).map(|event| sse::data(&event))).into_response());
+    };
+    Ok(respond(start, mapper, turn))
+}
+
+fn respond(start: Vec<AguiEvent>, mapper: AguiMapper, turn: Turn) -> Response {
+    let rest = stream::unfold((mapper, turn), |(mut mapper, mut turn)| async move {
+        if mapper.is_over() {
+            return None;
+        }
+        let step = turn.next().await?;
+        let events = events(&mut mapper, step);
+        Some((stream::iter(events), (mapper, turn)))
+    });
+    let events = stream::iter(start).chain(rest.flatten());
+    sse::respond(events.map(|event| sse::data(&event))).into_response()
+}
+
+/// Returns the AG-UI events of a step.
+fn events(mapper: &mut AguiMapper, step: Result<TurnStep, ApiError>) -> Vec<AguiEvent> {
+    match step {
+        Ok(TurnStep::Event(event)) => mapper.event(&event),
+        Ok(TurnStep::Paused(waiting)) => mapper.paused(&waiting),
+        Ok(TurnStep::Finished(output)) => mapper.finished(Some(&output)),
+        Ok(TurnStep::Reply(text)) => {
+            let mut events = mapper.event(&turn::message(text));
+            events.extend(mapper.finished(None));
+            events
+        }
+        Ok(TurnStep::Failed { code, message }) => mapper.failed(&message, &code),
+        Ok(TurnStep::Cancelled) => mapper.cancelled(),
+        Err(error) => mapper.failed(error.message(), error.code()),
+    }
+}
+
+/// Checks that the agents know the tools that the frontend executes.
+fn check_tools(shared: &Arc<Shared>, agent: &str, input: &RunAgentInput) -> Result<(), ApiError> {
+    let known = shared.agents.get(agent).map(client_tools).unwrap_or_default();
+    match input.tools.iter().find(|tool| !known.contains(&tool.name)) {
+        None => Ok(()),
+        Some(tool) => Err(ApiError::invalid(format!(
+            "agent {agent:?} has no client tool {:?}; the client tools of an agent are declared with \
+             ToolDef::client: {known:?}",
+            tool.name
+        ))),
+    }
+}
+
+/// Returns the answers in a request: those in `resume`, and the results of client tools.
+async fn answers(thread: &Thread, input: &RunAgentInput) -> Result<Vec<Answer>, ApiError> {
+    let results = input.tool_results_after_last_assistant();
+    if input.resume.is_empty() && results.is_empty() {
+        return Ok(Vec::new());
+    }
+    let waiting = thread.waiting().await?;
+    let mut answers = Vec::new();
+    for entry in &input.resume {
+        let call = waiting.iter().find(|call| call.id == entry.interrupt_id);
+        answers.push(answer(entry, call).map_err(ApiError::invalid)?);
+    }
+    for (call_id, output) in results {
+        // The frontend sends the results of all its messages; only those that wait are answers.
+        let is_of_call = |call: &&AgentInterruption| call.kind == InterruptionKind::Output && shown_id(call) == call_id;
+        if let Some(call) = waiting.iter().find(is_of_call) {
+            answers.push(Answer::Output(SuppliedOutput::new(&*call.id, output)));
+        }
+    }
+    Ok(answers)
+}
+
+/// Returns the answer of an entry. A call that no longer waits was decided, maybe by this request.
+fn answer(entry: &ResumeEntry, call: Option<&AgentInterruption>) -> Result<Answer, String> {
+    let id = &*entry.interrupt_id;
+    if call.is_some_and(|call| call.kind == InterruptionKind::Input) {
+        return Ok(match entry.input_answer()? {
+            InputAnswer::Answer(values) => Answer::Output(SuppliedOutput::new(id, Value::Object(values).to_string())),
+            InputAnswer::Declined => Answer::Decision(AgentDecision::reject(id)),
+        });
+    }
+    Ok(Answer::Decision(match entry.decision()? {
+        ResumeDecision::Approve => AgentDecision::approve(id),
+        ResumeDecision::Reject { message: Some(message) } => AgentDecision::reject_with(id, message),
+        ResumeDecision::Reject { message: None } => AgentDecision::reject(id),
+    }))
+}
+
+/// Returns the id of a call as the frontend knows it.
+fn shown_id(call: &AgentInterruption) -> &str {
+    call.id.split('#').next().unwrap_or_default()
+}
+
+/// Returns the conversation as messages.
+fn messages(items: &[Item]) -> Vec<AguiMessage> {
+    let message = |(place, item): (usize, &Item)| {
+        let id = item.get("id").and_then(Value::as_str).map_or_else(|| format!("item-{place}"), str::to_owned);
+        match item.view() {
+            ItemView::Message { role, .. } => {
+                let role = if role == "user" { AguiRole::User } else { AguiRole::Assistant };
+                Some(AguiMessage::new(id, role, item.text().unwrap_or_default()))
+            }
+            ItemView::FunctionCall(call) => Some(AguiMessage::calling(call.call_id, call.name, &call.arguments)),
+            ItemView::FunctionCallOutput { call_id, output } => {
+                let text = output.as_str().map_or_else(|| output.to_string(), str::to_owned);
+                Some(AguiMessage::result(&id, call_id, &text))
+            }
+            _ => None,
+        }
+    };
+    items.iter().enumerate().filter_map(message).collect()
+}

@@ -1,0 +1,61 @@
+//! Runs of agents over HTTP: a router for any axum service.
+//!
+//! ```no_run
+//! use temporal_agents::{Agent, http::{AgentsService, BearerToken}};
+//! # async fn serve(client: &temporalio_client::Client) -> std::io::Result<()> {
+//!
+//! fn triage() -> Agent {
+//!     Agent::new("triage").model("gpt-5")
+//! }
+//!
+//! let token = BearerToken::new("a long random string", "ann");
+//! let service = AgentsService::new(client, "support").agents((triage,)).access(token);
+//! let listener = tokio::net::TcpListener::bind("127.0.0.1:8080").await?;
+//! axum::serve(listener, service.into_router()).await
+//! # }
+//! ```
+//!
+//! | path | content |
+//! |---|---|
+//! | `GET /agents` | the agents |
+//! | `POST /runs` | starts a run, or a chat |
+//! | `GET /runs`, `GET /runs/{id}` | runs with their status; a result, questions |
+//! | `GET /runs/{id}/events` | the events of a run (SSE); `Last-Event-ID` or `?from=` continues |
+//! | `POST /runs/{id}/decisions`, `/outputs`, `/messages`, `/cancel` | acts on a run |
+//! | `GET /questions`, `GET /questions/events` | the calls of all runs that wait for people |
+//! | `POST /agui/{agent}`, `GET /agui/{agent}/{thread}` | AG-UI 1.0 |
+//! | `POST /chat/{agent}`, `GET /chat/{agent}/{chat}/stream` | the AI SDK |
+//!
+//! # Design
+//! **The service holds nothing.** A run is a workflow, a thread is a `ChatWorkflow`, a message is
+//! its update, and a reader is a cursor. Any replica answers any request, also after a crash.
+//!
+//! **A client that leaves cancels nothing.** Readers follow the history; `POST /runs/{id}/cancel`
+//! cancels.
+//!
+//! **A run of another service is not visible.** `/runs/{id}` knows the workflows of types
+//! `AgentWorkflow` and `ChatWorkflow` on the service's task queue; for all others it answers 404.
+
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    reason = "the worker half runs outside of workflows: it may use clock, environment and tasks"
+)]
+
+mod access;
+mod agui;
+mod agui_routes;
+mod ai_sdk;
+mod chat_routes;
+mod door;
+mod error;
+mod page;
+mod questions;
+mod runs;
+mod service;
+mod sse;
+mod thread;
+mod turn;
+
+pub use access::{AccessPolicy, BearerToken, Caller};
+pub use service::AgentsService;

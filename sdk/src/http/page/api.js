@@ -1,0 +1,177 @@
+// Requests to the service, and its stream of events. All addresses are relative to the page.
+
+const TOKEN_KEY = "token";
+const SILENCE_MS = 60_000; // a stream that is silent for longer is opened again
+const MAX_WAIT_MS = 15_000;
+
+/** Sends `token-needed` when the service asks for a token. */
+export const access = new EventTarget();
+
+let token = read();
+
+function read() {
+  try {
+    return sessionStorage.getItem(TOKEN_KEY) ?? "";
+  } catch {
+    return "";
+  }
+}
+
+export function hasToken() {
+  return token !== "";
+}
+
+export function setToken(value) {
+  token = value;
+  try {
+    if (value) sessionStorage.setItem(TOKEN_KEY, value);
+    else sessionStorage.removeItem(TOKEN_KEY);
+  } catch {
+    // Storage is turned off: the token is kept until the page is closed.
+  }
+}
+
+export class ApiError extends Error {
+  constructor(status, code, message) {
+    super(message);
+    this.name = "ApiError";
+    this.status = status;
+    this.code = code;
+  }
+}
+
+async function send(path, { method = "GET", body, signal, accept = "application/json" } = {}) {
+  const headers = { Accept: accept };
+  if (token) headers.Authorization = `Bearer ${token}`;
+  if (body !== undefined) headers["Content-Type"] = "application/json";
+  const json = body === undefined ? undefined : JSON.stringify(body);
+  const response = await fetch(path, { method, headers, body: json, signal, cache: "no-store" });
+  if (response.ok) return response;
+  const error = (await response.json().catch(() => null))?.error;
+  if (response.status === 401) access.dispatchEvent(new Event("token-needed"));
+  const message = error?.message ?? `The service answered with status ${response.status}.`;
+  throw new ApiError(response.status, error?.code ?? "", message);
+}
+
+async function json(path, options) {
+  const response = await send(path, options);
+  const text = await response.text();
+  return text === "" ? {} : JSON.parse(text);
+}
+
+const pathOf = (id, rest = "") => `runs/${encodeURIComponent(id)}${rest}`;
+const post = (path, body) => json(path, { method: "POST", body });
+
+export const listAgents = (signal) => json("agents", { signal });
+export const listQuestions = (signal) => json("questions", { signal });
+export const getRun = (id, signal) => json(pathOf(id), { signal });
+
+export function listRuns(next, signal) {
+  const query = new URLSearchParams({ limit: "50" });
+  if (next) query.set("next", next);
+  return json(`runs?${query}`, { signal });
+}
+
+export const startRun = (agent, input) => post("runs", { agent, input });
+export const startChat = (agent) => post("runs", { agent, chat: true });
+export const sendMessage = (id, message) => post(pathOf(id, "/messages"), message);
+export const decide = (id, decision) => post(pathOf(id, "/decisions"), decision);
+export const supplyOutput = (id, output) => post(pathOf(id, "/outputs"), output);
+export const cancelRun = (id) => post(pathOf(id, "/cancel"), {});
+
+/**
+ * Reads the events of a run until its end. After a lost connection it continues after the latest
+ * event. `onOpen(isAgain)` is called for each connection, `onWait(error)` before the next one.
+ */
+export async function followEvents(id, { signal, onEvent, onOpen, onWait }) {
+  let last = "";
+  let failures = 0;
+  let isAgain = false;
+  while (!signal.aborted) {
+    let lost;
+    try {
+      const query = last ? `?${new URLSearchParams({ from: last })}` : "";
+      for await (const message of messages(pathOf(id, `/events${query}`), signal, () => {
+        onOpen(isAgain);
+        isAgain = true;
+      })) {
+        failures = 0;
+        if (message.event === "end") return;
+        if (message.id !== undefined) last = message.id;
+        if (message.data) onEvent(JSON.parse(message.data));
+      }
+    } catch (error) {
+      const isFinal = error instanceof ApiError && error.status < 500 && error.status !== 429;
+      if (signal.aborted) return;
+      if (isFinal) throw error;
+      lost = error;
+    }
+    failures += 1;
+    onWait(lost);
+    await pause(Math.min(500 * 2 ** failures, MAX_WAIT_MS), signal);
+  }
+}
+
+/** Yields the messages of one connection. */
+async function* messages(path, signal, onOpen) {
+  const connection = new AbortController();
+  const stop = () => connection.abort();
+  signal.addEventListener("abort", stop);
+  let timer = setTimeout(stop, SILENCE_MS);
+  try {
+    const accept = "text/event-stream";
+    const response = await send(path, { signal: connection.signal, accept });
+    onOpen();
+    const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+    const parse = messageParser();
+    for (;;) {
+      const { value, done } = await reader.read();
+      if (done) return;
+      clearTimeout(timer);
+      timer = setTimeout(stop, SILENCE_MS);
+      yield* parse(value);
+    }
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener("abort", stop);
+    connection.abort();
+  }
+}
+
+/** Returns a function from a chunk of a stream of server-sent events to its complete messages. */
+export function messageParser() {
+  let rest = "";
+  let message = { event: "message", data: [] };
+  return (chunk) => {
+    const complete = [];
+    rest += chunk;
+    // A carriage return at the end may be the first half of a line break.
+    const lines = rest.split(/\r\n|\n|\r(?!$)/);
+    rest = lines.pop();
+    for (const line of lines) {
+      if (line === "") {
+        if (message.data.length > 0 || message.event !== "message") {
+          complete.push({ ...message, data: message.data.join("\n") });
+        }
+        message = { event: "message", data: [] };
+        continue;
+      }
+      const [, name, value] = /^([^:]*):? ?(.*)$/.exec(line);
+      if (name === "data") message.data.push(value);
+      else if (name === "event" || name === "id") message[name] = value;
+    }
+    return complete;
+  };
+}
+
+/** Waits; returns early if the signal aborts. */
+export function pause(ms, signal) {
+  return new Promise((resolve) => {
+    if (signal?.aborted) return resolve();
+    const timer = setTimeout(resolve, ms);
+    signal?.addEventListener("abort", () => {
+      clearTimeout(timer);
+      resolve();
+    }, { once: true });
+  });
+}

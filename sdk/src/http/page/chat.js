@@ -1,0 +1,128 @@
+// Starting runs and chats, and talking in a chat.
+
+import { listAgents, sendMessage, startChat, startRun } from "./api.js";
+import { announce, el, field, setText, showError, whileBusy } from "./dom.js";
+
+/** Shows the page that starts a run or a chat. */
+export function newPage(main, { signal }) {
+  const error = el("p", { class: "error", role: "alert", hidden: true });
+  const select = el("select", { "data-testid": "agent-select", required: true });
+  const description = el("p", { class: "hint", id: "agent-description" });
+  const input = el("textarea", { rows: 4, "data-testid": "run-input" });
+  const descriptions = new Map();
+  const open = async (start) => {
+    if (!select.reportValidity()) return;
+    await whileBusy(form, error, async () => {
+      const { id } = await start();
+      if (!signal.aborted) location.hash = `#/runs/${encodeURIComponent(id)}`;
+    });
+  };
+  const chatButton = el("button", {
+    type: "button", "data-testid": "new-chat", onclick: () => open(() => startChat(select.value)),
+  }, "Start a chat");
+  const form = el(
+    "form",
+    {
+      class: "card",
+      onsubmit: (event) => {
+        event.preventDefault();
+        open(() => startRun(select.value, input.value));
+      },
+    },
+    field("Agent", select),
+    description,
+    field("Input of the run", input, "A chat begins without input."),
+    el("div", { class: "actions" },
+      el("button", { type: "submit", class: "primary", "data-testid": "start-run" }, "Start a run"),
+      chatButton),
+    error,
+  );
+  select.setAttribute("aria-describedby", description.id);
+  const describe = () => setText(description, descriptions.get(select.value) ?? "");
+  select.addEventListener("change", describe);
+  main.append(el("h1", { tabindex: -1 }, "New run or chat"), form);
+
+  listAgents(signal).then(({ agents }) => {
+    for (const agent of agents) descriptions.set(agent.name, agent.description ?? "");
+    select.append(...agents.map(({ name }) => el("option", { value: name }, name)));
+    describe();
+    if (agents.length === 0) throw new Error("The service has no agents.");
+  }).catch((failure) => {
+    if (!signal.aborted) showError(error, failure);
+  });
+}
+
+/**
+ * Returns the form to talk in a chat. `update(entries)` removes the messages that the run has
+ * received from those that are on the way; `end()` removes the form.
+ */
+export function chatForm(runId) {
+  const error = el("p", { class: "error", role: "alert", hidden: true });
+  const input = el("textarea", { rows: 2, required: true, "data-testid": "chat-input" });
+  const waiting = el("ul", { class: "waiting", "aria-label": "Messages on the way" });
+  const sent = [];
+  let received = 0; // number of the user's messages in the run
+  let draft = { text: "", id: "" };
+
+  const send = async () => {
+    const text = input.value.trim();
+    if (!text) return;
+    // The same text that is sent again after an error has the same id, so that it counts once.
+    if (draft.text !== text) draft = { text, id: randomId() };
+    const isSent = await whileBusy(form, error, async () => {
+      const message = { text, node: el("li", {}, text), after: received };
+      await sendMessage(runId, draft);
+      sent.push(message);
+      waiting.append(message.node);
+    });
+    if (isSent) {
+      draft = { text: "", id: "" };
+      input.value = "";
+      announce("The message was sent.");
+      update(latest);
+    }
+    input.focus();
+  };
+  const form = el(
+    "form",
+    {
+      class: "chat-form",
+      onsubmit: (event) => {
+        event.preventDefault();
+        send();
+      },
+    },
+    waiting,
+    field("Message", input, "Enter sends; Shift and Enter begin a new line."),
+    el("div", { class: "actions" },
+      el("button", { type: "submit", class: "primary", "data-testid": "send" }, "Send")),
+    error,
+  );
+  input.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
+    event.preventDefault();
+    send();
+  });
+
+  let latest = [];
+  const update = (entries) => {
+    latest = entries;
+    const texts = entries
+      .filter(({ type, role, path }) => type === "message" && role === "user" && path.length === 0)
+      .map(({ text }) => text);
+    received = texts.length;
+    // Messages arrive in the order in which they were sent; the run may join some of them.
+    for (const message of [...sent]) {
+      if (!texts.slice(message.after).some((text) => text.includes(message.text))) continue;
+      message.node.remove();
+      sent.splice(sent.indexOf(message), 1);
+    }
+  };
+  return { node: form, update, focus: () => input.focus(), end: () => { form.hidden = true; } };
+}
+
+/** `crypto.randomUUID` is missing on pages without TLS. */
+function randomId() {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}

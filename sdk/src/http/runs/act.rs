@@ -1,0 +1,147 @@
+//! Acts on a run: decisions, outputs, messages, cancellation.
+
+use axum::{
+    Extension, Json,
+    extract::{Path, State},
+    http::StatusCode,
+};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use temporalio_client::WorkflowCancelOptions;
+use uuid::Uuid;
+
+use super::{
+    read::seen,
+    row::{Kind, Row},
+};
+use crate::{
+    client::{AgentHandle, RunType},
+    http::{
+        access::Caller,
+        error::ApiError,
+        service::{Service, Shared},
+    },
+    wire::{AgentDecision, ChatMessage, ChatRequest, DecisionAnswer},
+};
+
+/// The body of `POST /runs/{id}/decisions`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::http) struct DecisionBody {
+    question_id: String,
+    approved: bool,
+    /// Output that the model gets for a call that was rejected.
+    #[serde(default)]
+    message: Option<String>,
+    /// Also decides all other calls of this tool by this agent in this run.
+    #[serde(default)]
+    always: bool,
+}
+
+/// The body of `POST /runs/{id}/outputs`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::http) struct OutputBody {
+    question_id: String,
+    output: Value,
+}
+
+/// The body of `POST /runs/{id}/messages`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::http) struct MessageBody {
+    text: String,
+    /// Id of the message; one that is sent again counts once.
+    #[serde(default)]
+    id: Option<String>,
+}
+
+/// Approves or rejects a call that waits.
+pub(in crate::http) async fn decide(
+    State(shared): Service,
+    Extension(caller): Extension<Caller>,
+    Path(id): Path<String>,
+    Json(body): Json<DecisionBody>,
+) -> Result<Json<Value>, ApiError> {
+    open(&shared, &caller, &id).await?;
+    let DecisionBody { question_id, approved, message, always } = body;
+    let mut decision = match (approved, message) {
+        (true, None) => AgentDecision::approve(question_id),
+        (true, Some(_)) => {
+            return Err(ApiError::invalid("\"message\" is for a call that is rejected: send \"approved\": false"));
+        }
+        (false, Some(message)) => AgentDecision::reject_with(question_id, message),
+        (false, None) => AgentDecision::reject(question_id),
+    };
+    decision.always = always;
+    answered(handle(&shared, &caller, &id).decide(decision).await?)
+}
+
+/// Supplies the output of a call that the client has made.
+pub(in crate::http) async fn supply_output(
+    State(shared): Service,
+    Extension(caller): Extension<Caller>,
+    Path(id): Path<String>,
+    Json(OutputBody { question_id, output }): Json<OutputBody>,
+) -> Result<Json<Value>, ApiError> {
+    open(&shared, &caller, &id).await?;
+    answered(handle(&shared, &caller, &id).supply_output(question_id, output).await?)
+}
+
+/// Sends a message to a chat. Returns once the chat has accepted it.
+pub(in crate::http) async fn send_message(
+    State(shared): Service,
+    Extension(caller): Extension<Caller>,
+    Path(id): Path<String>,
+    Json(MessageBody { text, id: message_id }): Json<MessageBody>,
+) -> Result<(StatusCode, Json<Value>), ApiError> {
+    let row = open(&shared, &caller, &id).await?;
+    if row.kind != Kind::Chat {
+        let message = format!("run {id:?} is not a chat; start one with POST /runs and \"chat\": true");
+        return Err(ApiError::conflict(message));
+    }
+    let message_id = message_id.unwrap_or_else(|| Uuid::new_v4().to_string());
+    let chat = ChatRequest::new(row.agent.unwrap_or_default());
+    shared.runs.send(&id, chat, ChatMessage::new(&*message_id, text)).await?;
+    Ok((StatusCode::ACCEPTED, Json(json!({"message_id": message_id}))))
+}
+
+/// Requests the cancellation of a run.
+pub(in crate::http) async fn cancel(
+    State(shared): Service,
+    Extension(caller): Extension<Caller>,
+    Path(id): Path<String>,
+) -> Result<StatusCode, ApiError> {
+    open(&shared, &caller, &id).await?;
+    let workflow = shared.client.get_workflow_handle::<RunType>(&*id);
+    workflow.cancel(WorkflowCancelOptions::default()).await.map_err(ApiError::server)?;
+    Ok(StatusCode::ACCEPTED)
+}
+
+/// Returns a run that has not ended, on which the caller may act.
+async fn open(shared: &Shared, caller: &Caller, id: &str) -> Result<Row, ApiError> {
+    let row = seen(shared, caller, id).await?;
+    shared.check_may_decide(caller, id)?;
+    if row.is_open() { Ok(row) } else { Err(ApiError::conflict(format!("run {id:?} has ended"))) }
+}
+
+/// Returns a handle whose decisions carry the name of the caller.
+fn handle(shared: &Shared, caller: &Caller, id: &str) -> AgentHandle {
+    let handle = AgentHandle::new(&shared.client, id);
+    caller.name.as_ref().map_or_else(|| handle.clone(), |name| handle.by(name))
+}
+
+fn answered(answer: DecisionAnswer) -> Result<Json<Value>, ApiError> {
+    match answer {
+        DecisionAnswer::AlreadyDecided { decision, .. } => {
+            let decision = serde_json::to_string(&decision).unwrap_or_default();
+            Err(ApiError::conflict(format!("the call was decided before, and that decision stays: {decision}")))
+        }
+        DecisionAnswer::Unknown { waits_for } | DecisionAnswer::Kept { waits_for } => {
+            let message = format!("no call with this id waits; these do: {waits_for:?}");
+            Err(ApiError::new(StatusCode::NOT_FOUND, "unknown_question", message))
+        }
+        DecisionAnswer::Refused { reason } => Err(ApiError::invalid(reason)),
+        accepted => Ok(Json(json!({"answer": accepted}))),
+    }
+}

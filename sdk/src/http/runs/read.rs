@@ -1,0 +1,222 @@
+//! Reads runs: lists, one with its result and questions, and its events.
+
+use std::{sync::Arc, time::Duration};
+
+use axum::{
+    Extension, Json,
+    extract::{Path, Query, State},
+    http::HeaderMap,
+    response::IntoResponse,
+};
+use futures::{StreamExt, stream};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use temporalio_client::{
+    WorkflowDescribeOptions, WorkflowGetResultOptions, WorkflowListOptions, errors::WorkflowInteractionError,
+};
+use tokio::time::timeout;
+
+use super::row::{Kind, Row, Status};
+use crate::{
+    client::{AgentHandle, ChatType, RunType},
+    http::{
+        access::Caller,
+        error::ApiError,
+        service::{Service, Shared},
+        sse,
+    },
+    wire::{
+        AgentInterruption,
+        ready_made::{AGENT_WORKFLOW, CHAT_WORKFLOW},
+    },
+};
+
+/// Rows in a list by default, and at most.
+const DEFAULT_ROWS: usize = 50;
+const MAX_ROWS: usize = 500;
+/// Time in which a worker must answer the query for the state of a run.
+const QUERY_TIMEOUT: Duration = Duration::from_secs(5);
+/// Number of runs that are queried at the same time.
+const MAX_QUERIES: usize = 16;
+
+/// The query of `GET /runs`.
+#[derive(Debug, Deserialize)]
+pub(in crate::http) struct ListQuery {
+    limit: Option<usize>,
+    /// Only runs that have not ended.
+    #[serde(default)]
+    open: bool,
+}
+
+/// `GET /runs`.
+pub(in crate::http) async fn list(
+    State(shared): Service,
+    Extension(caller): Extension<Caller>,
+    Query(ListQuery { limit, open }): Query<ListQuery>,
+) -> Result<Json<Value>, ApiError> {
+    let limit = limit.unwrap_or(DEFAULT_ROWS).clamp(1, MAX_ROWS);
+    let mut rows = rows(&shared, open, limit).await?;
+    rows.retain(|row| shared.access.may_see(&caller, &row.id));
+    let rows: Vec<Row> = stream::iter(rows)
+        .map(|row| with_state(&shared, row))
+        .buffered(MAX_QUERIES)
+        .map(|(row, _)| row)
+        .collect()
+        .await;
+    Ok(Json(json!({"runs": rows})))
+}
+
+/// `GET /runs/{id}`.
+pub(in crate::http) async fn read(
+    State(shared): Service,
+    Extension(caller): Extension<Caller>,
+    Path(id): Path<String>,
+) -> Result<Json<Value>, ApiError> {
+    let row = seen(&shared, &caller, &id).await?;
+    let (row, questions) = with_state(&shared, row).await;
+    let mut json = serde_json::to_value(&row).map_err(ApiError::server)?;
+    match row.status {
+        Status::Completed | Status::Failed => match result(&shared, &row).await {
+            Ok(output) => json["output"] = output,
+            Err(message) => json["failure"] = json!({"message": message}),
+        },
+        _ => json["questions"] = questions.iter().map(question).collect(),
+    }
+    Ok(Json(json))
+}
+
+/// The query of `GET /runs/{id}/events`.
+#[derive(Debug, Deserialize)]
+pub(in crate::http) struct EventsQuery {
+    /// Cursor of the latest event that the reader has.
+    from: Option<String>,
+    /// `false` leaves out what closed histories do not contain.
+    #[serde(default = "yes")]
+    deltas: bool,
+}
+
+fn yes() -> bool {
+    true
+}
+
+/// `GET /runs/{id}/events`: the events of a run, until the workflow ends.
+pub(in crate::http) async fn events(
+    State(shared): Service,
+    Extension(caller): Extension<Caller>,
+    Path(id): Path<String>,
+    Query(EventsQuery { from, deltas }): Query<EventsQuery>,
+    headers: HeaderMap,
+) -> Result<impl IntoResponse, ApiError> {
+    seen(&shared, &caller, &id).await?;
+    let last = headers.get("last-event-id").and_then(|id| id.to_str().ok()).map(str::to_owned);
+    let from = last.or(from).filter(|cursor| !cursor.is_empty());
+    let events = match (from, deltas) {
+        (Some(from), true) => shared.events.watch_live_from(id, from),
+        (Some(from), false) => shared.events.watch_from(id, from),
+        (None, true) => shared.events.watch_live(id),
+        (None, false) => shared.events.watch(id),
+    };
+    // After an error the reader comes back with its cursor, so no end follows.
+    let sent = stream::unfold((events, false), |(mut events, is_over)| async move {
+        if is_over {
+            return None;
+        }
+        let (event, is_over) = match events.next().await {
+            Some(Ok(event)) => (sse::run_event(&event), false),
+            Some(Err(error)) => (sse::failed(&error.into()), true),
+            None => (sse::data(&json!({})).event("end"), true),
+        };
+        Some((event, (events, is_over)))
+    });
+    Ok(sse::respond(sent))
+}
+
+/// Returns the runs of the service that have not ended.
+pub(in crate::http) async fn open_runs(shared: &Arc<Shared>) -> Result<Vec<(Row, Vec<AgentInterruption>)>, ApiError> {
+    let mut rows = rows(shared, true, MAX_ROWS).await?;
+    rows.retain(|row| row.has_paused);
+    Ok(stream::iter(rows).map(|row| with_state(shared, row)).buffered(MAX_QUERIES).collect().await)
+}
+
+/// Returns a run of this service that the caller may see.
+///
+/// # Errors
+/// 404 for all others.
+pub(in crate::http) async fn seen(shared: &Shared, caller: &Caller, id: &str) -> Result<Row, ApiError> {
+    if !shared.access.may_see(caller, id) {
+        return Err(ApiError::no_run(id));
+    }
+    let handle = shared.client.get_workflow_handle::<RunType>(id);
+    let described = match handle.describe(WorkflowDescribeOptions::default()).await {
+        Ok(described) => described,
+        Err(WorkflowInteractionError::NotFound(_)) => return Err(ApiError::no_run(id)),
+        Err(error) => return Err(ApiError::server(error)),
+    };
+    let is_ours = [AGENT_WORKFLOW, CHAT_WORKFLOW].contains(&described.workflow_type())
+        && described.task_queue() == shared.task_queue;
+    if !is_ours {
+        return Err(ApiError::no_run(id));
+    }
+    let info = described.raw().workflow_execution_info.as_ref();
+    info.map(|info| Row::of_info(info, &described.memo())).ok_or_else(|| ApiError::no_run(id))
+}
+
+async fn rows(shared: &Shared, open: bool, limit: usize) -> Result<Vec<Row>, ApiError> {
+    let queue = shared.task_queue.replace('\\', "\\\\").replace('\'', "\\'");
+    let mut query = format!("WorkflowType IN ('{AGENT_WORKFLOW}', '{CHAT_WORKFLOW}') AND TaskQueue = '{queue}'");
+    query.push_str(if open {
+        " AND ExecutionStatus = 'Running'"
+    } else {
+        // Executions that were followed by another are no runs of their own.
+        " AND ExecutionStatus != 'ContinuedAsNew'"
+    });
+    let options = WorkflowListOptions::builder().limit(limit).build();
+    let mut found = shared.client.list_workflows(query, options);
+    let mut rows = Vec::new();
+    while let Some(workflow) = found.next().await {
+        rows.push(Row::of(&workflow.map_err(ApiError::server)?));
+    }
+    Ok(rows)
+}
+
+/// Adds to a row whether the run waits, and returns the calls that do.
+async fn with_state(shared: &Shared, mut row: Row) -> (Row, Vec<AgentInterruption>) {
+    if !row.is_open() || !row.has_paused {
+        return (row, Vec::new());
+    }
+    let handle = AgentHandle::new(&shared.client, &*row.id);
+    let Ok(Ok(state)) = timeout(QUERY_TIMEOUT, handle.state()).await else { return (row, Vec::new()) };
+    if !state.interruptions.is_empty() {
+        row.status = Status::Waiting;
+    }
+    (row, state.interruptions)
+}
+
+/// Returns the result of a run that has ended, or the message of its failure.
+async fn result(shared: &Shared, row: &Row) -> Result<Value, String> {
+    let options = WorkflowGetResultOptions::default();
+    let ended = match row.kind {
+        Kind::Run => shared.client.get_workflow_handle::<RunType>(&*row.id).get_result(options).await,
+        Kind::Chat => shared.client.get_workflow_handle::<ChatType>(&*row.id).get_result(options).await,
+    };
+    ended.map_err(|error| {
+        // The innermost cause names the problem.
+        let error: &dyn std::error::Error = &error;
+        std::iter::successors(Some(error), |error| error.source()).last().map_or_else(String::new, ToString::to_string)
+    })
+}
+
+/// Returns a call that waits, as the API shows it.
+pub(in crate::http) fn question(call: &AgentInterruption) -> Value {
+    let mut json = json!({
+        "question_id": call.id,
+        "agent": call.agent,
+        "tool": call.tool,
+        "arguments": call.arguments,
+        "waits_for": call.kind,
+    });
+    if let Some(question) = &call.question {
+        json["question"] = json!({"message": question.message, "schema": question.schema});
+    }
+    json
+}

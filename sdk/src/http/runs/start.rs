@@ -1,0 +1,97 @@
+//! `POST /runs`.
+
+use axum::{Extension, Json, extract::State, http::StatusCode};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
+
+use crate::{
+    client::NewRun,
+    http::{access::Caller, error::ApiError, service::Service},
+    wire::{AgentRequest, ChatRequest, RequestInput},
+};
+
+/// Maximum bytes of the id of a run.
+const MAX_ID_BYTES: usize = 200;
+/// Maximum number of labels, and of bytes in each.
+const MAX_LABELS: usize = 16;
+const MAX_LABEL_BYTES: usize = 256;
+
+/// The body of `POST /runs`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::http) struct NewRunBody {
+    agent: String,
+    /// A string, or a list of items.
+    #[serde(default)]
+    input: Option<RequestInput>,
+    /// Id of the run; a run that exists with this id is not started again.
+    #[serde(default)]
+    id: Option<String>,
+    /// Starts a chat, which takes messages; without an input.
+    #[serde(default)]
+    chat: bool,
+    #[serde(default)]
+    context: Map<String, Value>,
+    #[serde(default)]
+    max_turns: Option<u32>,
+    #[serde(default)]
+    labels: BTreeMap<String, String>,
+}
+
+/// Starts a run or a chat.
+pub(in crate::http) async fn start(
+    State(shared): Service,
+    Extension(caller): Extension<Caller>,
+    Json(body): Json<NewRunBody>,
+) -> Result<(StatusCode, Json<Value>), ApiError> {
+    shared.startable(&caller, &body.agent)?;
+    let id = checked_id(body.id)?;
+    check_labels(&body.labels)?;
+    let mut run = if body.chat {
+        if body.input.is_some() || !body.context.is_empty() || body.max_turns.is_some() {
+            let message = "a chat begins without \"input\", \"context\" and \"max_turns\"; send its messages to \
+                           POST /runs/{id}/messages";
+            return Err(ApiError::invalid(message));
+        }
+        NewRun::chat(ChatRequest::new(body.agent))
+    } else {
+        let Some(input) = body.input else {
+            return Err(ApiError::invalid("the run has no \"input\": send a string, or a list of items"));
+        };
+        let mut request = AgentRequest::new(body.agent, "");
+        (request.input, request.context, request.max_turns) = (input, body.context, body.max_turns);
+        NewRun::new(request)
+    };
+    if let Some(id) = id {
+        run = run.id(id);
+    }
+    for (name, value) in body.labels {
+        run = run.label(name, value);
+    }
+    let id = shared.runs.start_run(run).await?;
+    Ok((StatusCode::CREATED, Json(json!({"id": id}))))
+}
+
+/// Checks an id that a caller has chosen for a run, a thread or a message.
+///
+/// # Errors
+/// 400.
+fn checked_id(id: Option<String>) -> Result<Option<String>, ApiError> {
+    match &id {
+        Some(id) if id.is_empty() || id.len() > MAX_ID_BYTES || id.chars().any(char::is_control) => {
+            let message = format!("\"id\" must have 1 to {MAX_ID_BYTES} bytes, and no control characters");
+            Err(ApiError::invalid(message))
+        }
+        _ => Ok(id),
+    }
+}
+
+fn check_labels(labels: &BTreeMap<String, String>) -> Result<(), ApiError> {
+    let is_long = |(name, value): (&String, &String)| name.len().max(value.len()) > MAX_LABEL_BYTES;
+    if labels.len() > MAX_LABELS || labels.iter().any(is_long) {
+        let message = format!("a run has at most {MAX_LABELS} labels of {MAX_LABEL_BYTES} bytes each");
+        return Err(ApiError::invalid(message));
+    }
+    Ok(())
+}

@@ -1,0 +1,365 @@
+//! One message of a chat and the run that answers it, followed until the run pauses or ends.
+//!
+//! # Design
+//! **History links a message to its run.** A chat answers its messages in the order in which it has
+//! accepted them, and both are in the history. So any replica finds the run of a message, also long
+//! after it has ended, and a repeated request has the same events.
+//!
+//! **A resumed turn begins after the decisions.** The frontend has the events before them. The turn
+//! skips everything until the history has all decisions of the request.
+
+use std::{
+    collections::{BTreeSet, VecDeque},
+    sync::Arc,
+    time::Duration,
+};
+
+use futures::{FutureExt, future::BoxFuture};
+use serde_json::{Value, json};
+use tokio::time::{sleep, timeout};
+
+use super::{error::ApiError, service::Shared};
+use crate::{
+    client::{AgentHandle, RunEventStream},
+    wire::{AgentInterruption, ChatOutcome, ChatReply, EventKind, Item, RunEvent},
+};
+
+/// Time in which a worker must answer the query for the calls that wait.
+const QUERY_TIMEOUT: Duration = Duration::from_secs(5);
+/// Number of deltas that are kept until the fact that their run has begun.
+const MAX_EARLY: usize = 256;
+/// Time after the reply to a message in which its run must have ended in the history.
+const GRACE: Duration = Duration::from_secs(10);
+
+/// The part of a chat that a turn follows.
+pub(super) enum Target {
+    /// The run that answers this message, up to its first pause.
+    Message(String),
+    /// The run that answers this message, which is open: pauses that are over are passed by.
+    Open(String),
+    /// The run with these questions, after all of them are decided.
+    Decided(BTreeSet<String>),
+}
+
+/// A step of a turn.
+pub(super) enum TurnStep {
+    /// A fact or a delta of the run.
+    Event(Box<RunEvent>),
+    /// The run waits for these calls. The turn has ended.
+    Paused(Vec<AgentInterruption>),
+    /// The run has ended with this output.
+    Finished(Value),
+    /// The run has left no facts but its reply.
+    Reply(String),
+    /// The run has failed.
+    Failed { code: String, message: String },
+    /// The run was cancelled.
+    Cancelled,
+}
+
+/// A message and its run.
+pub(super) struct Turn {
+    shared: Arc<Shared>,
+    workflow_id: String,
+    events: RunEventStream,
+    chat: ChatRuns,
+    target: Target,
+    /// The questions of a resumed turn that the history has no decision on.
+    undecided: BTreeSet<String>,
+    /// Id of the run, once it is known.
+    run: Option<String>,
+    /// Deltas that came before the fact that their run has begun.
+    early: Vec<RunEvent>,
+    due: VecDeque<RunEvent>,
+    /// The calls that the run waits for: the turn ends with them.
+    paused: Option<Vec<AgentInterruption>>,
+    /// The questions of the run that are open according to the facts.
+    asked: Vec<AgentInterruption>,
+    reply: Option<BoxFuture<'static, Option<ChatReply>>>,
+    answered: Option<ChatReply>,
+    is_over: bool,
+}
+
+/// The messages of a chat, and the runs that answer them.
+#[derive(Default)]
+struct ChatRuns {
+    waiting: VecDeque<String>,
+    messages: BTreeSet<String>,
+    runs: BTreeSet<String>,
+    /// The run that continues in the next execution, where it has another id.
+    moving: Option<String>,
+}
+
+impl ChatRuns {
+    fn accepted(&mut self, message: &str) {
+        // A chat that continues as new repeats the messages that wait.
+        if message.is_empty() || self.messages.insert(message.to_owned()) {
+            self.waiting.push_back(message.to_owned());
+        }
+    }
+
+    /// Returns `true` if a run of the execution before continues under another id.
+    fn has_moved(&self, event: &RunEvent) -> bool {
+        self.moving.is_some() && !self.runs.contains(&event.run)
+    }
+
+    /// Returns the id that a run had in the execution before.
+    fn moved(&mut self, event: &RunEvent) -> Option<String> {
+        self.runs.insert(event.run.clone());
+        self.moving.take()
+    }
+
+    /// Returns the message that a run answers when it begins.
+    fn began(&mut self, run: &str) -> Option<String> {
+        if self.runs.insert(run.to_owned()) { self.waiting.pop_front() } else { None }
+    }
+}
+
+/// The meaning of an event for the turn.
+enum Observed {
+    Skip,
+    Pass,
+    Pause,
+    End,
+}
+
+impl Turn {
+    /// Creates a turn of this workflow. `reply` is the reply to the message, if the request has
+    /// sent it: it ends a turn whose run leaves no facts.
+    pub(super) fn new(
+        shared: &Arc<Shared>,
+        workflow_id: &str,
+        target: Target,
+        reply: Option<BoxFuture<'static, Option<ChatReply>>>,
+    ) -> Self {
+        let undecided = match &target {
+            Target::Decided(questions) => questions.clone(),
+            Target::Message(_) | Target::Open(_) => BTreeSet::new(),
+        };
+        Self {
+            shared: Arc::clone(shared),
+            workflow_id: workflow_id.to_owned(),
+            events: shared.events.watch_live(workflow_id),
+            chat: ChatRuns::default(),
+            target,
+            undecided,
+            run: None,
+            early: Vec::new(),
+            due: VecDeque::new(),
+            paused: None,
+            asked: Vec::new(),
+            reply,
+            answered: None,
+            is_over: false,
+        }
+    }
+
+    /// Returns the next step; `None` after the last.
+    ///
+    /// # Errors
+    /// The history cannot be read; the turn has then ended.
+    pub(super) async fn next(&mut self) -> Option<Result<TurnStep, ApiError>> {
+        loop {
+            if self.is_over {
+                return None;
+            }
+            if let Some(event) = self.due.pop_front() {
+                return Some(Ok(TurnStep::Event(Box::new(event))));
+            }
+            if let Some(waiting) = self.paused.take() {
+                return Some(Ok(self.end(TurnStep::Paused(waiting))));
+            }
+            let event = tokio::select! {
+                biased;
+                event = self.events.next() => event,
+                reply = next_reply(&mut self.reply, self.answered.is_some()) => {
+                    match self.replied(reply) {
+                        None => continue,
+                        Some(step) => return Some(Ok(self.end(step))),
+                    }
+                }
+            };
+            let event = match event {
+                None => return Some(Ok(self.end(TurnStep::Cancelled))),
+                Some(Err(error)) => {
+                    self.is_over = true;
+                    return Some(Err(error.into()));
+                }
+                Some(Ok(event)) => event,
+            };
+            match self.observe(&event) {
+                Observed::Skip => {}
+                Observed::Pass => return Some(Ok(TurnStep::Event(Box::new(event)))),
+                Observed::Pause => self.paused = self.waiting().await,
+                Observed::End => return Some(Ok(self.end(ended(event.kind)))),
+            }
+        }
+    }
+
+    fn end(&mut self, step: TurnStep) -> TurnStep {
+        self.is_over = true;
+        step
+    }
+
+    fn observe(&mut self, event: &RunEvent) -> Observed {
+        let is_root = event.path.is_empty() && event.workflow.is_none();
+        self.observe_question(event);
+        match &event.kind {
+            EventKind::RunContinued { .. } if is_root && !event.run.is_empty() => {
+                self.chat.moving = Some(event.run.clone());
+            }
+            EventKind::RunResumed {} if is_root && self.chat.has_moved(event) => {
+                let moved = self.chat.moved(event);
+                if self.run.is_some() && self.run == moved {
+                    self.run = Some(event.run.clone());
+                }
+            }
+            EventKind::ChatMessageDelta { chat_message_id, .. } if event.workflow.is_none() => {
+                self.chat.accepted(chat_message_id);
+                return Observed::Skip;
+            }
+            EventKind::RunStarted { .. } | EventKind::RunResumed {} if is_root => {
+                let message = self.chat.began(&event.run);
+                if let EventKind::RunStarted { .. } = &event.kind {
+                    self.asked.clear();
+                }
+                let is_wanted = match &self.target {
+                    Target::Message(wanted) | Target::Open(wanted) => message.as_ref() == Some(wanted),
+                    Target::Decided(_) => false,
+                };
+                if is_wanted {
+                    self.run = Some(event.run.clone());
+                    let early = std::mem::take(&mut self.early).into_iter();
+                    self.due.extend(early.filter(|delta| delta.run == event.run));
+                }
+            }
+            EventKind::QuestionAsked { question_id, .. } if self.undecided.contains(question_id) => {
+                self.run.get_or_insert_with(|| event.run.clone());
+            }
+            _ => {}
+        }
+        if self.run.is_none() && event.is_delta() && self.early.len() < MAX_EARLY {
+            self.early.push(event.clone());
+        }
+        let ends_the_workflow = event.run.is_empty() && event.kind.ends_the_run();
+        let Some(run) = &self.run else { return if ends_the_workflow { Observed::End } else { Observed::Skip } };
+        // A chat answers one message at a time: events of child workflows are those of its run.
+        if event.run != *run && event.workflow.is_none() && !ends_the_workflow {
+            return Observed::Skip;
+        }
+        self.observe_of_run(event, is_root, run.clone() == event.run)
+    }
+
+    /// Keeps the questions that are open.
+    fn observe_question(&mut self, event: &RunEvent) {
+        match &event.kind {
+            EventKind::QuestionAsked { question_id, .. } => {
+                // A run that continues as new asks again.
+                self.asked.retain(|asked| asked.id != *question_id);
+                self.asked.extend(interruption(event));
+            }
+            EventKind::QuestionDecided { question_id, .. } => self.asked.retain(|asked| asked.id != *question_id),
+            _ => {}
+        }
+    }
+
+    fn observe_of_run(&mut self, event: &RunEvent, is_root: bool, is_own: bool) -> Observed {
+        let was_undecided = !self.undecided.is_empty();
+        if let EventKind::QuestionDecided { question_id, .. } = &event.kind
+            && self.undecided.remove(question_id)
+        {
+            self.due.push_back(event.clone());
+            // Calls that are still open pause the run again, without a fact.
+            if self.undecided.is_empty() && !self.asked.is_empty() {
+                return Observed::Pause;
+            }
+        }
+        if was_undecided {
+            return if is_root && is_own && event.kind.ends_the_run() { Observed::End } else { Observed::Skip };
+        }
+        match &event.kind {
+            EventKind::RunPaused {} if is_root => Observed::Pause,
+            kind if kind.ends_the_run() && is_root && (is_own || event.run.is_empty()) => Observed::End,
+            _ => Observed::Pass,
+        }
+    }
+
+    /// Returns the calls that the run waits for; `None` if the pause is over.
+    async fn waiting(&mut self) -> Option<Vec<AgentInterruption>> {
+        let handle = AgentHandle::new(&self.shared.client, &*self.workflow_id);
+        let state = timeout(QUERY_TIMEOUT, handle.state()).await;
+        let is_asked = |call: &AgentInterruption| self.asked.iter().any(|asked| asked.id == call.id);
+        let waiting: Vec<_> = match state {
+            Ok(Ok(state)) => state.interruptions.into_iter().filter(is_asked).collect(),
+            // No worker answers; the facts have all but long arguments.
+            _ => self.asked.clone(),
+        };
+        match (&self.target, waiting.is_empty()) {
+            (_, false) => Some(waiting),
+            // A repeated request has the same end.
+            (Target::Message(_), true) => Some(self.asked.clone()),
+            (Target::Open(_) | Target::Decided(_), true) => None,
+        }
+    }
+
+    /// Records the reply to the message, or ends a turn whose run has left no facts.
+    fn replied(&mut self, reply: Option<ChatReply>) -> Option<TurnStep> {
+        self.reply = None;
+        if let Some(reply) = self.answered.take() {
+            return Some(outcome(reply.outcome));
+        }
+        let reply = reply?;
+        match &reply.outcome {
+            ChatOutcome::Refused { .. } => return Some(outcome(reply.outcome)),
+            _ => self.answered = Some(reply),
+        }
+        None
+    }
+}
+
+/// Waits for the reply; after it, for the time in which the history must have the end of the run.
+async fn next_reply(reply: &mut Option<BoxFuture<'static, Option<ChatReply>>>, has_answer: bool) -> Option<ChatReply> {
+    match (reply, has_answer) {
+        (Some(reply), _) => reply.await,
+        (None, true) => sleep(GRACE).map(|()| None).await,
+        (None, false) => std::future::pending().await,
+    }
+}
+
+fn outcome(outcome: ChatOutcome) -> TurnStep {
+    match outcome {
+        ChatOutcome::Answered { output: Value::String(text) } => TurnStep::Reply(text),
+        ChatOutcome::Answered { output } => TurnStep::Reply(output.to_string()),
+        ChatOutcome::Failed { reason } => TurnStep::Failed { code: "run_failed".to_owned(), message: reason },
+        ChatOutcome::Refused { reason } => TurnStep::Failed { code: "refused".to_owned(), message: reason },
+        other => TurnStep::Failed { code: "no_answer".to_owned(), message: format!("the chat has ended: {other:?}") },
+    }
+}
+
+fn ended(kind: EventKind) -> TurnStep {
+    let failed = |code: &str, message: String| TurnStep::Failed { code: code.to_owned(), message };
+    match kind {
+        EventKind::RunFinished { output, .. } => TurnStep::Finished(output),
+        EventKind::RunFailed { failure, .. } => failed(&failure.type_name, failure.message),
+        EventKind::RunTerminated { reason } => failed("terminated", format!("the workflow was terminated: {reason}")),
+        EventKind::RunTimedOut {} => failed("timed_out", "the workflow has exceeded a timeout".to_owned()),
+        _ => TurnStep::Cancelled,
+    }
+}
+
+/// Returns the call of a question, as far as the fact has it.
+fn interruption(event: &RunEvent) -> Option<AgentInterruption> {
+    let EventKind::QuestionAsked { question_id, asked_by, tool, arguments, server, waits_for, .. } = &event.kind else {
+        return None;
+    };
+    let call = json!({
+        "id": question_id, "agent": asked_by, "tool": tool, "arguments": arguments, "server": server,
+        "kind": waits_for,
+    });
+    serde_json::from_value(call).ok()
+}
+
+/// Returns the message of a reply whose run has left no facts.
+pub(super) fn message(text: String) -> RunEvent {
+    RunEvent { id: "reply".to_owned(), ..RunEvent::new(EventKind::Message { item: Item::assistant(&text), text }) }
+}
