@@ -48,14 +48,13 @@ pub struct Options {
 pub async fn serve(options: Options) -> anyhow::Result<()> {
     let terminated = termination()?;
     // Kept until the end: dropping it stops the server.
-    let (server, address, namespace) = match &options.address {
-        Some(address) => (None, address.clone(), options.namespace.clone()),
-        None => {
-            let server = DevServer::start_with(DevServerOptions::builder().ui(true).build()).await?;
-            let address: ServerAddress = server.address().parse()?;
-            let namespace = server.namespace().to_owned();
-            (Some(server), address, namespace)
-        }
+    let (server, address, namespace) = if let Some(address) = &options.address {
+        (None, address.clone(), options.namespace.clone())
+    } else {
+        let server = DevServer::start_with(DevServerOptions::builder().ui(true).build()).await?;
+        let address: ServerAddress = server.address().parse()?;
+        let namespace = server.namespace().to_owned();
+        (Some(server), address, namespace)
     };
     println!("TEMPORAL {address} {namespace}");
     let client = connect(&address, &namespace).await?;
