@@ -24,7 +24,7 @@ use temporal_agents_testing::{
 use tokio::time::timeout;
 use tower::ServiceExt;
 
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// Pays money back.
 #[tool(start_to_close = "20s")]
