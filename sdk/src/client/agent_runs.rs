@@ -58,14 +58,17 @@ enum Request {
 /// The failure to start a run.
 #[derive(thiserror::Error)]
 #[error("the run {id:?} could not be started: {source}")]
+#[non_exhaustive]
 pub struct StartRunError {
     /// Id of the run.
     pub id: String,
+    /// `true` if a chat with this id has ended, and the message was not sent.
+    pub(crate) has_ended: bool,
     /// The server's error.
     pub source: Box<dyn std::error::Error + Send + Sync>,
 }
 
-error_debug!(struct StartRunError { id, source });
+error_debug!(struct StartRunError { id, has_ended, source });
 
 impl NewRun {
     /// Returns a run of this request.
@@ -137,7 +140,7 @@ impl AgentRuns {
         };
         match started {
             Ok(()) | Err(WorkflowStartError::AlreadyStarted { .. }) => Ok(id),
-            Err(error) => Err(StartRunError { id, source: error.into() }),
+            Err(error) => Err(StartRunError { id, has_ended: false, source: error.into() }),
         }
     }
 
@@ -160,7 +163,11 @@ impl AgentRuns {
             .maybe_static_summary(summary)
             .build();
         let sent = self.client.start_update_with_start_workflow(ChatType, chat, SendMessage, message, options).await;
-        sent.map_err(|error: WorkflowUpdateWithStartError| StartRunError { id: id.to_owned(), source: error.into() })
+        sent.map_err(|error| {
+            let has_ended =
+                matches!(&error, WorkflowUpdateWithStartError::Start(WorkflowStartError::AlreadyStarted { .. }));
+            StartRunError { id: id.to_owned(), has_ended, source: error.into() }
+        })
     }
 }
 

@@ -17,13 +17,17 @@ use serde_json::Value;
 use super::{
     access::Caller,
     agui::{AguiEvent, AguiMapper, AguiMessage, AguiRole, InputAnswer, ResumeDecision, ResumeEntry, RunAgentInput},
+    answers::Answer,
     error::ApiError,
     service::{Service, Shared, client_tools},
     sse,
-    thread::{Answer, Thread},
+    thread::Thread,
     turn::{self, Turn, TurnStep},
 };
-use crate::wire::{AgentDecision, AgentInterruption, Item, ItemView, SuppliedOutput, run_state::InterruptionKind};
+use crate::wire::{
+    AgentDecision, AgentInterruption, DecidedInterruption, Item, ItemView, SuppliedOutput, Verdict,
+    run_state::InterruptionKind,
+};
 
 /// `POST /agui/{agent}`.
 pub(super) async fn run(
@@ -32,7 +36,7 @@ pub(super) async fn run(
     Path(agent): Path<String>,
     Json(input): Json<RunAgentInput>,
 ) -> Result<Response, ApiError> {
-    let thread = Thread::new(&shared, &caller, &agent, &input.thread_id)?;
+    let thread = Thread::find(&shared, &caller, &agent, &input.thread_id).await?;
     check_tools(&shared, &agent, &input)?;
     let answers = answers(&thread, &input).await?;
     let is_resumed = !answers.is_empty();
@@ -58,7 +62,7 @@ pub(super) async fn connect(
     Extension(caller): Extension<Caller>,
     Path((agent, thread_id)): Path<(String, String)>,
 ) -> Result<Response, ApiError> {
-    let thread = Thread::new(&shared, &caller, &agent, &thread_id)?;
+    let thread = Thread::find(&shared, &caller, &agent, &thread_id).await?;
     let (transcript, turn) = thread.open().await?;
     let current = transcript.current.as_ref();
     let run_id = current.and_then(|message| message.id.clone()).unwrap_or_else(|| format!("{thread_id}/connect"));
@@ -124,17 +128,21 @@ async fn answers(thread: &Thread, input: &RunAgentInput) -> Result<Vec<Answer>, 
     if input.resume.is_empty() && results.is_empty() {
         return Ok(Vec::new());
     }
-    let waiting = thread.waiting().await?;
+    let Some(state) = thread.state().await? else { return Ok(Vec::new()) };
     let mut answers = Vec::new();
     for entry in &input.resume {
-        let call = waiting.iter().find(|call| call.id == entry.interrupt_id);
+        let call = state.interruptions.iter().find(|call| call.id == entry.interrupt_id);
         answers.push(answer(entry, call).map_err(ApiError::invalid)?);
     }
+    // Results of calls that were answered come from a request that is sent again.
+    let is_output = |call: &&AgentInterruption| call.kind == InterruptionKind::Output;
+    let is_supplied = |decided: &&DecidedInterruption| matches!(decided.decision, Verdict::SupplyOutput { .. });
+    let waiting = state.interruptions.iter().filter(is_output).map(|call| &*call.id);
+    let supplied = state.decided.iter().filter(is_supplied).map(|decided| &*decided.id);
+    let ids: Vec<&str> = waiting.chain(supplied).collect();
     for (call_id, output) in results {
-        // The frontend sends the results of all its messages; only those that wait are answers.
-        let is_of_call = |call: &&AgentInterruption| call.kind == InterruptionKind::Output && shown_id(call) == call_id;
-        if let Some(call) = waiting.iter().find(is_of_call) {
-            answers.push(Answer::Output(SuppliedOutput::new(&*call.id, output)));
+        if let Some(id) = ids.iter().find(|id| shown_id(id) == call_id) {
+            answers.push(Answer::Output(SuppliedOutput::new(*id, output)));
         }
     }
     Ok(answers)
@@ -157,8 +165,8 @@ fn answer(entry: &ResumeEntry, call: Option<&AgentInterruption>) -> Result<Answe
 }
 
 /// Returns the id of a call as the frontend knows it.
-fn shown_id(call: &AgentInterruption) -> &str {
-    call.id.split('#').next().unwrap_or_default()
+fn shown_id(question: &str) -> &str {
+    question.split('#').next().unwrap_or_default()
 }
 
 /// Returns the conversation as messages.

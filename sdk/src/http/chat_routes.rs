@@ -21,10 +21,11 @@ use super::{
         mapper::{AiSdkMapper, Version},
         request::{ChatPost, Trigger},
     },
+    answers::Answer,
     error::ApiError,
     service::Service,
     sse,
-    thread::{Answer, Thread},
+    thread::Thread,
     turn::{self, Turn, TurnStep},
 };
 use crate::wire::{AgentDecision, SuppliedOutput, run_state::InterruptionKind};
@@ -68,7 +69,7 @@ pub(super) async fn send(
     Json(post): Json<ChatPost>,
 ) -> Result<Response, ApiError> {
     let version = query.version()?;
-    let thread = Thread::new(&shared, &caller, &agent, &post.id)?;
+    let thread = Thread::find(&shared, &caller, &agent, &post.id).await?;
     let answers = answers(&thread, &post).await?;
     if !answers.is_empty() {
         // The same answers are the same updates, whoever sends them again.
@@ -96,7 +97,7 @@ pub(super) async fn resume(
     Query(query): Query<StreamQuery>,
 ) -> Result<Response, ApiError> {
     let version = query.version()?;
-    let thread = Thread::new(&shared, &caller, &agent, &chat)?;
+    let thread = Thread::find(&shared, &caller, &agent, &chat).await?;
     let (transcript, turn) = thread.open().await?;
     let Some(turn) = turn else { return Ok(StatusCode::NO_CONTENT.into_response()) };
     let message_id = transcript.current.and_then(|message| message.id).unwrap_or_default();
@@ -151,7 +152,7 @@ async fn answers(thread: &Thread, post: &ChatPost) -> Result<Vec<Answer>, ApiErr
             })
         })
         .collect();
-    let waiting = thread.waiting().await?;
+    let waiting = thread.state().await?.map(|state| state.interruptions).unwrap_or_default();
     let mut answered = BTreeSet::new();
     for call in waiting.iter().filter(|call| call.kind == InterruptionKind::Output) {
         let shown = call.id.split('#').next().unwrap_or_default();

@@ -31,6 +31,19 @@ impl ApiError {
         Self::new(StatusCode::NOT_FOUND, "not_found", message)
     }
 
+    pub(super) fn no_question(id: &str) -> Self {
+        Self::new(StatusCode::NOT_FOUND, "unknown_question", format!("no call with the id {id:?} waits"))
+    }
+
+    pub(super) fn other_run(id: &str) -> Self {
+        Self::conflict(format!("the id {id:?} is that of another run; choose another one"))
+    }
+
+    pub(super) fn no_worker() -> Self {
+        let message = "no worker has answered in time; send the same request again";
+        Self::new(StatusCode::GATEWAY_TIMEOUT, "no_worker", message)
+    }
+
     pub(super) fn no_agent(name: &str) -> Self {
         let message = format!("there is no agent {name:?}; GET /agents lists them");
         Self::new(StatusCode::NOT_FOUND, "unknown_agent", message)
@@ -88,6 +101,9 @@ impl From<RunEventsError> for ApiError {
 
 impl From<StartRunError> for ApiError {
     fn from(error: StartRunError) -> Self {
+        if error.has_ended {
+            return Self::conflict(format!("run {:?} has ended", error.id));
+        }
         Self::server(error)
     }
 }

@@ -46,6 +46,7 @@ mod access;
 mod agui;
 mod agui_routes;
 mod ai_sdk;
+mod answers;
 mod chat_routes;
 mod door;
 mod error;

@@ -8,6 +8,8 @@
 //! **A resumed turn begins after the decisions.** The frontend has the events before them. The turn
 //! skips everything until the history has all decisions of the request.
 
+mod chat_runs;
+
 use std::{
     collections::{BTreeSet, VecDeque},
     sync::Arc,
@@ -18,6 +20,7 @@ use futures::{FutureExt, future::BoxFuture};
 use serde_json::{Value, json};
 use tokio::time::{sleep, timeout};
 
+use self::chat_runs::ChatRuns;
 use super::{error::ApiError, service::Shared};
 use crate::{
     client::{AgentHandle, RunEventStream},
@@ -78,41 +81,6 @@ pub(super) struct Turn {
     reply: Option<BoxFuture<'static, Option<ChatReply>>>,
     answered: Option<ChatReply>,
     is_over: bool,
-}
-
-/// The messages of a chat, and the runs that answer them.
-#[derive(Default)]
-struct ChatRuns {
-    waiting: VecDeque<String>,
-    messages: BTreeSet<String>,
-    runs: BTreeSet<String>,
-    /// The run that continues in the next execution, where it has another id.
-    moving: Option<String>,
-}
-
-impl ChatRuns {
-    fn accepted(&mut self, message: &str) {
-        // A chat that continues as new repeats the messages that wait.
-        if message.is_empty() || self.messages.insert(message.to_owned()) {
-            self.waiting.push_back(message.to_owned());
-        }
-    }
-
-    /// Returns `true` if a run of the execution before continues under another id.
-    fn has_moved(&self, event: &RunEvent) -> bool {
-        self.moving.is_some() && !self.runs.contains(&event.run)
-    }
-
-    /// Returns the id that a run had in the execution before.
-    fn moved(&mut self, event: &RunEvent) -> Option<String> {
-        self.runs.insert(event.run.clone());
-        self.moving.take()
-    }
-
-    /// Returns the message that a run answers when it begins.
-    fn began(&mut self, run: &str) -> Option<String> {
-        if self.runs.insert(run.to_owned()) { self.waiting.pop_front() } else { None }
-    }
 }
 
 /// The meaning of an event for the turn.
@@ -214,8 +182,8 @@ impl Turn {
                     self.run = Some(event.run.clone());
                 }
             }
-            EventKind::ChatMessageDelta { chat_message_id, .. } if event.workflow.is_none() => {
-                self.chat.accepted(chat_message_id);
+            EventKind::ChatMessageDelta { chat_message_id, is_refused, .. } if event.workflow.is_none() => {
+                self.chat.message(chat_message_id, *is_refused);
                 return Observed::Skip;
             }
             EventKind::RunStarted { .. } | EventKind::RunResumed {} if is_root => {

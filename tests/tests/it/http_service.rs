@@ -12,8 +12,10 @@ use rstest::rstest;
 use serde_json::{Value, json};
 use temporal_agents::{
     Agent, Tool,
+    client::{AgentHandle, ChatHandle},
     http::{AccessPolicy, AgentsService, BearerToken, Caller},
     tool,
+    wire::ChatOutcome,
     worker::HeartbeatDeltas,
     workflow::{AgentSet, AgentWorkflow, ChatWorkflow, ContinueOptions},
 };
@@ -138,10 +140,44 @@ async fn an_approval_over_agui_is_granted_by_any_replica_and_counts_once(
         assert_eq!(events.last().expect("a last event")["outcome"], json!({"type": "success"}));
     }
     assert_eq!(model.calls().len(), 2);
+    // An answer to a call that nobody made is not kept for a later one.
+    let unknown = json!([{"interruptId": "call_9", "status": "resolved", "payload": {"approved": true}}]);
+    assert_eq!(post(&replica(&env), "/agui/clerk", &agui("r3", unknown)).await?.0, StatusCode::NOT_FOUND);
+    assert_eq!(AgentHandle::new(env.client(), "clerk:t").state().await?.decided.len(), 1);
     // The opposite decision comes too late.
     let refused = json!([{"interruptId": interrupt["id"], "status": "cancelled"}]);
     let (status, body) = post(&replica(&env), "/agui/clerk", &agui("r3", refused)).await?;
     assert_eq!(status, StatusCode::CONFLICT, "{body}");
+    env.finish().await?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_refused_message_does_not_shift_the_answers_of_later_ones() -> anyhow::Result<()> {
+    let env = environment(FakeModel::script([text("first"), text("second")]), false).await?;
+    let service = replica(&env);
+    let answer = |events: Vec<Value>| find(&events, "TEXT_MESSAGE_CONTENT")[0]["delta"].clone();
+    let first = stream(&service, request("POST", "/agui/clerk", Some(&agui("r1", json!([]))))).await?;
+    assert_eq!(answer(first), "first");
+    let refused = ChatHandle::new(env.client(), "clerk:t").send("x".repeat(200_000)).await?;
+    assert!(matches!(refused.outcome, ChatOutcome::Refused { .. }), "{refused:?}");
+    let second = stream(&service, request("POST", "/agui/clerk", Some(&agui("r2", json!([]))))).await?;
+    assert_eq!(answer(second), "second");
+    env.finish().await?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn the_id_of_another_run_is_no_thread() -> anyhow::Result<()> {
+    let env = environment(FakeModel::script([text("paid")]), false).await?;
+    let service = replica(&env);
+    let new = json!({"agent": "clerk", "input": "Pay me 40.", "id": "clerk:t"});
+    assert_eq!(post(&service, "/runs", &new).await?.0, StatusCode::CREATED);
+    assert_eq!(post(&service, "/agui/clerk", &agui("r1", json!([]))).await?.0, StatusCode::CONFLICT);
+    let foreign = AgentsService::new(env.client(), "another queue").agents((clerk,)).into_router();
+    assert_eq!(get(&foreign, "/runs/clerk:t").await?.0, StatusCode::NOT_FOUND);
+    assert_eq!(post(&foreign, "/agui/clerk", &agui("r1", json!([]))).await?.0, StatusCode::CONFLICT);
+    assert_eq!(post(&foreign, "/runs", &new).await?.0, StatusCode::CONFLICT);
     env.finish().await?;
     Ok(())
 }
@@ -188,8 +224,11 @@ async fn a_run_is_started_once_watched_decided_and_read_after_its_end() -> anyho
     assert_eq!((&question["tool"], &question["waits_for"]), (&json!("pay"), &json!("approval")));
     until(&service, "/questions", |list| list["questions"][0]["run_id"] == id).await?;
     let decision = json!({"question_id": question["question_id"], "approved": true});
-    let (status, answer) = post(&service, &format!("{path}/decisions"), &decision).await?;
-    assert_eq!((status, &answer["answer"]["kind"]), (StatusCode::OK, &json!("accepted")));
+    let unknown = json!({"question_id": "call_9", "approved": true});
+    assert_eq!(post(&service, &format!("{path}/decisions"), &unknown).await?.0, StatusCode::NOT_FOUND);
+    for _ in 0..2 {
+        assert_eq!(post(&service, &format!("{path}/decisions"), &decision).await?.0, StatusCode::OK);
+    }
     let events = stream(&service, request("GET", &format!("{path}/events"), None)).await?;
     let facts: Vec<&Value> = events.iter().filter(|event| event["kind"].is_string()).collect();
     assert_eq!(facts.last().expect("a last event")["kind"], "run_finished");

@@ -115,7 +115,7 @@ impl HistoryReader {
                 match completed.outcome.and_then(|outcome| outcome.value) {
                     Some(outcome::Value::Success(payloads)) => {
                         let reply = value(&self.converter, payloads.payloads).await;
-                        serde_json::from_value(reply).ok().map(|reply| Record::DecisionAnswered { event, reply })
+                        answered(event, reply)
                     }
                     _ => None,
                 }
@@ -234,7 +234,7 @@ impl HistoryReader {
             }
             CHAT_SEND => {
                 let message = serde_json::from_value(value(&self.converter, payloads).await).ok()?;
-                return Some(Record::ChatMessage(message));
+                return Some(Record::ChatMessage { event, message });
             }
             _ => return None,
         };
@@ -297,4 +297,12 @@ impl HistoryReader {
 #[expect(clippy::unnecessary_wraps, reason = "the arms of a match that returns options")]
 fn child_ended(initiated: i64) -> Option<Record> {
     Some(Record::ChildEnded { initiated })
+}
+
+/// Returns the record of an update's reply: to a decision, or the refusal of a message to a chat.
+fn answered(event: i64, reply: Value) -> Option<Record> {
+    if reply["outcome"]["kind"] == "refused" {
+        return Some(Record::ChatMessageRefused { event });
+    }
+    serde_json::from_value(reply).ok().map(|reply| Record::DecisionAnswered { event, reply })
 }

@@ -50,8 +50,10 @@ pub(in crate::client) enum Record {
     },
     /// A run has recorded a note, its questions, or both.
     Noted { note: Option<RunNote>, questions: Option<AskedQuestions> },
-    /// A chat has accepted a message.
-    ChatMessage(ChatMessage),
+    /// A chat has received a message.
+    ChatMessage { event: i64, message: ChatMessage },
+    /// The chat has refused the message of the update that `event` accepted.
+    ChatMessageRefused { event: i64 },
     /// The workflow has accepted an update with a decision.
     DecisionSent { event: i64, decision: AgentDecision },
     /// The update that `event` accepted has its reply.

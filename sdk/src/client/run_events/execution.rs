@@ -14,8 +14,7 @@ use crate::{
     events::{Attempts, Facts, Place, Role, ScheduledModelCall, lineage},
     wire::{
         AgentDecision, ChatMessage, DecisionAnswer, EventKind, Item, ModelRequest, RecordedFailure, RunEvent,
-        ToolReply,
-        ready_made::{CHAT_WORKFLOW, CarriedChat},
+        ToolReply, ready_made::CHAT_WORKFLOW,
     },
 };
 
@@ -34,8 +33,10 @@ pub(super) struct Execution {
     /// Child workflows that were initiated, by the event that did.
     children: BTreeMap<i64, InitiatedChild>,
     published: PublishedDeltas,
-    /// The messages that a chat has accepted with the latest event.
+    /// The messages that a chat has received or refused with the latest event.
     messages: Vec<RunEvent>,
+    /// The ids of the messages that a chat has received, by the event that accepted their update.
+    received: BTreeMap<i64, String>,
     workflow_id: String,
 }
 
@@ -84,6 +85,7 @@ impl Execution {
             children: BTreeMap::new(),
             published: PublishedDeltas::default(),
             messages: Vec::new(),
+            received: BTreeMap::new(),
             workflow_id: String::new(),
         }
     }
@@ -111,7 +113,16 @@ impl Execution {
         let Some(record) = self.reader.read(event).await else { return ReadOutcome::Continue };
         match record {
             Record::Started(start) => self.started(*start),
-            Record::ChatMessage(message) => self.chat_message(message),
+            Record::ChatMessage { event, message } => {
+                let id = message.id.clone().unwrap_or_default();
+                self.chat_message(message);
+                self.received.insert(event, id);
+            }
+            Record::ChatMessageRefused { event } => {
+                if let Some(id) = self.received.remove(&event) {
+                    self.message(id, String::new(), true);
+                }
+            }
             Record::Scheduled { activity, id, kind, request, summary: _ } => {
                 self.scheduled(activity, id, kind, request.ok());
             }
@@ -185,18 +196,24 @@ impl Execution {
         if start.workflow_type != CHAT_WORKFLOW {
             return;
         }
-        let carried = serde_json::from_value(start.input["carried"].clone()).ok();
-        let Some(CarriedChat { current, waiting, .. }) = carried else { return };
+        // The conversation, which may be large, is not read.
+        let member = |name: &str| start.input.pointer(&format!("/carried/{name}")).cloned().unwrap_or_default();
+        let current: Option<ChatMessage> = serde_json::from_value(member("current")).ok();
+        let waiting: Vec<ChatMessage> = serde_json::from_value(member("waiting")).unwrap_or_default();
         for message in current.into_iter().chain(waiting) {
             self.chat_message(message);
         }
     }
 
     fn chat_message(&mut self, message: ChatMessage) {
-        let ChatMessage { id, text, .. } = message;
-        let id = id.unwrap_or_default();
-        let kind = EventKind::ChatMessageDelta { chat_message_id: id.clone(), text };
-        self.messages.push(RunEvent { id: format!("message/{id}"), ..self.facts.delta("", "", 0, kind) });
+        self.message(message.id.unwrap_or_default(), message.text, false);
+    }
+
+    fn message(&mut self, id: String, text: String, is_refused: bool) {
+        let end = if is_refused { "/refused" } else { "" };
+        let event_id = format!("message/{id}{end}");
+        let kind = EventKind::ChatMessageDelta { chat_message_id: id, text, is_refused };
+        self.messages.push(RunEvent { id: event_id, ..self.facts.delta("", "", 0, kind) });
     }
 
     fn scheduled(&mut self, activity: i64, id: String, kind: Kind, request: Option<Request>) {

@@ -129,7 +129,8 @@ impl<'c> Events<'c> {
             OfEvent::DecisionSent { event, decision } => self.approvals.sent(event, at, decision),
             OfEvent::DecisionAnswered { event, reply } => self.approvals.answered(event, &reply),
             OfEvent::Ended { end, next: _ } => self.end = end,
-            OfEvent::ChatMessage(_)
+            OfEvent::ChatMessage { .. }
+            | OfEvent::ChatMessageRefused { .. }
             | OfEvent::Published { .. }
             | OfEvent::ChildInitiated { .. }
             | OfEvent::ChildStarted { .. }

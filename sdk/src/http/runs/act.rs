@@ -15,13 +15,15 @@ use super::{
     row::{Kind, Row},
 };
 use crate::{
-    client::{AgentHandle, RunType},
+    client::RunType,
     http::{
         access::Caller,
+        answers::{self, Answer},
         error::ApiError,
         service::{Service, Shared},
+        thread::check_message,
     },
-    wire::{AgentDecision, ChatMessage, ChatRequest, DecisionAnswer},
+    wire::{AgentDecision, ChatMessage, ChatRequest, SuppliedOutput},
 };
 
 /// The body of `POST /runs/{id}/decisions`.
@@ -74,7 +76,7 @@ pub(in crate::http) async fn decide(
         (false, None) => AgentDecision::reject(question_id),
     };
     decision.always = always;
-    answered(handle(&shared, &caller, &id).decide(decision).await?)
+    answer(&shared, &caller, &id, Answer::Decision(decision)).await
 }
 
 /// Supplies the output of a call that the client has made.
@@ -85,7 +87,7 @@ pub(in crate::http) async fn supply_output(
     Json(OutputBody { question_id, output }): Json<OutputBody>,
 ) -> Result<Json<Value>, ApiError> {
     open(&shared, &caller, &id).await?;
-    answered(handle(&shared, &caller, &id).supply_output(question_id, output).await?)
+    answer(&shared, &caller, &id, Answer::Output(SuppliedOutput::new(question_id, output))).await
 }
 
 /// Sends a message to a chat. Returns once the chat has accepted it.
@@ -102,7 +104,8 @@ pub(in crate::http) async fn send_message(
     }
     let message_id = message_id.unwrap_or_else(|| Uuid::new_v4().to_string());
     let chat = ChatRequest::new(row.agent.unwrap_or_default());
-    shared.runs.send(&id, chat, ChatMessage::new(&*message_id, text)).await?;
+    check_message(&message_id, &text)?;
+    answers::in_time(shared.runs.send(&id, chat, ChatMessage::new(&*message_id, text))).await??;
     Ok((StatusCode::ACCEPTED, Json(json!({"message_id": message_id}))))
 }
 
@@ -125,23 +128,8 @@ async fn open(shared: &Shared, caller: &Caller, id: &str) -> Result<Row, ApiErro
     if row.is_open() { Ok(row) } else { Err(ApiError::conflict(format!("run {id:?} has ended"))) }
 }
 
-/// Returns a handle whose decisions carry the name of the caller.
-fn handle(shared: &Shared, caller: &Caller, id: &str) -> AgentHandle {
-    let handle = AgentHandle::new(&shared.client, id);
-    caller.name.as_ref().map_or_else(|| handle.clone(), |name| handle.by(name))
-}
-
-fn answered(answer: DecisionAnswer) -> Result<Json<Value>, ApiError> {
-    match answer {
-        DecisionAnswer::AlreadyDecided { decision, .. } => {
-            let decision = serde_json::to_string(&decision).unwrap_or_default();
-            Err(ApiError::conflict(format!("the call was decided before, and that decision stays: {decision}")))
-        }
-        DecisionAnswer::Unknown { waits_for } | DecisionAnswer::Kept { waits_for } => {
-            let message = format!("no call with this id waits; these do: {waits_for:?}");
-            Err(ApiError::new(StatusCode::NOT_FOUND, "unknown_question", message))
-        }
-        DecisionAnswer::Refused { reason } => Err(ApiError::invalid(reason)),
-        accepted => Ok(Json(json!({"answer": accepted}))),
-    }
+/// Sends an answer. The same answer again changes nothing.
+async fn answer(shared: &Shared, caller: &Caller, id: &str, answer: Answer) -> Result<Json<Value>, ApiError> {
+    answers::send(shared, caller, id, "", vec![answer]).await?;
+    Ok(Json(json!({"accepted": true})))
 }

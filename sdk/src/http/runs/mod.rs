@@ -7,6 +7,7 @@ mod start;
 
 pub(super) use self::{
     act::{cancel, decide, send_message, supply_output},
-    read::{events, list, open_runs, question, read},
+    read::{Found, events, find, list, open_runs, question, read},
+    row::Row,
     start::start,
 };

@@ -1,6 +1,6 @@
 //! Reads runs: lists, one with its result and questions, and its events.
 
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
 use axum::{
     Extension, Json,
@@ -34,6 +34,8 @@ use crate::{
 /// Rows in a list by default, and at most.
 const DEFAULT_ROWS: usize = 50;
 const MAX_ROWS: usize = 500;
+/// Number of runs that are looked at for one list.
+const MAX_SCANNED: usize = 10_000;
 /// Time in which a worker must answer the query for the state of a run.
 const QUERY_TIMEOUT: Duration = Duration::from_secs(5);
 /// Number of runs that are queried at the same time.
@@ -55,8 +57,7 @@ pub(in crate::http) async fn list(
     Query(ListQuery { limit, open }): Query<ListQuery>,
 ) -> Result<Json<Value>, ApiError> {
     let limit = limit.unwrap_or(DEFAULT_ROWS).clamp(1, MAX_ROWS);
-    let mut rows = rows(&shared, open, limit).await?;
-    rows.retain(|row| shared.access.may_see(&caller, &row.id));
+    let rows = rows(&shared, open, limit, |row| shared.access.may_see(&caller, &row.id)).await?;
     let rows: Vec<Row> = stream::iter(rows)
         .map(|row| with_state(&shared, row))
         .buffered(MAX_QUERIES)
@@ -131,10 +132,13 @@ pub(in crate::http) async fn events(
     Ok(sse::respond(sent))
 }
 
-/// Returns the runs of the service that have not ended.
-pub(in crate::http) async fn open_runs(shared: &Arc<Shared>) -> Result<Vec<(Row, Vec<AgentInterruption>)>, ApiError> {
-    let mut rows = rows(shared, true, MAX_ROWS).await?;
-    rows.retain(|row| row.has_paused);
+/// Returns the runs that may wait for people and that the caller may see, with the calls that wait.
+pub(in crate::http) async fn open_runs(
+    shared: &Shared,
+    caller: &Caller,
+) -> Result<Vec<(Row, Vec<AgentInterruption>)>, ApiError> {
+    let may_wait = |row: &Row| row.has_paused && shared.access.may_see(caller, &row.id);
+    let rows = rows(shared, true, MAX_ROWS, may_wait).await?;
     Ok(stream::iter(rows).map(|row| with_state(shared, row)).buffered(MAX_QUERIES).collect().await)
 }
 
@@ -146,22 +150,41 @@ pub(in crate::http) async fn seen(shared: &Shared, caller: &Caller, id: &str) ->
     if !shared.access.may_see(caller, id) {
         return Err(ApiError::no_run(id));
     }
+    match find(shared, id).await? {
+        Found::Run(row) => Ok(*row),
+        Found::Foreign | Found::Nothing => Err(ApiError::no_run(id)),
+    }
+}
+
+/// The workflow with an id.
+pub(in crate::http) enum Found {
+    /// A run of this service.
+    Run(Box<Row>),
+    /// A workflow of another type, or on another task queue.
+    Foreign,
+    /// No workflow.
+    Nothing,
+}
+
+/// Looks for the workflow with this id.
+///
+/// # Errors
+/// 502 if the server refuses.
+pub(in crate::http) async fn find(shared: &Shared, id: &str) -> Result<Found, ApiError> {
     let handle = shared.client.get_workflow_handle::<RunType>(id);
     let described = match handle.describe(WorkflowDescribeOptions::default()).await {
         Ok(described) => described,
-        Err(WorkflowInteractionError::NotFound(_)) => return Err(ApiError::no_run(id)),
+        Err(WorkflowInteractionError::NotFound(_)) => return Ok(Found::Nothing),
         Err(error) => return Err(ApiError::server(error)),
     };
     let is_ours = [AGENT_WORKFLOW, CHAT_WORKFLOW].contains(&described.workflow_type())
         && described.task_queue() == shared.task_queue;
-    if !is_ours {
-        return Err(ApiError::no_run(id));
-    }
-    let info = described.raw().workflow_execution_info.as_ref();
-    info.map(|info| Row::of_info(info, &described.memo())).ok_or_else(|| ApiError::no_run(id))
+    let info = described.raw().workflow_execution_info.as_ref().filter(|_| is_ours);
+    Ok(info.map_or(Found::Foreign, |info| Found::Run(Box::new(Row::of_info(info, &described.memo())))))
 }
 
-async fn rows(shared: &Shared, open: bool, limit: usize) -> Result<Vec<Row>, ApiError> {
+/// Returns the latest runs that `is_kept` selects, among the latest [`MAX_SCANNED`].
+async fn rows(shared: &Shared, open: bool, limit: usize, is_kept: impl Fn(&Row) -> bool) -> Result<Vec<Row>, ApiError> {
     let queue = shared.task_queue.replace('\\', "\\\\").replace('\'', "\\'");
     let mut query = format!("WorkflowType IN ('{AGENT_WORKFLOW}', '{CHAT_WORKFLOW}') AND TaskQueue = '{queue}'");
     query.push_str(if open {
@@ -170,11 +193,17 @@ async fn rows(shared: &Shared, open: bool, limit: usize) -> Result<Vec<Row>, Api
         // Executions that were followed by another are no runs of their own.
         " AND ExecutionStatus != 'ContinuedAsNew'"
     });
-    let options = WorkflowListOptions::builder().limit(limit).build();
+    let options = WorkflowListOptions::builder().limit(MAX_SCANNED).build();
     let mut found = shared.client.list_workflows(query, options);
     let mut rows = Vec::new();
     while let Some(workflow) = found.next().await {
-        rows.push(Row::of(&workflow.map_err(ApiError::server)?));
+        let row = Row::of(&workflow.map_err(ApiError::server)?);
+        if is_kept(&row) {
+            rows.push(row);
+        }
+        if rows.len() == limit {
+            break;
+        }
     }
     Ok(rows)
 }

@@ -87,6 +87,11 @@ impl Row {
         }
     }
 
+    /// Returns `true` if the run is a chat.
+    pub(in crate::http) fn is_chat(&self) -> bool {
+        self.kind == Kind::Chat
+    }
+
     /// Returns `true` if the workflow has not ended.
     pub(in crate::http) fn is_open(&self) -> bool {
         matches!(self.status, Status::Queued | Status::Running | Status::Waiting)

@@ -1,18 +1,18 @@
 //! `POST /runs`.
 
+use std::collections::BTreeMap;
+
 use axum::{Extension, Json, extract::State, http::StatusCode};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use std::collections::BTreeMap;
 
+use super::read::{Found, find};
 use crate::{
     client::NewRun,
-    http::{access::Caller, error::ApiError, service::Service},
+    http::{access::Caller, error::ApiError, service::Service, thread::check_id},
     wire::{AgentRequest, ChatRequest, RequestInput},
 };
 
-/// Maximum bytes of the id of a run.
-const MAX_ID_BYTES: usize = 200;
 /// Maximum number of labels, and of bytes in each.
 const MAX_LABELS: usize = 16;
 const MAX_LABEL_BYTES: usize = 256;
@@ -46,7 +46,16 @@ pub(in crate::http) async fn start(
     Json(body): Json<NewRunBody>,
 ) -> Result<(StatusCode, Json<Value>), ApiError> {
     shared.startable(&caller, &body.agent)?;
-    let id = checked_id(body.id)?;
+    if let Some(id) = &body.id {
+        check_id("run", id)?;
+        if !shared.access.may_see(&caller, id) || !shared.access.may_decide(&caller, id) {
+            return Err(ApiError::forbidden("start a run with this id"));
+        }
+        if let Found::Foreign = find(&shared, id).await? {
+            return Err(ApiError::other_run(id));
+        }
+    }
+    let id = body.id;
     check_labels(&body.labels)?;
     let mut run = if body.chat {
         if body.input.is_some() || !body.context.is_empty() || body.max_turns.is_some() {
@@ -71,20 +80,6 @@ pub(in crate::http) async fn start(
     }
     let id = shared.runs.start_run(run).await?;
     Ok((StatusCode::CREATED, Json(json!({"id": id}))))
-}
-
-/// Checks an id that a caller has chosen for a run, a thread or a message.
-///
-/// # Errors
-/// 400.
-fn checked_id(id: Option<String>) -> Result<Option<String>, ApiError> {
-    match &id {
-        Some(id) if id.is_empty() || id.len() > MAX_ID_BYTES || id.chars().any(char::is_control) => {
-            let message = format!("\"id\" must have 1 to {MAX_ID_BYTES} bytes, and no control characters");
-            Err(ApiError::invalid(message))
-        }
-        _ => Ok(id),
-    }
 }
 
 fn check_labels(labels: &BTreeMap<String, String>) -> Result<(), ApiError> {

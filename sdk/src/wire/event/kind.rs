@@ -227,13 +227,17 @@ pub enum EventKind {
         /// Number of items after.
         items_after: u32,
     },
-    /// A chat has accepted a message. The runs of a chat answer its messages in this order.
+    /// A chat has received a message. The runs of a chat answer its messages in this order. One that
+    /// waits when the chat continues as new is reported again in the next execution.
     ChatMessageDelta {
         /// Id of the message, as its sender has chosen it; empty if it has none.
         #[serde(default, skip_serializing_if = "is_default")]
         chat_message_id: String,
         /// Text of the message.
         text: String,
+        /// `true` if the chat has refused the message, which was reported before.
+        #[serde(default, skip_serializing_if = "is_default")]
+        is_refused: bool,
     },
     /// An attempt of a call has begun, or has failed.
     AttemptDelta {
