@@ -121,11 +121,15 @@ impl AgentRuns {
         Self { client: client.clone(), task_queue: task_queue.into() }
     }
 
-    /// Starts a run or a chat, and returns its id. A run with this id that exists already is not
-    /// started again, whether or not it has ended.
+    /// Starts a run or a chat, and returns its id, which is the workflow's. A run with this id that
+    /// exists already is not started again, whether or not it has ended, until the server has
+    /// deleted it after the namespace's retention period.
     ///
     /// # Errors
-    /// [`StartRunError`].
+    /// [`StartRunError`], if the server refuses the request or is unavailable.
+    ///
+    /// # Retries
+    /// With an id, the same call may be repeated: it starts one run. Without, each call starts one.
     pub async fn start_run(&self, run: NewRun) -> Result<String, StartRunError> {
         let id = run.id.clone().unwrap_or_else(|| Uuid::new_v4().to_string());
         let options = WorkflowStartOptions::new(&*self.task_queue, &*id)

@@ -76,7 +76,10 @@ impl AgentsService {
         self
     }
 
-    /// Returns the router.
+    /// Returns the router, with the paths in the [module's table](crate::http). Bodies are JSON of
+    /// at most 4 MiB. A refused request has a status and
+    /// `{"error": {"code": .., "message": ..}}`; one that was not answered may be sent again, with
+    /// the same ids.
     pub fn into_router(self) -> Router {
         let Self { client, task_queue, agents, access } = self;
         let shared = Arc::new(Shared {

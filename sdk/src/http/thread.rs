@@ -62,7 +62,8 @@ impl Thread {
     /// Sends a message, and returns the turn that answers it. The same message id is the same turn.
     ///
     /// # Errors
-    /// 400 for an invalid id, 403, 409 if the thread has ended, 504 if no worker accepts the message.
+    /// 400 for an invalid id, 403, 409 if the thread has ended, 504 if no worker accepts the
+    /// message.
     pub(super) async fn send(&self, message_id: &str, text: &str) -> Result<Turn, ApiError> {
         check_message(message_id, text)?;
         self.shared.check_may_decide(&self.caller, &self.workflow_id)?;

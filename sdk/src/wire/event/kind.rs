@@ -227,8 +227,8 @@ pub enum EventKind {
         /// Number of items after.
         items_after: u32,
     },
-    /// A chat has received a message. The runs of a chat answer its messages in this order. One that
-    /// waits when the chat continues as new is reported again in the next execution.
+    /// A chat has received a message. The runs of a chat answer its messages in this order. One
+    /// that waits when the chat continues as new is reported again in the next execution.
     ChatMessageDelta {
         /// Id of the message, as its sender has chosen it; empty if it has none.
         #[serde(default, skip_serializing_if = "is_default")]
