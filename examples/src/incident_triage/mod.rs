@@ -15,7 +15,7 @@ use std::{sync::Arc, time::Duration};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use temporal_agents::{
-    Agent, State, ToolError,
+    Agent, State, Tool, ToolError,
     agentic_session::{AgenticSession, SessionResults, WorkflowApprover},
     inline::InlineRunner,
     tool,
@@ -80,7 +80,8 @@ pub fn triage() -> Agent<Conclusion> {
         .instructions(
             "Find out what is wrong with the service. Note each fact you rely on. Restart it only when that helps.",
         )
-        .tool(note)
+        // One after the other, so that the file has the facts in the order of the calls.
+        .tool(note.serial())
         .mcp_server(McpServer::named(SERVER).needs_approval_for(["restart"]))
         .output::<Conclusion>()
 }
