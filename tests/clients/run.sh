@@ -1,11 +1,14 @@
 #!/usr/bin/env bash
 # Plays clients that others wrote, from npm, against `serve`: HttpAgent of @ag-ui/client with its verifier, and the
 # chat of the AI SDK, versions 6 and 7. Needs Node 20. Installs the clients into a temporary directory; starts `serve`
-# on a free port, and stops it by its process id.
+# on a free port, and stops it by its process id. SERVE is a program that is built already.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-cargo build --quiet -p temporal-agents-examples-service --bin serve
-serve="${CARGO_TARGET_DIR:-target}/debug/serve"
+serve=${SERVE:-}
+if [ -z "$serve" ]; then
+    cargo build --quiet -p temporal-agents-examples-service --bin serve
+    serve="${CARGO_TARGET_DIR:-target}/debug/serve"
+fi
 work=$(mktemp -d)
 pid=
 stop() {
