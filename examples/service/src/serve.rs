@@ -6,7 +6,11 @@ use anyhow::Context;
 use clap::Parser;
 use temporal_agents::http::{AgentsService, BearerToken};
 use temporal_agents_testing::{DevServer, DevServerOptions, ServerAddress};
-use temporalio_client::{Client, ClientOptions, Connection, ConnectionOptions};
+use temporalio_client::{
+    Client, ClientOptions, Connection, ConnectionOptions,
+    envconfig::{ClientConfigProfile, ConfigError, LoadClientConfigProfileOptions},
+};
+use temporalio_common::envconfig::load_client_config_profile;
 use temporalio_sdk::{Runtime, Worker, runtime::RuntimeOptions};
 use tokio::{net::TcpListener, sync::oneshot};
 
@@ -21,12 +25,15 @@ pub struct Options {
     /// Port of the API; 0 takes a free one.
     #[arg(long, default_value_t = 0)]
     port: u16,
-    /// A Temporal server that runs, as HOST:PORT or as a URL; by default a dev server is started.
-    #[arg(long, env = "TEMPORAL_ADDRESS")]
+    /// A Temporal server that runs, as HOST:PORT or as a URL. Without it, the server of the
+    /// environment (TEMPORAL_ADDRESS, or the address in Temporal's configuration file); if there is
+    /// none, a dev server is started.
+    #[arg(long)]
     address: Option<ServerAddress>,
-    /// The namespace of the server.
-    #[arg(long, env = "TEMPORAL_NAMESPACE", default_value = "default")]
-    namespace: String,
+    /// The namespace of the server; by default that of the environment (TEMPORAL_NAMESPACE, or in
+    /// Temporal's configuration file), or else "default".
+    #[arg(long)]
+    namespace: Option<String>,
     /// The task queue of worker and API.
     #[arg(long, env = "TEMPORAL_TASK_QUEUE", default_value = "agents")]
     task_queue: String,
@@ -47,17 +54,7 @@ pub struct Options {
 /// The server cannot be reached or started, the port is taken, or the worker fails.
 pub async fn serve(options: Options) -> anyhow::Result<()> {
     let terminated = termination()?;
-    // Kept until the end: dropping it stops the server.
-    let (server, address, namespace) = if let Some(address) = &options.address {
-        (None, address.clone(), options.namespace.clone())
-    } else {
-        let server = DevServer::start_with(DevServerOptions::builder().ui(true).build()).await?;
-        let address: ServerAddress = server.address().parse()?;
-        let namespace = server.namespace().to_owned();
-        (Some(server), address, namespace)
-    };
-    println!("TEMPORAL {address} {namespace}");
-    let client = connect(&address, &namespace).await?;
+    let (server, client) = connect(&options).await?;
     let ended = if options.api_only {
         api(&client, &options, terminated).await
     } else {
@@ -126,10 +123,39 @@ async fn api(
 /// Time that open requests have at the end.
 const GRACE: std::time::Duration = std::time::Duration::from_millis(500);
 
-async fn connect(address: &ServerAddress, namespace: &str) -> anyhow::Result<Client> {
-    let connection = Connection::connect(ConnectionOptions::new(address.url()).identity("serve").build()).await;
+/// Connects to the server of the flags or of the environment, or else to a new dev server, which
+/// stops when it is dropped.
+async fn connect(options: &Options) -> anyhow::Result<(Option<DevServer>, Client)> {
+    let profile = load_client_config_profile(LoadClientConfigProfileOptions::default(), None);
+    let mut profile = profile.map_err(refused)?;
+    if let Some(address) = &options.address {
+        profile.address = Some(address.to_string());
+    }
+    if let Some(namespace) = &options.namespace {
+        profile.namespace = Some(namespace.clone());
+    }
+    let mut server = None;
+    if profile.address.is_none() {
+        let started = DevServer::start_with(DevServerOptions::builder().ui(true).build()).await?;
+        // Keys and certificates of the environment are for other servers.
+        profile = ClientConfigProfile::default();
+        profile.address = Some(started.address().to_owned());
+        profile.namespace = Some(started.namespace().to_owned());
+        server = Some(started);
+    }
+    let address = profile.address.clone().unwrap_or_default();
+    let namespace = profile.namespace.clone().unwrap_or_else(|| "default".to_owned());
+    let mut connection = ConnectionOptions::try_from(profile).map_err(refused)?;
+    "serve".clone_into(&mut connection.identity);
+    let connection = Connection::connect(connection).await;
     let connection = connection.with_context(|| format!("no Temporal server at {address}"))?;
-    Ok(Client::new(connection, ClientOptions::new(namespace).build())?)
+    println!("TEMPORAL {address} {namespace}");
+    Ok((server, Client::new(connection, ClientOptions::new(namespace).build())?))
+}
+
+/// An error of the settings; it is not `Send`, so its text is kept.
+fn refused(error: ConfigError) -> anyhow::Error {
+    anyhow::anyhow!("Temporal's environment variables or its configuration file are refused: {error}")
 }
 
 /// Catches SIGTERM and Ctrl-C from this call on; the future ends with either.

@@ -37,14 +37,46 @@ fn request(address: &str, method: &str, path: &str, body: &str) -> String {
     response
 }
 
-#[test]
-fn serve_answers_streams_and_stops_what_it_has_started() {
+/// The program, without settings from the environment of the tests.
+fn command() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_serve"));
-    command.env_remove("TEMPORAL_ADDRESS").env_remove("AGENTS_TOKEN").stdout(Stdio::piped());
+    for (variable, _) in std::env::vars_os() {
+        if variable.to_string_lossy().starts_with("TEMPORAL_") && variable != "TEMPORAL_CLI" {
+            command.env_remove(variable);
+        }
+    }
+    // A file that is empty: not the one of the user who runs the tests.
+    command.env("TEMPORAL_CONFIG_FILE", "/dev/null").env_remove("AGENTS_TOKEN").stdout(Stdio::piped());
+    command
+}
+
+/// Starts the program; returns it with Temporal's address and namespace, and its own address.
+fn start(command: &mut Command) -> (Serve, String, String) {
     let mut serve = Serve(command.spawn().expect("serve starts"));
     let lines = BufReader::new(serve.0.stdout.take().expect("an output")).lines();
-    let ready = lines.map_while(Result::ok).find_map(|line| line.strip_prefix("READY http://").map(str::to_owned));
-    let address = ready.expect("serve has ended before it was ready");
+    let mut lines = lines.map_while(Result::ok);
+    let mut line = |prefix: &str| lines.find_map(|line| line.strip_prefix(prefix).map(str::to_owned));
+    let temporal = line("TEMPORAL ").expect("serve has ended before it was connected");
+    let address = line("READY http://").expect("serve has ended before it was ready");
+    (serve, temporal, address)
+}
+
+#[test]
+fn an_address_without_a_server_and_an_unknown_profile_are_named() {
+    for (variable, value, named) in [
+        ("TEMPORAL_ADDRESS", "127.0.0.1:1", "no Temporal server at 127.0.0.1:1"),
+        ("TEMPORAL_PROFILE", "nowhere", "nowhere"),
+    ] {
+        let ended = command().env(variable, value).stderr(Stdio::piped()).output().expect("serve starts");
+        assert!(!ended.status.success());
+        let error = String::from_utf8_lossy(&ended.stderr);
+        assert!(error.contains(named), "{error}");
+    }
+}
+
+#[test]
+fn serve_answers_streams_and_stops_what_it_has_started() {
+    let (mut serve, temporal, address) = start(&mut command());
 
     assert!(request(&address, "GET", "/", "").contains("<!doctype html>"));
     let message = r#"{"threadId":"t","runId":"r","messages":[{"id":"m","role":"user","content":"Good morning!"}]}"#;
@@ -54,6 +86,18 @@ fn serve_answers_streams_and_stops_what_it_has_started() {
     let refund = message.replace("Good morning!", "I want a refund.");
     let asked = request(&address, "POST", "/agui/clerk", &refund);
     assert_eq!(asked.matches("\"reason\":\"tool_call\"").count(), 1, "{asked}");
+
+    // Another replica finds the server by Temporal's configuration file, and knows the same runs.
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("temporal.toml");
+    let (server, namespace) = temporal.split_once(' ').expect("an address and a namespace");
+    let profile = format!("[profile.default]\naddress = \"{server}\"\nnamespace = \"{namespace}\"\n");
+    std::fs::write(&file, profile).expect("the file is written");
+    let (replica, of_replica, other) = start(command().arg("--api-only").env("TEMPORAL_CONFIG_FILE", &file));
+    assert_eq!(of_replica, temporal);
+    let run = request(&other, "GET", "/runs/desk:t", "");
+    assert!(run.contains("\"agent\":\"desk\""), "{run}");
+    drop(replica);
 
     let stopped = Command::new("kill").arg(serve.0.id().to_string()).status().expect("kill runs");
     assert!(stopped.success());
