@@ -4,6 +4,11 @@
 # on a free port, and stops it by its process id. SERVE is a program that is built already.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
+# No server of the user's environment or configuration file.
+for variable in "${!TEMPORAL_@}"; do
+    case $variable in TEMPORAL_CLI | TEMPORAL_AGENTS_*) ;; *) unset "$variable" ;; esac
+done
+export TEMPORAL_CONFIG_FILE=/dev/null
 serve=${SERVE:-}
 if [ -z "$serve" ]; then
     cargo build --quiet -p temporal-agents-examples-service --bin serve
@@ -21,7 +26,7 @@ if ! (cd "$work" && npm install --no-package-lock --no-audit --no-fund --logleve
     echo 'SKIPPED: the clients are not tested, because npm cannot get them (see above)'
     exit 0
 fi
-env -u TEMPORAL_ADDRESS "$serve" >"$work/serve.txt" &
+"$serve" >"$work/serve.txt" &
 pid=$!
 for _ in $(seq 600); do
     if grep -q '^READY ' "$work/serve.txt"; then break; fi

@@ -41,8 +41,10 @@ fn request(address: &str, method: &str, path: &str, body: &str) -> String {
 fn command() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_serve"));
     for (variable, _) in std::env::vars_os() {
-        if variable.to_string_lossy().starts_with("TEMPORAL_") && variable != "TEMPORAL_CLI" {
-            command.env_remove(variable);
+        let name = variable.to_string_lossy();
+        // Those that remain say where the dev server's program is.
+        if name.starts_with("TEMPORAL_") && !name.starts_with("TEMPORAL_AGENTS_") && name != "TEMPORAL_CLI" {
+            command.env_remove(&variable);
         }
     }
     // A file that is empty: not the one of the user who runs the tests.
