@@ -16,9 +16,13 @@ mod stream;
 pub mod transcript;
 
 pub use agent_handle::{AgentHandle, AgentHandleError};
+#[cfg(any(feature = "http", feature = "postgres", feature = "sqlite"))]
+pub(crate) use agent_runs::{AGENT_MEMO, LABELS_MEMO};
 #[cfg(feature = "http")]
-pub(crate) use agent_runs::{AGENT_MEMO, ChatType, LABELS_MEMO, RunType};
+pub(crate) use agent_runs::{ChatType, RunType};
 pub use agent_runs::{AgentRuns, NewRun, StartRunError};
 pub use chat_handle::ChatHandle;
+#[cfg(any(feature = "postgres", feature = "sqlite"))]
+pub(crate) use run_events::{ReadItem, cursor_before, described, execution_of, is_within, read_events};
 pub use run_events::{RunEventStream, RunEvents, RunEventsError};
 pub use stream::{WorkflowStreamError, WorkflowStreamItem, WorkflowStreamItems, WorkflowStreamPublisher};
