@@ -87,7 +87,7 @@
 //! | `client` | handles for programs outside of a workflow, streams, and the transcript of a run |
 //! | `http` | a service of runs over HTTP (feature `http`) |
 //! | `mcp` | transports to MCP servers (feature `mcp`) |
-//! | `store` | traits for session stores and spill stores |
+//! | `store` | traits for session stores and spill stores; a store in PostgreSQL or SQLite |
 //! | [`guide`] | the guide |
 //!
 //! The names that every program uses are at the root. [`Resources`] declares the models, states,
