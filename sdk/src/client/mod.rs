@@ -11,17 +11,21 @@ mod agent_handle;
 mod agent_runs;
 mod chat_handle;
 mod history;
+mod new_run;
 mod run_events;
 mod stream;
 pub mod transcript;
 
 pub use agent_handle::{AgentHandle, AgentHandleError};
-#[cfg(any(feature = "http", feature = "postgres", feature = "sqlite"))]
-pub(crate) use agent_runs::{AGENT_MEMO, LABELS_MEMO};
+pub use agent_runs::{AgentRuns, StartRunError};
 #[cfg(feature = "http")]
-pub(crate) use agent_runs::{ChatType, RunType};
-pub use agent_runs::{AgentRuns, NewRun, StartRunError};
+pub(crate) use agent_runs::{ChatType, NotStarted, RunType};
 pub use chat_handle::ChatHandle;
+#[cfg(feature = "http")]
+pub(crate) use new_run::TypedAttribute;
+#[cfg(any(feature = "http", feature = "postgres", feature = "sqlite"))]
+pub(crate) use new_run::{AGENT_MEMO, LABELS_MEMO};
+pub use new_run::{IdConflict, NewRun};
 #[cfg(any(feature = "postgres", feature = "sqlite"))]
 pub(crate) use run_events::{ReadItem, cursor_before, described, execution_of, is_within, read_events};
 pub use run_events::{RunEventStream, RunEvents, RunEventsError};
