@@ -21,6 +21,8 @@ pub use agent_runs::{AgentRuns, StartRunError};
 #[cfg(feature = "http")]
 pub(crate) use agent_runs::{ChatType, NotStarted, RunType};
 pub use chat_handle::ChatHandle;
+#[cfg(any(feature = "postgres", feature = "sqlite"))]
+pub(crate) use history::memo_value;
 #[cfg(feature = "http")]
 pub(crate) use new_run::TypedAttribute;
 #[cfg(any(feature = "http", feature = "postgres", feature = "sqlite"))]

@@ -124,7 +124,8 @@ impl Cursor {
         }
         self.0.iter().all(|(key, position)| {
             let Some(reached) = other.0.get(key) else { return true };
-            position.execution == reached.execution && (position.event, position.index) <= (reached.event, reached.index)
+            position.execution == reached.execution
+                && (position.event, position.index) <= (reached.event, reached.index)
         })
     }
 }

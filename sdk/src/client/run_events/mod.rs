@@ -81,17 +81,17 @@ use temporalio_common::{
     protos::temporal::api::history::v1::{History, history_event::Attributes},
 };
 
-#[cfg(any(feature = "postgres", feature = "sqlite"))]
-pub(crate) use self::{
-    pages::described,
-    reading::{ReadItem, cursor_before, execution_of, is_within, read_events},
-};
 use self::{
     cursor::Cursor,
     execution::{Execution, ReadOutcome},
     follower::{Follower, subscribe},
     live::live,
     live_poller::LivePoller,
+};
+#[cfg(any(feature = "postgres", feature = "sqlite"))]
+pub(crate) use self::{
+    pages::described,
+    reading::{ReadItem, cursor_before, execution_of, is_within, read_events},
 };
 use crate::wire::{RunEvent, error_debug};
 
