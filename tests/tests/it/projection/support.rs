@@ -16,7 +16,7 @@ use temporal_agents_testing::{
     AgentEnvironment, FakeModel, PostgresServer,
     fake_model::{text, tool_call},
 };
-use temporalio_client::{Client, NamespacedClient, grpc::WorkflowService};
+use temporalio_client::{Client, NamespacedClient, grpc::WorkflowService, tonic::IntoRequest};
 use temporalio_common::protos::temporal::api::{
     common::v1::WorkflowExecution, workflowservice::v1::DeleteWorkflowExecutionRequest,
 };
@@ -183,7 +183,7 @@ pub(super) async fn facts(client: &Client, id: &str) -> anyhow::Result<Vec<Value
 pub(super) async fn delete(client: &Client, id: &str) -> anyhow::Result<()> {
     let execution = Some(WorkflowExecution { workflow_id: id.to_owned(), run_id: String::new() });
     let request = DeleteWorkflowExecutionRequest { namespace: client.namespace(), workflow_execution: execution };
-    WorkflowService::delete_workflow_execution(&mut client.clone(), tonic::Request::new(request)).await?;
+    WorkflowService::delete_workflow_execution(&mut client.clone(), request.into_request()).await?;
     let gone = async {
         while facts_begin(client, id).await {
             sleep(Duration::from_millis(50)).await;
