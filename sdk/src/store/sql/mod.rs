@@ -20,6 +20,7 @@
 mod error;
 mod migrate;
 mod migrations;
+mod sessions;
 mod target;
 pub(crate) mod text;
 
