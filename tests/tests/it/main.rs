@@ -49,6 +49,7 @@ mod run_events;
 mod run_threads;
 mod sql_store;
 mod stored_sessions;
+mod stored_threads;
 mod streamed;
 mod streams;
 mod support;
