@@ -26,7 +26,7 @@ pub(crate) use history::memo_value;
 #[cfg(feature = "http")]
 pub(crate) use new_run::TypedAttribute;
 #[cfg(any(feature = "http", feature = "postgres", feature = "sqlite"))]
-pub(crate) use new_run::{AGENT_MEMO, LABELS_MEMO};
+pub(crate) use new_run::{AGENT_MEMO, LABELS_MEMO, THREAD_MEMO};
 pub use new_run::{IdConflict, NewRun};
 #[cfg(any(feature = "postgres", feature = "sqlite"))]
 pub(crate) use run_events::{ReadItem, cursor_before, described, execution_of, is_within, read_events};

@@ -24,6 +24,8 @@ use crate::wire::{
 
 /// Key of the memo with the name of the start agent.
 pub(crate) const AGENT_MEMO: &str = "agents.agent";
+/// Key of the memo with the thread of a run.
+pub(crate) const THREAD_MEMO: &str = "agents.thread";
 /// Key of the memo with the labels of a run.
 pub(crate) const LABELS_MEMO: &str = "agents.labels";
 /// First characters of the memo's keys that belong to this crate.
@@ -238,6 +240,9 @@ impl NewRun {
         if let Some(agent) = self.agent() {
             memo.insert(AGENT_MEMO, agent.to_owned());
         }
+        if let Some(thread) = self.thread() {
+            memo.insert(THREAD_MEMO, thread.to_owned());
+        }
         if !self.labels.is_empty() {
             memo.insert(LABELS_MEMO, self.labels.clone());
         }
@@ -257,6 +262,14 @@ impl NewRun {
     #[cfg(all(feature = "http", any(feature = "postgres", feature = "sqlite")))]
     pub(crate) fn labels(&self) -> &BTreeMap<String, String> {
         &self.labels
+    }
+
+    /// Returns the thread that the run continues.
+    pub(crate) fn thread(&self) -> Option<&str> {
+        match &self.request {
+            Request::Run(request) => request.thread.as_deref(),
+            Request::Chat(_) => None,
+        }
     }
 
     /// Returns the name of the start agent, if the request names one.

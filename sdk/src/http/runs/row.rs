@@ -10,7 +10,7 @@ use temporalio_common::protos::temporal::api::{
 };
 
 use crate::{
-    client::{AGENT_MEMO, LABELS_MEMO},
+    client::{AGENT_MEMO, LABELS_MEMO, THREAD_MEMO},
     wire::{
         RunStatus,
         event::{NoteKind, RUN_NOTE_MEMO, RunNote},
@@ -34,6 +34,9 @@ pub(in crate::http) struct Row {
     pub(super) kind: Kind,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(in crate::http) agent: Option<String>,
+    /// Id of the stored conversation that the run continues.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) thread: Option<String>,
     pub(in crate::http) status: RunStatus,
     /// Id of the latest execution (Temporal's run id).
     pub(super) execution: String,
@@ -78,6 +81,7 @@ impl Row {
             id: execution.workflow_id,
             kind: if is_chat { Kind::Chat } else { Kind::Run },
             agent: memo.get(AGENT_MEMO).ok().flatten(),
+            thread: memo.get(THREAD_MEMO).ok().flatten(),
             status: status(raw),
             is_first_execution: raw.first_run_id == execution.run_id,
             execution: execution.run_id,

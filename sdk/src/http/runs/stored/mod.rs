@@ -39,6 +39,7 @@ pub(in crate::http) struct RunStore(Option<SqlStore>);
 pub(super) struct DescribedRun {
     workflow_type: &'static str,
     agent: Option<String>,
+    thread: Option<String>,
     labels: BTreeMap<String, String>,
 }
 
@@ -126,17 +127,22 @@ impl RunStore {
 
     /// Returns the part of a run that its row shows.
     pub(super) fn describe(&self, run: &NewRun) -> DescribedRun {
-        let agent = run.agent().map(str::to_owned);
-        DescribedRun { workflow_type: run.workflow_type(), agent, labels: run.labels().clone() }
+        DescribedRun {
+            workflow_type: run.workflow_type(),
+            agent: run.agent().map(str::to_owned),
+            thread: run.thread().map(str::to_owned),
+            labels: run.labels().clone(),
+        }
     }
 
     /// Records that a run could not be started, and why.
     pub(super) async fn record_failed_start(&self, shared: &Shared, run: DescribedRun, error: &StartRunError) {
         let Some(store) = self.0.as_ref().filter(|_| error.reason == NotStarted::Server) else { return };
-        let DescribedRun { workflow_type, agent, labels } = run;
+        let DescribedRun { workflow_type, agent, thread, labels } = run;
         let mut row = RunRow::new("", &*error.id, RunMode::Temporal);
         (row.namespace, row.task_queue) = (shared.client.namespace(), shared.task_queue.clone());
         (row.workflow_type, row.agent, row.labels) = (workflow_type.to_owned(), agent, labels);
+        row.thread = thread;
         let failure = RecordedFailure::new("StartRunError", error.to_string());
         if let Err(error) = store.record_failed_start(FailedStart { row, failure }).await {
             tracing::warn!(%error, "the failed start of a run cannot be recorded");
@@ -173,6 +179,7 @@ fn shown(row: &RunRow) -> Row {
         id: row.id.clone(),
         kind: if row.workflow_type == CHAT_WORKFLOW { Kind::Chat } else { Kind::Run },
         agent: row.agent.clone(),
+        thread: row.thread.clone(),
         status: row.status,
         execution: row.execution.clone(),
         is_first_execution: row.execution == row.key,

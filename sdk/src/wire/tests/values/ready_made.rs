@@ -29,6 +29,7 @@ pub(in crate::wire::tests) fn agent_requests() -> Vec<(&'static str, AgentReques
         ("carried_version", versioned),
         ("report", reporting),
         ("limited_with_items", limited),
+        ("thread", AgentRequest::new("triage", "hi").in_thread("customer 7")),
     ]
 }
 
