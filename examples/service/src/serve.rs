@@ -101,7 +101,7 @@ async fn with_worker(
     terminated: impl Future<Output = ()> + Send + 'static,
 ) -> anyhow::Result<()> {
     let runtime = Runtime::from_current_tokio(RuntimeOptions::default())?;
-    let mut worker = Worker::new(&runtime, client.clone(), worker(&options.task_queue)?)?;
+    let mut worker = Worker::new(&runtime, client.clone(), worker(&options.task_queue, store)?)?;
     let shut_down = worker.shutdown_handle();
     let mut running = pin!(worker.run());
     let outside = async {
