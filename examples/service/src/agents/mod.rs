@@ -8,7 +8,7 @@ mod script;
 use std::time::Duration;
 
 use temporal_agents::{
-    AgentsPlugin, ModelActivityOptions,
+    AgentsPlugin, ModelActivityOptions, Resources,
     store::SqlStore,
     worker::HeartbeatDeltas,
     workflow::{AgentSet, AgentWorkflow, ChatWorkflow},
@@ -38,11 +38,11 @@ pub fn worker(task_queue: &str, store: Option<&SqlStore>) -> anyhow::Result<Work
         .register_workflow_with_factory::<AgentWorkflow, _>(AgentWorkflow::factory(agents()))?
         .build();
     options.register_workflow_with_factory::<ChatWorkflow, _>(ChatWorkflow::factory(agents()))?;
-    let plugin = AgentsPlugin::new(FakeModel::function(|call, _| script::reply(call))).deltas(HeartbeatDeltas::new());
-    let plugin = match store {
-        Some(store) => plugin.resources(|resources| resources.session_store(THREADS, store.clone())),
-        None => plugin,
-    };
+    let mut resources = Resources::new().model_provider(FakeModel::function(|call, _| script::reply(call)));
+    if let Some(store) = store {
+        resources = resources.session_store(THREADS, store.clone());
+    }
+    let plugin = AgentsPlugin::new(resources).deltas(HeartbeatDeltas::new());
     plugin.agents((desk, clerk, browser)).install(&mut options)?;
     Ok(options)
 }
