@@ -54,6 +54,12 @@ pub(super) struct Position {
 pub(super) struct Cursor(pub(super) BTreeMap<ChainKey, Position>);
 
 impl Cursor {
+    /// Returns the place before the first event of an execution.
+    pub(super) fn of_execution(execution: &str) -> Self {
+        let position = Position { execution: execution.to_owned(), event: 0, index: 0 };
+        Self(BTreeMap::from([(ChainKey::new(), position)]))
+    }
+
     /// Reads a cursor of a client.
     ///
     /// # Errors
@@ -105,12 +111,6 @@ impl Cursor {
 }
 
 impl Cursor {
-    /// Returns the cursor before the first event of an execution.
-    pub(super) fn before(execution: &str) -> Self {
-        let start = Position { execution: execution.to_owned(), event: 0, index: 0 };
-        Self(BTreeMap::from([(ChainKey::new(), start)]))
-    }
-
     /// Returns the execution of the workflow itself (Temporal's run id).
     pub(super) fn execution(&self) -> Option<&str> {
         self.0.get(&ChainKey::new()).map(|position| &*position.execution)

@@ -70,7 +70,7 @@ async fn next(reader: &mut Merged) -> Result<ReadItem, RunEventsError> {
 
 /// Returns the cursor before the first event of an execution (Temporal's run id).
 pub(crate) fn cursor_before(execution: &str) -> String {
-    Cursor::before(execution).to_string()
+    Cursor::of_execution(execution).to_string()
 }
 
 /// Returns the execution of a cursor; `None` for a string that is not a cursor.
