@@ -139,5 +139,6 @@ test("texts from outside look like what they are", () => {
   assert.equal(visible("a\u202eb\u0000"), "a\\u202eb\\u0000");
   assert.equal(clip("ab😀", 3), "ab…");
   assert.equal(prettyJson('{"a":12345678901234567890}'), '{"a":12345678901234567890}');
-  assert.equal(prettyJson('{"a":1}'), '{\n  "a": 1\n}');
+  assert.equal(prettyJson('{"a":1}'), '{ "a": 1 }');
+  assert.equal(prettyJson(`{"a":"${"x".repeat(60)}"}`), `{\n  "a": "${"x".repeat(60)}"\n}`);
 });

@@ -119,7 +119,8 @@ const STREAM_STATUS = { not_found: 404, invalid_request: 400 };
 
 function streamError(data) {
   const { code = "", message = "The events cannot be read." } = JSON.parse(data).error ?? {};
-  return new ApiError(Object.hasOwn(STREAM_STATUS, code) ? STREAM_STATUS[code] : 502, code, message);
+  const status = Object.hasOwn(STREAM_STATUS, code) ? STREAM_STATUS[code] : 502;
+  return new ApiError(status, code, message);
 }
 
 /** Waits; returns early if the signal aborts, or if the machine has a network again. */

@@ -65,7 +65,8 @@ export const MAKERS = {
         node.dataset.state = entry.isPartial ? "partial" : entry.state;
         const state = entry.isPartial ? "writing the call" : TOOL_STATES[entry.state];
         setParts(title, ["Tool ", entry.name ? named(entry.name) : "", ` · ${state}`]);
-        args.update(entry.arguments ? visible(prettyJson(entry.arguments)) : undefined);
+        const hasArguments = !["", "{}"].includes((entry.arguments ?? "").trim());
+        args.update(hasArguments ? visible(prettyJson(entry.arguments)) : undefined);
         output.update(entry.output === undefined ? undefined : textOfValue(entry.output));
         progress.hidden = entry.progress?.fraction === undefined;
         if (!progress.hidden) progress.value = entry.progress.fraction;

@@ -207,6 +207,8 @@ function isKnown(view, event) {
   return view.keys?.has(event.id) === true;
 }
 
+const partOf = (entry) => Number(entry.isPartial === true);
+
 /** Adds an entry, or replaces the one with this key. */
 function put(view, event, key, change) {
   const keys = view.keys ?? new Set();
@@ -218,13 +220,13 @@ function put(view, event, key, change) {
   };
   if (at < 0) {
     const entry = { ...place, ...change(undefined) };
-    const partial = view.partial + Number(entry.isPartial === true);
+    const partial = view.partial + partOf(entry);
     return { ...view, entries: [...view.entries, entry], keys: keys.add(key), partial };
   }
   const before = view.entries[at];
   const { scope, path, time } = before;
   const entry = { ...place, scope, path, time, ...change(before) };
-  const partial = view.partial - Number(before.isPartial === true) + Number(entry.isPartial === true);
+  const partial = view.partial - partOf(before) + partOf(entry);
   return { ...view, entries: view.entries.with(at, entry), partial };
 }
 

@@ -21,8 +21,8 @@ export function handoffGraph() {
       if (state === drawn) return;
       drawn = state;
       figure.hidden = handoffs.length === 0;
-      const parts = handoffs.length === 0 ? [] : [draw(handoffs, current), caption(handoffs, current)];
-      figure.replaceChildren(...parts);
+      figure.replaceChildren();
+      if (handoffs.length > 0) figure.append(draw(handoffs, current), caption(handoffs, current));
     },
   };
 }

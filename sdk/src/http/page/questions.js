@@ -157,9 +157,10 @@ function approvalForm(question, done) {
 
 function outputForm(question, done) {
   const output = el("textarea", { rows: 3, required: true, "data-testid": "output" });
-  const fields = [field(["Output of ", named(question.tool)], output, "The model receives this text.")];
+  const label = ["Output of ", named(question.tool)];
   return answerForm(question, done, {
-    fields, buttonLabel: "Supply output", testId: "supply-output", rejectLabel: "Reject",
+    fields: [field(label, output, "The model receives this text.")],
+    buttonLabel: "Supply output", testId: "supply-output", rejectLabel: "Reject",
     answer: () => supply(question, output.value),
   });
 }

@@ -22,7 +22,8 @@ export function layout(id) {
     "data-testid": "result", tabindex: 0, role: "group", "aria-label": "Result",
   });
   const resultTitle = el("h2", {}, "Output");
-  const resultSection = el("section", { class: "card", hidden: true }, resultTitle, ...result.nodes);
+  const resultSection = el("section", { class: "card", hidden: true },
+    resultTitle, ...result.nodes);
 
   let answer = () => {};
   const questions = questionList({ title: "Questions", onAnswer: () => answer() });
@@ -43,8 +44,8 @@ export function layout(id) {
   return {
     nodes: [
       heading, about, error, connection, banner, cancel.node,
-      el("div", { class: "columns" },
-        side, el("div", { class: "main-column" }, events, ...questions.nodes, resultSection, chatPlace)),
+      el("div", { class: "columns" }, side, el("div", { class: "main-column" },
+        events, ...questions.nodes, resultSection, chatPlace)),
     ],
     error, connection, chatPlace, graph, timeline: list,
     showUsage: usage.update,

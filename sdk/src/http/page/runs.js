@@ -88,16 +88,28 @@ function runRow(run) {
   let hasEnded = false;
   return {
     node,
-    update({ kind, agent, status: now, ended_at: ended, labels }) {
+    update({ kind, agent, status: now, started_at: started, ended_at: ended, labels }) {
       setStatus(status, now);
-      const tags = Object.entries(labels ?? {}).map(([name, value]) => `${name}: ${clip(value, 40)}`);
+      const tags = Object.entries(labels ?? {}).map(([name, value]) =>
+        `${name}: ${clip(value, 40)}`);
       setParts(about, [
         kind === "chat" ? "Chat" : "Run", ...(agent ? [" with ", named(agent)] : []),
         ...tags.flatMap((tag) => [" · ", named(tag)]),
       ]);
       if (!ended || hasEnded) return;
       hasEnded = true;
-      times.append(", ended ", timeOf(ended));
+      times.append(`, took ${duration(Date.parse(ended) - Date.parse(started))}`);
     },
   };
+}
+
+function duration(ms) {
+  const seconds = Math.max(0, Math.round(ms / 1000));
+  if (Number.isNaN(seconds)) return "an unknown time";
+  const [days, hours, minutes] = [seconds / 86_400, (seconds / 3600) % 24, (seconds / 60) % 60];
+  const parts = [[days, "d"], [hours, "h"], [minutes, "min"], [seconds % 60, "s"]]
+    .map(([value, unit]) => [Math.floor(value), unit]);
+  const first = parts.findIndex(([value]) => value > 0);
+  const shown = first < 0 ? [[0, "s"]] : parts.slice(first, first + 2);
+  return shown.map(([value, unit]) => `${value} ${unit}`).join(" ");
 }

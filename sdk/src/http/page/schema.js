@@ -56,6 +56,7 @@ const textTypeOf = (format) => (Object.hasOwn(TYPES, format ?? "") ? TYPES[forma
 function choicesOf(schema) {
   const names = listOf(schema.enumNames);
   const values = listOf(schema.enum).map((value, at) => [value, names[at] ?? value]);
-  const titled = listOf(schema.oneOf).map((choice) => [choice?.const, choice?.title ?? choice?.const]);
+  const titled = listOf(schema.oneOf).map((choice) =>
+    [choice?.const, choice?.title ?? choice?.const]);
   return (values.length > 0 ? values : titled).slice(0, MAX_CHOICES);
 }

@@ -1,7 +1,12 @@
 // Texts from outside, as the page shows them. Everything in this file is pure.
 
+/** JSON of at most so many characters is one line. */
+const SHORT_JSON = 60;
+
 /** Characters that reorder or hide the text around them. */
-const INVISIBLE = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
+const INVISIBLE = new RegExp(
+  "[\\u0000-\\u0008\\u000b-\\u001f\\u007f-\\u009f\\u00ad\\u061c\\u200b\\u200e\\u200f"
+    + "\\u2028-\\u202e\\u2060-\\u2069\\ufeff]", "g");
 
 /**
  * Returns a text in which such characters are written as escapes: for names, and for what a person
@@ -53,12 +58,15 @@ export function textOfValue(value) {
   return JSON.stringify(value, null, 2) ?? "";
 }
 
-/** Returns JSON text with line breaks; other text unchanged. */
+/** Returns JSON text with spaces and line breaks; other text unchanged. */
 export function prettyJson(text) {
   try {
     const value = JSON.parse(text);
     // Numbers that JavaScript cannot hold would be shown as others.
-    return hasLargeNumber(text) ? text : JSON.stringify(value, null, 2);
+    if (hasLargeNumber(text)) return text;
+    const lines = JSON.stringify(value, null, 2);
+    const line = lines.replace(/\n */g, " ");
+    return line.length <= SHORT_JSON ? line : lines;
   } catch {
     return text;
   }

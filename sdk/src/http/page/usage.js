@@ -28,7 +28,7 @@ export function usageTable() {
         el("tbody", {}, ...models.slice(0, MAX_ROWS).map((sum) => row(nameOf(sum), sum, columns))),
         el("tfoot", {}, row(["All"], { ...total, cost }, columns)),
       );
-      const notes = [`${count(total.calls)} model calls`];
+      const notes = [`${count(total.calls)} model ${total.calls === 1 ? "call" : "calls"}`];
       if (total.cached > 0) notes.push(`${count(total.cached)} of the tokens in were cached`);
       if (total.reasoning > 0) notes.push(`${count(total.reasoning)} of those out were reasoning`);
       setParts(extra, [`${notes.join("; ")}.`]);
@@ -37,8 +37,8 @@ export function usageTable() {
 }
 
 const COLUMNS = [
-  { name: "turns", title: "Turns" }, { name: "input", title: "In" }, { name: "output", title: "Out" },
-  { name: "cost", title: "Cost" },
+  { name: "turns", title: "Turns" }, { name: "input", title: "In" },
+  { name: "output", title: "Out" }, { name: "cost", title: "Cost" },
 ];
 
 function nameOf({ agent, model }) {

@@ -55,7 +55,7 @@ export function totalOf(rows) {
 
 /** Returns a number that may be written as a string; `undefined` for all other values. */
 export function numberOf(value) {
-  if (value == null || value === "" || !["number", "string"].includes(typeof value)) return undefined;
+  if (value === "" || !["number", "string"].includes(typeof value)) return undefined;
   const number = Number(value);
   return Number.isFinite(number) ? number : undefined;
 }
