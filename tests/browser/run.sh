@@ -68,4 +68,4 @@ export SERVE SCREENSHOTS
 cd "$work"
 # In the order of dependence: a broken view model breaks all others.
 node --test view.test.mjs
-node --test --test-concurrency=1 page.test.mjs errors.test.mjs odd.test.mjs
+node --test --test-concurrency=1 page.test.mjs errors.test.mjs forms.test.mjs odd.test.mjs

@@ -68,7 +68,8 @@ fn count(number: usize) -> usize {
 fn odd() -> Agent {
     let other = Agent::new("second").model("m").instructions("You continue.").handoff(Handoff::to(ODD));
     let agent = Agent::new(ODD).model(MARKUP).instructions("You are odd.");
-    agent.tool(shaky).tool(delete_file.needs_approval()).tool(count).handoff(other)
+    let helper = Agent::new("helper").model("m").instructions("You help.").as_tool().name("ask_helper");
+    agent.tool(helper.description("Helps.")).tool(shaky).tool(delete_file.needs_approval()).tool(count).handoff(other)
 }
 
 fn reply(call: &ModelCall) -> Reply {
@@ -79,9 +80,11 @@ fn reply(call: &ModelCall) -> Reply {
         after.iter().filter(|item| matches!(item.view(), ItemView::FunctionCallOutput { .. })).count()
     });
     match (&*message, answers) {
+        _ if call.agent == "helper" => text("I have helped."),
+        ("nested", 0) => tool_call("ask_helper", json!({"input": "help me"})),
         ("markup", _) => reasoning(MARKUP).and(text(MARKUP).chunk_size(7).chunk_pause(Duration::from_millis(20))),
         ("right to left", _) => text("\u{202e}שלום, this text changes its direction <b>here</b>"),
-        ("long text", _) => text("x ".repeat(150_000)),
+        ("long text", _) => text("x ".repeat(150_000)).chunk_size(20_000),
         ("retries", 0) => tool_call("shaky", json!({})),
         ("approval", 0) => tool_call("delete_file", json!({"path": format!("/tmp/{MARKUP}\u{202e}gpj.exe")})),
         ("handoffs", 0) if call.agent == ODD => handoff("second"),

@@ -50,7 +50,7 @@ export const MAKERS = {
     };
   },
   tool: () => {
-    const title = el("h4");
+    const title = el("p", { class: "title" });
     const args = disclosure("Arguments");
     const output = disclosure("Output");
     const progress = el("progress", { max: 1, "aria-label": "Progress", hidden: true });

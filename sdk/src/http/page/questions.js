@@ -2,66 +2,70 @@
 
 import { decide, supplyOutput } from "./api.js";
 import {
-  announce, el, field, longText, named, newId, setParts, showError, whileBusy,
+  announce, el, field, longText, named, newId, setParts, setText, showError, whileBusy,
 } from "./dom.js";
 import { schemaFields } from "./schema.js";
 import { prettyJson, visible } from "./text.js";
 
+const MAX_SHOWN = 50;
+
 /**
  * Returns a section with the open questions. `update(questions)` keeps the forms of questions that
  * are still open, with what was typed. `onAnswer` is called after an answer was accepted, and when
- * the service says that somebody else has answered.
+ * the service says that somebody else has answered. `focus()` moves the focus to the questions.
  */
 export function questionList({ title, linksToRun, onAnswer }) {
   const id = newId("questions");
   const heading = el("h2", { id, tabindex: -1 }, title);
   const list = el("ul", { class: "questions" });
+  const rest = el("p", { class: "hint", hidden: true });
   const lost = el("p", { class: "error", role: "alert", hidden: true });
-  const node = el("section", { "aria-labelledby": id, hidden: true }, heading, list);
+  const node = el("section", { "aria-labelledby": id, hidden: true }, heading, list, rest);
   const shown = new Map();
   const answered = new Set();
-  const showLost = (question) => {
-    showError(lost, question && new Error(`The question about ${visible(question.tool)} was `
-      + "answered before, in another way, or is no longer open."));
+
+  const remove = (keys, hasLostFocus = false) => {
+    const { activeElement } = document;
+    let hadFocus = hasLostFocus;
+    for (const key of keys) {
+      hadFocus ||= shown.get(key).contains(activeElement);
+      shown.get(key).remove();
+      shown.delete(key);
+    }
+    node.hidden = shown.size === 0;
+    if (hadFocus) (node.hidden ? document.querySelector("h1") : heading).focus();
   };
-  return {
-    nodes: [lost, node],
-    /** Moves the focus to the questions. */
-    focus: () => heading.focus(),
-    count: () => shown.size,
-    update(questions) {
-      const open = new Map(questions.map((question) => [keyOf(question), question]));
-      for (const key of answered) if (!open.has(key)) answered.delete(key);
-      for (const key of answered) open.delete(key);
-      for (const [key, item] of shown) {
-        if (open.has(key)) continue;
-        const hadFocus = item.contains(document.activeElement);
-        item.remove();
-        shown.delete(key);
-        if (hadFocus) heading.focus();
-      }
-      for (const [key, question] of open) {
-        if (shown.has(key)) continue;
-        const done = (wasLost) => {
-          answered.add(key);
-          showLost(wasLost ? question : undefined);
-          if (!wasLost) announce("The answer was sent.");
-          const item = shown.get(key);
-          const { activeElement, body } = document;
-          const hadFocus = activeElement === body || item?.contains(activeElement);
-          item?.remove();
-          shown.delete(key);
-          node.hidden = shown.size === 0;
-          if (hadFocus) (node.hidden ? document.querySelector("h1") : heading).focus();
-          onAnswer?.(question);
-        };
-        const item = questionItem(question, linksToRun, done);
-        shown.set(key, item);
-        list.append(item);
-      }
-      node.hidden = shown.size === 0;
-    },
+  const finish = (question, wasLost) => {
+    const key = keyOf(question);
+    answered.add(key);
+    showError(lost, wasLost ? lostError(question) : undefined);
+    if (!wasLost) announce("The answer was sent.");
+    // The button that was turned off while it was busy has lost the focus.
+    if (shown.has(key)) remove([key], document.activeElement === document.body);
+    onAnswer?.(question);
   };
+  const update = (questions) => {
+    const first = questions.slice(0, MAX_SHOWN);
+    rest.hidden = questions.length === first.length;
+    setText(rest, `${questions.length - first.length} more questions follow these.`);
+    const open = new Map(first.map((question) => [keyOf(question), question]));
+    for (const key of answered) {
+      if (!open.delete(key)) answered.delete(key);
+    }
+    for (const [key, question] of open) {
+      if (shown.has(key)) continue;
+      const done = (wasLost) => finish(question, wasLost);
+      shown.set(key, questionItem(question, linksToRun, done));
+      list.append(shown.get(key));
+    }
+    remove([...shown.keys()].filter((key) => !open.has(key)));
+  };
+  return { nodes: [lost, node], focus: () => heading.focus(), count: () => shown.size, update };
+}
+
+function lostError({ tool }) {
+  return new Error(`The question about ${visible(tool)} was answered before, in another way, or is `
+    + "no longer open.");
 }
 
 const keyOf = (question) => JSON.stringify([question.run_id, question.question_id]);

@@ -1,6 +1,6 @@
 // One run or chat, as it happens.
 
-import { cancelRun, followEvents, getRun } from "./api.js";
+import { ApiError, cancelRun, followEvents, getRun } from "./api.js";
 import { chatForm } from "./chat.js";
 import { announce, poll, setText, showError, textOfError } from "./dom.js";
 import { afterReconnect, emptyView, reduce } from "./events.js";
@@ -110,8 +110,11 @@ export function runPage(main, { id, signal }) {
       becomeLive();
       view = continues ? afterReconnect(view) : emptyView;
     },
-    onWait: (error) => setText(page.connection,
-      `${error ? textOfError(error) : "The connection was closed."} Connecting again…`),
+    onWait: (error) => {
+      const isRefused = error instanceof ApiError;
+      const reason = isRefused ? textOfError(error) : "The connection to the service is lost.";
+      setText(page.connection, `${reason} Connecting again…`);
+    },
   }).then(() => {
     setText(page.connection, "");
     refreshSoon();

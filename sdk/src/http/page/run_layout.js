@@ -38,7 +38,8 @@ export function layout(id) {
     el("h2", { id: "events-title" }, "Events"), ...list.nodes);
   const graph = handoffGraph();
   const usage = usageTable();
-  const side = summary(graph.node, usage.node);
+  const nothing = el("p", { class: "hint" }, "No agent has begun yet.");
+  const side = summary(nothing, graph.node, usage.node);
 
   let drawnRun = "";
   return {
@@ -48,7 +49,10 @@ export function layout(id) {
         events, ...questions.nodes, resultSection, chatPlace)),
     ],
     error, connection, chatPlace, graph, timeline: list,
-    showUsage: usage.update,
+    showUsage(sums, run) {
+      nothing.hidden = sums.models.length > 0;
+      usage.update(sums, run);
+    },
     onCancel: cancel.onCancel,
     onAnswer: (action) => { answer = action; },
     showQuestions(open) {

@@ -1,9 +1,11 @@
 // The usage of a run, by agent and model.
 
 import { el, named, setParts } from "./dom.js";
+import { clip } from "./text.js";
 import { numberOf, totalOf } from "./view.js";
 
 const MAX_ROWS = 50;
+const MAX_NAME_CHARS = 40;
 
 /** Returns a table; `update(sums, run)` fills it. A run may carry a cost of its own. */
 export function usageTable() {
@@ -42,7 +44,9 @@ const COLUMNS = [
 ];
 
 function nameOf({ agent, model }) {
-  return [named(agent || "Agent"), ...(model ? [" ", el("span", { class: "model" }, model)] : [])];
+  const name = el("span", { class: "model" });
+  setParts(name, [named(clip(model ?? "", MAX_NAME_CHARS))]);
+  return [named(clip(agent || "Agent", MAX_NAME_CHARS)), ...(model ? [" ", name] : [])];
 }
 
 function row(name, sum, columns) {
