@@ -2,12 +2,13 @@
 
 import { ApiError, cancelRun, followEvents, getRun } from "./api.js";
 import { chatForm } from "./chat.js";
-import { announce, poll, setText, showError, textOfError } from "./dom.js";
+import {
+  announce, hasEnded, poll, setText, showError, textOfError, wordOf,
+} from "./dom.js";
 import { afterReconnect, emptyView, reduce } from "./events.js";
 import { layout } from "./run_layout.js";
 import { currentAgent, sumsOf } from "./view.js";
 
-const OPEN = new Set(["queued", "running", "waiting"]);
 const REFRESH_MS = 10_000;
 const QUIET_MS = 500; // events that come without such a pause are those of the past
 
@@ -28,7 +29,7 @@ export function runPage(main, { id, signal }) {
     const isAtEnd = isLive && hasEndInSight();
     page.timeline.update(view);
     const sums = sumsOf(view.entries, view.past);
-    const isOpen = run === null || OPEN.has(run.status);
+    const isOpen = run === null || !hasEnded(run.status);
     page.graph.update(sums.handoffs, isOpen ? currentAgent(view) : "");
     page.showUsage(sums, run);
     chat?.update(view.chat);
@@ -41,21 +42,21 @@ export function runPage(main, { id, signal }) {
   };
 
   const refresh = async () => {
-    if (isMissing || (run && !OPEN.has(run.status))) return;
+    if (isMissing || (run && hasEnded(run.status))) return;
     try {
       const now = await getRun(id, signal);
       if (signal.aborted) return;
-      if (run && run.status !== now.status) announce(`Status: ${now.status.replaceAll("_", " ")}`);
+      if (run && run.status !== now.status) announce(`Status: ${wordOf(now.status)}`);
       const isAtEnd = isLive && hasEndInSight();
       run = now;
-      page.showRun(run, OPEN.has(run.status));
+      page.showRun(run);
       page.showQuestions((run.questions ?? []).map((asked) => ({ ...asked, run_id: id })));
       if (run.kind === "chat" && !chat) {
         chat = chatForm(id);
         page.chatPlace.append(chat.node);
         chat.focus();
       }
-      if (!OPEN.has(run.status)) chat?.end();
+      if (hasEnded(run.status)) chat?.end();
       showError(page.error);
       drawSoon();
       if (isAtEnd) scrollToEnd();
@@ -78,7 +79,7 @@ export function runPage(main, { id, signal }) {
     quiet = setTimeout(() => {
       isLive = true;
       // One who opens a chat wants to read its end.
-      if (run?.kind === "chat" && OPEN.has(run.status) && window.scrollY === 0) scrollToEnd();
+      if (run?.kind === "chat" && !hasEnded(run.status) && window.scrollY === 0) scrollToEnd();
     }, QUIET_MS);
   };
   const onEvent = (event) => {

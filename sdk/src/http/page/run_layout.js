@@ -1,7 +1,8 @@
 // The elements of the page of one run, and functions that fill them.
 
 import {
-  el, longText, named, setParts, setStatus, setText, showError, statusBadge, timeOf, whileBusy,
+  el, hasEnded, longText, named, setParts, setStatus, setText, showError, statusBadge, timeOf,
+  whileBusy,
 } from "./dom.js";
 import { handoffGraph } from "./graph.js";
 import { questionList } from "./questions.js";
@@ -68,7 +69,7 @@ export function layout(id) {
       setStatus(status, "gone");
       setText(connection, "");
     },
-    showRun(run, isOpen) {
+    showRun(run) {
       const state = JSON.stringify(run);
       if (state === drawnRun) return;
       drawnRun = state;
@@ -79,7 +80,7 @@ export function layout(id) {
         ...(run.started_at ? ["started ", timeOf(run.started_at)] : []),
         ...(run.ended_at ? [", ended ", timeOf(run.ended_at)] : []),
       ]);
-      cancel.node.hidden = !isOpen;
+      cancel.node.hidden = hasEnded(run.status);
       resultSection.hidden = run.output == null && !run.failure;
       setText(resultTitle, run.failure ? "Failure" : "Output");
       result.update(run.failure ? textOfFailure(run.failure) : textOfValue(run.output ?? ""));
