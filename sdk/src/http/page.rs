@@ -60,3 +60,6 @@ fn file(kind: &'static str, content: &'static str) -> Response {
     ];
     (headers, content).into_response()
 }
+
+#[cfg(test)]
+mod tests;
