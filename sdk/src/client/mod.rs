@@ -11,14 +11,18 @@ mod agent_handle;
 mod agent_runs;
 mod chat_handle;
 mod history;
+mod new_run;
 mod run_events;
 mod stream;
 pub mod transcript;
 
 pub use agent_handle::{AgentHandle, AgentHandleError};
+pub use agent_runs::{AgentRuns, StartRunError};
 #[cfg(feature = "http")]
-pub(crate) use agent_runs::{AGENT_MEMO, ChatType, LABELS_MEMO, RunType, THREAD_MEMO};
-pub use agent_runs::{AgentRuns, NewRun, StartRunError};
+pub(crate) use agent_runs::{ChatType, NotStarted, RunType};
 pub use chat_handle::ChatHandle;
+#[cfg(feature = "http")]
+pub(crate) use new_run::{AGENT_MEMO, LABELS_MEMO, THREAD_MEMO, TypedAttribute};
+pub use new_run::{IdConflict, NewRun};
 pub use run_events::{RunEventStream, RunEvents, RunEventsError};
 pub use stream::{WorkflowStreamError, WorkflowStreamItem, WorkflowStreamItems, WorkflowStreamPublisher};
