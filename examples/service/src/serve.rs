@@ -4,7 +4,11 @@ use std::{net::Ipv4Addr, pin::pin};
 
 use anyhow::Context;
 use clap::Parser;
-use temporal_agents::http::{AgentsService, BearerToken};
+use temporal_agents::{
+    http::{AgentsService, BearerToken},
+    projection::Projector,
+    store::SqlStore,
+};
 use temporal_agents_testing::{DevServer, DevServerOptions, ServerAddress};
 use temporalio_client::{
     Client, ClientOptions, Connection, ConnectionOptions,
@@ -43,6 +47,13 @@ pub struct Options {
     /// Starts only the API.
     #[arg(long)]
     api_only: bool,
+    /// Starts only the projector, which writes the runs to the database.
+    #[arg(long, conflicts_with_all = ["worker_only", "api_only"], requires = "database")]
+    projector_only: bool,
+    /// The database of runs: postgres://USER:PASSWORD@HOST:PORT/NAME, or sqlite:PATH. The API's
+    /// process writes them, and reads those that the server has deleted.
+    #[arg(long, env = "DATABASE_URL", hide_env_values = true)]
+    database: Option<String>,
     /// A token that callers must send: `Authorization: Bearer TOKEN`.
     #[arg(long, env = "AGENTS_TOKEN", hide_env_values = true)]
     token: Option<String>,
@@ -55,11 +66,28 @@ pub struct Options {
 pub async fn serve(options: Options) -> anyhow::Result<()> {
     let terminated = termination()?;
     let (server, client) = connect(&options).await?;
-    let ended = if options.api_only {
-        api(&client, &options, terminated).await
-    } else {
-        with_worker(&client, &options, terminated).await
+    let store = match &options.database {
+        Some(url) => Some(SqlStore::connect(url).await?),
+        None => None,
     };
+    let (stopping, stopped) = oneshot::channel::<()>();
+    let projector = store.as_ref().filter(|_| !options.worker_only).map(|store| {
+        let projector = Projector::new(&client, store, &*options.task_queue);
+        tokio::spawn(projector.run(async { drop(stopped.await) }))
+    });
+    let ended = if options.projector_only {
+        println!("READY");
+        terminated.await;
+        Ok(())
+    } else if options.api_only {
+        api(&client, store.as_ref(), &options, terminated).await
+    } else {
+        with_worker(&client, store.as_ref(), &options, terminated).await
+    };
+    drop(stopping);
+    if let Some(projector) = projector {
+        projector.await?;
+    }
     if let Some(server) = server {
         server.shutdown().await;
     }
@@ -68,6 +96,7 @@ pub async fn serve(options: Options) -> anyhow::Result<()> {
 
 async fn with_worker(
     client: &Client,
+    store: Option<&SqlStore>,
     options: &Options,
     terminated: impl Future<Output = ()> + Send + 'static,
 ) -> anyhow::Result<()> {
@@ -81,7 +110,7 @@ async fn with_worker(
             terminated.await;
             Ok(())
         } else {
-            api(client, options, terminated).await
+            api(client, store, options, terminated).await
         }
     };
     let ended = tokio::select! {
@@ -98,10 +127,14 @@ async fn with_worker(
 /// Answers requests until `terminated`; then lets open ones end, but for streams.
 async fn api(
     client: &Client,
+    store: Option<&SqlStore>,
     options: &Options,
     terminated: impl Future<Output = ()> + Send + 'static,
 ) -> anyhow::Result<()> {
     let mut service = AgentsService::new(client, &*options.task_queue).agents((desk, clerk, browser));
+    if let Some(store) = store {
+        service = service.run_store(store);
+    }
     if let Some(token) = &options.token {
         service = service.access(BearerToken::new(token, "operator"));
     }

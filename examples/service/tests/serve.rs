@@ -48,7 +48,11 @@ fn command() -> Command {
         }
     }
     // A file that is empty: not the one of the user who runs the tests.
-    command.env("TEMPORAL_CONFIG_FILE", "/dev/null").env_remove("AGENTS_TOKEN").stdout(Stdio::piped());
+    command
+        .env("TEMPORAL_CONFIG_FILE", "/dev/null")
+        .env_remove("AGENTS_TOKEN")
+        .env_remove("DATABASE_URL")
+        .stdout(Stdio::piped());
     command
 }
 

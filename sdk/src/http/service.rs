@@ -17,7 +17,8 @@ use super::{
     agui_routes, chat_routes,
     door::{self, LocalCallers},
     error::ApiError,
-    page, questions, runs,
+    page, questions,
+    runs::{self, RunStore},
 };
 use crate::{
     agent::{AgentDef, AgentSources, Graph},
@@ -39,6 +40,7 @@ pub struct AgentsService {
     task_queue: String,
     agents: BTreeMap<String, AgentDef>,
     access: Option<Arc<dyn AccessPolicy>>,
+    run_store: RunStore,
 }
 
 /// The parts that all requests share. None of them is the state of a run.
@@ -50,6 +52,7 @@ pub(super) struct Shared {
     pub(super) is_local: bool,
     pub(super) runs: AgentRuns,
     pub(super) events: RunEvents,
+    pub(super) run_store: RunStore,
 }
 
 /// The shared parts, as handlers extract them.
@@ -58,7 +61,13 @@ pub(super) type Service = State<Arc<Shared>>;
 impl AgentsService {
     /// Creates a service for the ready-made workflows of this task queue; sends nothing yet.
     pub fn new(client: &Client, task_queue: impl Into<String>) -> Self {
-        Self { client: client.clone(), task_queue: task_queue.into(), agents: BTreeMap::new(), access: None }
+        Self {
+            client: client.clone(),
+            task_queue: task_queue.into(),
+            agents: BTreeMap::new(),
+            access: None,
+            run_store: RunStore::default(),
+        }
     }
 
     /// Adds the agents that callers may start, by name. The workers of the task queue serve
@@ -76,12 +85,22 @@ impl AgentsService {
         self
     }
 
+    /// Also reads runs from a database that a [`Projector`](crate::projection::Projector) fills:
+    /// `GET /runs`, `GET /runs/{id}` and its events then answer also for runs that the server has
+    /// deleted.
+    #[cfg(any(feature = "postgres", feature = "sqlite"))]
+    #[must_use]
+    pub fn run_store(mut self, store: &crate::store::SqlStore) -> Self {
+        self.run_store = RunStore::new(store);
+        self
+    }
+
     /// Returns the router, with the paths in the [module's table](crate::http). Bodies are JSON of
     /// at most 4 MiB. A refused request has a status and
     /// `{"error": {"code": .., "message": ..}}`; one that was not answered may be sent again, with
     /// the same ids.
     pub fn into_router(self) -> Router {
-        let Self { client, task_queue, agents, access } = self;
+        let Self { client, task_queue, agents, access, run_store } = self;
         let shared = Arc::new(Shared {
             runs: AgentRuns::new(&client, &*task_queue),
             events: RunEvents::new(&client),
@@ -90,6 +109,7 @@ impl AgentsService {
             client,
             task_queue,
             agents,
+            run_store,
         });
         Router::new()
             .route("/agents", get(agents_of))

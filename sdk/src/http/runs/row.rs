@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
+use serde_json::Value;
 use temporalio_client::{Memo, WorkflowExecution};
 use temporalio_common::protos::temporal::api::{
     enums::v1::WorkflowExecutionStatus, workflow::v1::WorkflowExecutionInfo,
@@ -38,17 +39,31 @@ pub(in crate::http) struct Row {
     thread: Option<String>,
     pub(in crate::http) status: RunStatus,
     /// Id of the latest execution (Temporal's run id).
-    execution: String,
+    pub(super) execution: String,
+    /// `true` if the workflow has not continued as new.
+    #[serde(skip)]
+    pub(super) is_first_execution: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
-    started_at: Option<String>,
+    pub(super) started_at: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    ended_at: Option<String>,
+    pub(super) ended_at: Option<String>,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    labels: BTreeMap<String, String>,
+    pub(super) labels: BTreeMap<String, String>,
     /// `true` if the run has paused at least once, and may wait now: the state of the workflow says
     /// whether it does.
     #[serde(skip)]
     pub(in crate::http) has_paused: bool,
+    /// The result of a run that only the database has.
+    #[serde(skip)]
+    pub(super) stored: Option<StoredResult>,
+}
+
+/// The result of a run in a database.
+#[derive(Clone, Debug)]
+pub(super) struct StoredResult {
+    pub(super) output: Option<Value>,
+    /// The message of the failure.
+    pub(super) failure: Option<String>,
 }
 
 impl Row {
@@ -68,11 +83,13 @@ impl Row {
             agent: memo.get(AGENT_MEMO).ok().flatten(),
             thread: memo.get(THREAD_MEMO).ok().flatten(),
             status: status(raw),
+            is_first_execution: raw.first_run_id == execution.run_id,
             execution: execution.run_id,
             started_at: raw.start_time.as_ref().map(ToString::to_string),
             ended_at: raw.close_time.as_ref().map(ToString::to_string),
             labels: memo.get(LABELS_MEMO).ok().flatten().unwrap_or_default(),
             has_paused: note.is_some_and(|note| matches!(note.note, NoteKind::Paused)),
+            stored: None,
         }
     }
 
