@@ -146,6 +146,7 @@ async fn run(ctx: &WorkflowContext<AgentWorkflow>, request: AgentRequest) -> Wor
         report,
         report_items,
         max_turns,
+        batch_tools,
         carried,
         agent_version,
         malformed,
@@ -188,11 +189,15 @@ async fn run(ctx: &WorkflowContext<AgentWorkflow>, request: AgentRequest) -> Wor
         report,
         report_items,
         max_turns,
+        batch_tools,
         agent_version: agent_version.clone(),
         ..AgentRequest::carried(name.clone(), carried)
     });
     if let Some(max_turns) = max_turns {
         runner = runner.max_turns(max_turns);
+    }
+    if batch_tools {
+        runner = runner.batch_tools();
     }
     for (key, value) in context {
         runner = runner.context(key, value);
