@@ -23,11 +23,11 @@ pub(crate) use agent_runs::{ChatType, NotStarted, RunType};
 pub use chat_handle::ChatHandle;
 #[cfg(any(feature = "postgres", feature = "sqlite"))]
 pub(crate) use history::memo_value;
-#[cfg(feature = "http")]
-pub(crate) use new_run::{THREAD_MEMO, TypedAttribute};
 #[cfg(any(feature = "http", feature = "postgres", feature = "sqlite"))]
 pub(crate) use new_run::{AGENT_MEMO, LABELS_MEMO};
 pub use new_run::{IdConflict, NewRun};
+#[cfg(feature = "http")]
+pub(crate) use new_run::{THREAD_MEMO, TypedAttribute};
 #[cfg(any(feature = "postgres", feature = "sqlite"))]
 pub(crate) use run_events::{ReadItem, cursor_before, described, execution_of, is_within, read_events};
 pub use run_events::{RunEventStream, RunEvents, RunEventsError};

@@ -3,6 +3,7 @@
 mod agent_handlers;
 mod agentic_session;
 mod allowed_env;
+mod batched_tools;
 mod cancellation;
 mod cipher;
 mod client_tools;

@@ -63,6 +63,10 @@ pub struct AgentRequest {
     /// agents.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_turns: Option<u32>,
+    /// `true` if the activity tools of one response run in one activity; absent = the setting of the
+    /// workflow's set of agents.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub batch_tools: bool,
     /// The run so far; the workflow sets it when it continues as new. An input from any other
     /// source that has it fails the workflow.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -179,6 +183,7 @@ impl AgentRequest {
             report: false,
             report_items: false,
             max_turns: None,
+            batch_tools: false,
             carried: None,
             agent_version: None,
             malformed: None,

@@ -147,6 +147,7 @@ async fn run(ctx: &WorkflowContext<AgentWorkflow>, request: AgentRequest) -> Wor
         report,
         report_items,
         max_turns,
+        batch_tools,
         carried,
         agent_version,
         malformed,
@@ -195,6 +196,7 @@ async fn run(ctx: &WorkflowContext<AgentWorkflow>, request: AgentRequest) -> Wor
         report,
         report_items,
         max_turns,
+        batch_tools,
         agent_version: agent_version.clone(),
         ..AgentRequest::carried(name.clone(), carried)
     });
@@ -203,6 +205,9 @@ async fn run(ctx: &WorkflowContext<AgentWorkflow>, request: AgentRequest) -> Wor
     }
     if let Some(max_turns) = max_turns {
         runner = runner.max_turns(max_turns);
+    }
+    if batch_tools {
+        runner = runner.batch_tools();
     }
     for (key, value) in context {
         runner = runner.context(key, value);
