@@ -14,7 +14,8 @@
 //! - has more than 1 MB of input: a request has a limit.
 //!
 //! A call that waits for a decision has no effect yet; once approved it is a call like any other.
-//! If the run limits the calls at the same time (`max_tool_concurrency`), a batch has at most as many.
+//! If the run limits the calls at the same time (`max_tool_concurrency`), a batch has at most as
+//! many.
 //!
 //! # Design
 //! **A batch is formed when every call has begun.** Each call first passes all of its own checks,
