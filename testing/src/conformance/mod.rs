@@ -94,7 +94,8 @@ pub struct Activities {
 /// The error for a name that no host has.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "unknown host {name:?}; expected inline, workflow, workflow-uncached, workflow-batched, session or session-interrupted"
+    "unknown host {name:?}; expected inline, workflow, workflow-uncached, workflow-batched, session or \
+     session-interrupted"
 )]
 pub struct UnknownHost {
     /// The name, as passed to the parser.

@@ -96,8 +96,10 @@ impl OpenCall {
 impl Attempt {
     fn outcome(&self, index: u32, returned: Result<Returned, JoinError>) -> BatchedOutcome {
         // A panic of the body is a result: this is one outside of it, as in a store for outputs.
-        let returned = returned.unwrap_or_else(|error| {
-            Err(ToolError::interrupted(ToolFailure::new(ToolFailureKind::Panicked, error.to_string())))
+        // Its message may hold what the tool redacts.
+        let returned = returned.unwrap_or_else(|_| {
+            let message = "the call panicked outside of its body";
+            Err(ToolError::interrupted(ToolFailure::new(ToolFailureKind::Panicked, message)))
         });
         let error = match returned {
             Ok((output, context_patch)) => {

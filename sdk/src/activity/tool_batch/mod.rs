@@ -6,9 +6,9 @@
 //! have. After the last attempt, the reply has an outcome for each call.
 //!
 //! # Design
-//! **An attempt waits for all of its calls.** One that has failed is made again by the next attempt,
-//! not within this one: the server counts the attempts, and the pauses between them are those of
-//! the calls on their own.
+//! **An attempt waits for all of its calls.** One that has failed is made again by the next
+//! attempt, not within this one: the server counts the attempts, and the pauses between them are
+//! those of the calls on their own.
 //!
 //! **A result that has no room is not kept.** All outcomes of a batch share one payload. The call
 //! of an outcome above that limit is left out of the reply, and the workflow makes it again on its

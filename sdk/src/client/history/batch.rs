@@ -1,4 +1,5 @@
-//! The records of a batch of tool calls: those that its calls would have as activities of their own.
+//! The records of a batch of tool calls: those that its calls would have as activities of their
+//! own.
 
 use temporalio_common::{
     data_converters::{ActivitySerializationContext, SerializationContextData},

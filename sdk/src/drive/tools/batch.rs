@@ -3,17 +3,19 @@
 //!
 //! A call stays on its own if its tool
 //!
-//! | tool | reason |
-//! |---|---|
-//! | is not an activity of this library: inline, workflow, client, MCP, remote, Nexus, an agent, a child workflow | its body runs elsewhere |
-//! | is a local activity | it is not an activity task |
-//! | has `idempotent = false` | a worker that is lost in the middle of a batch makes its open calls again |
-//! | is `serial`, `exclusive`, or has a limit on calls at the same time | the loop admits its calls |
-//! | has other options than every other call: task queue, timeouts, attempts | an activity has one of each |
-//! | has more than 1 MB of input | a request has a limit |
+//! - is not an activity of this library (inline, workflow, client, MCP, remote or Nexus tools,
+//!   agents, child workflows): its body runs elsewhere;
+//! - is a local activity: it has no activity task;
+//! - has `idempotent = false`: a worker that is lost in the middle of a batch makes its open calls
+//!   again;
+//! - is `serial`, `exclusive`, or has a limit on calls at the same time: the loop admits its calls;
+//! - has other options than every other call (task queue, timeouts, attempts): an activity has one
+//!   of each;
+//! - has more than 1 MB of input: a request has a limit.
 //!
-//! A call that waits for a decision has no effect yet; once approved it is a call like any other. If
-//! the run limits the calls at the same time (`max_tool_concurrency`), a batch has at most as many.
+//! A call that waits for a decision has no effect yet; once approved it is a call like any other.
+//! If the run limits the calls at the same time (`max_tool_concurrency`), a batch has at most as
+//! many.
 //!
 //! # Design
 //! **A batch is formed when every call has begun.** Each call first passes all of its own checks,

@@ -1,5 +1,5 @@
-//! The tool calls of a durable run: waits for room, makes a call or a batch of calls, accounts for the content that it
-//! puts into history.
+//! The tool calls of a durable run: waits for room, makes a call or a batch of calls, accounts for
+//! the content that they put into history.
 
 use std::rc::Rc;
 

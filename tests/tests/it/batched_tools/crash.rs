@@ -3,14 +3,13 @@
 use std::time::Duration;
 
 use rstest::rstest;
-use serde::{Deserialize, Serialize};
 use serde_json::json;
 use temporal_agents::{Agent, Runner, State, ToolContext, tool};
 use temporal_agents_testing::{
     FakeModel,
     fake_model::{text, tool_calls},
 };
-use temporalio_client::Client;
+use temporalio_client::{Client, UntypedWorkflow, WorkflowDescribeOptions};
 use temporalio_macros::{workflow, workflow_methods};
 use temporalio_sdk::{WorkflowContext, WorkflowResult};
 use tokio::time::{sleep, timeout};
@@ -36,7 +35,7 @@ async fn wait(ctx: &ToolContext, log: &Log, way: String) -> String {
         sleep(Duration::from_mins(5)).await;
     }
     if way.starts_with("blocks") && attempt == 1 {
-        std::thread::sleep(Duration::from_secs(20));
+        std::thread::sleep(Duration::from_secs(8));
     }
     format!("{way}: attempt {attempt}")
 }
@@ -57,7 +56,7 @@ impl Crew {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum End {
     Killed,
     Stopped,
@@ -77,20 +76,11 @@ async fn outcomes(client: &Client, workflow_id: &str, wanted: usize) -> anyhow::
 }
 
 /// The heartbeat details of the pending activities, as text.
-pub(super) async fn heartbeat(client: &Client, workflow_id: &str) -> anyhow::Result<String> {
-    use temporalio_client::{NamespacedClient, grpc::WorkflowService};
-    use temporalio_common::protos::temporal::api::{
-        common::v1::WorkflowExecution, workflowservice::v1::DescribeWorkflowExecutionRequest,
-    };
-    let mut client = client.clone();
-    let request = DescribeWorkflowExecutionRequest {
-        namespace: client.namespace(),
-        execution: Some(WorkflowExecution { workflow_id: workflow_id.to_owned(), run_id: String::new() }),
-    };
-    let described = WorkflowService::describe_workflow_execution(&mut client, tonic::Request::new(request)).await?;
-    let pending = described.into_inner().pending_activities;
-    let payloads =
-        pending.into_iter().filter_map(|activity| activity.heartbeat_details).flat_map(|found| found.payloads);
+async fn heartbeat(client: &Client, workflow_id: &str) -> anyhow::Result<String> {
+    let handle = client.get_workflow_handle::<UntypedWorkflow>(workflow_id);
+    let description = handle.describe(WorkflowDescribeOptions::default()).await?.raw_description;
+    let details = description.pending_activities.into_iter().filter_map(|activity| activity.heartbeat_details);
+    let payloads = details.flat_map(|details| details.payloads);
     Ok(payloads.map(|payload| String::from_utf8_lossy(&payload.data).into_owned()).collect())
 }
 

@@ -1,4 +1,4 @@
-//! Batches beside the rest: old histories, workers without a tool, references, approvals, continue-as-new, cancellation.
+//! Batches beside the rest: old histories, workers without a tool, references, approvals, cancellation.
 
 use std::time::Duration;
 
@@ -198,16 +198,9 @@ async fn a_call_that_waits_for_approval_joins_no_batch_until_it_is_decided() -> 
         serde_json::from_value(json!({"agent": "careful", "input": "Write.", "batch_tools": true}))?;
     let started = env.start_workflow(AgentWorkflow::run, request).await?;
     let handle = env.agent_handle(&started);
-    let asked = async {
-        loop {
-            let state = handle.state().await?;
-            if state.interruptions.len() == 2 {
-                return anyhow::Ok(state.interruptions);
-            }
-            sleep(Duration::from_millis(50)).await;
-        }
-    };
-    let asked = timeout(Duration::from_secs(30), asked).await.context("nobody is asked")??;
+    let asked =
+        timeout(Duration::from_secs(30), handle.wait_for_interruptions()).await.context("nobody is asked")??;
+    assert_eq!(asked.len(), 2);
     assert_eq!(log.counts().len(), 2, "the others have run");
     for question in asked {
         handle.approve(&question.id).await?;

@@ -4,16 +4,22 @@
 //! activity has it: references to its result, the ids of its facts and of its deltas use it. The
 //! activity of the batch is `k3x9q2ab-4-tools-0_3.5`, which names its calls: 0 to 3, and 5.
 
+mod end;
+mod ids;
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+pub(crate) use self::{
+    end::{BatchEnd, CallInBatch},
+    ids::{batch_of, call_in, calls_in, index_in, numbered},
+};
 #[cfg(any(feature = "worker", test))]
 use super::delta_window::DeltaWindow;
 use super::{
     absent::is_default,
     digest::Digest,
     event::RecordedFailure,
-    failure::{MALFORMED_REQUEST, WIRE_VERSION_MISMATCH},
     tool_call::{ToolOutput, ToolRequest},
     version::{Versioned, WIRE_VERSION, WireVersion},
 };
@@ -24,10 +30,6 @@ pub(crate) const TOOL_BATCH_ACTIVITY: &str = "agents.call_tools";
 pub(crate) const TOOL_BATCH_FORMAT: &str = "temporal-agents/tool-batch";
 /// Failure type of a call in a batch that did not end within its time limit.
 pub(crate) const TIMEOUT: &str = "Timeout";
-/// Failure type of an activity that its worker does not have.
-const NOT_REGISTERED: &str = "NotFoundError";
-/// Failure type of an activity whose result is larger than the server accepts.
-const PAYLOADS_TOO_LARGE: &str = "PayloadsTooLarge";
 /// Failure type of an attempt after which the activity makes some of its calls again.
 pub(crate) const TOOLS_UNFINISHED: &str = "ToolsUnfinished";
 
@@ -233,63 +235,6 @@ impl ToolBatchDetails {
     }
 }
 
-/// The end of the activity of a batch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum BatchEnd {
-    /// It has a reply.
-    Completed,
-    /// It has failed in a way that leaves the calls to the workflow.
-    NotMade,
-    TimedOut,
-    Failed,
-    Cancelled,
-}
-
-/// The end of a call in a batch.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum CallInBatch<'o> {
-    Returned(&'o ToolOutput, Option<&'o Value>),
-    Failed(&'o BatchedFailure),
-    Cancelled,
-    /// The call is made on its own.
-    NotMade,
-    /// The failure of the activity is that of the call.
-    AsActivity,
-}
-
-impl BatchEnd {
-    /// Returns the end of an activity that has failed, by the type of its failure: `Timeout` after a
-    /// timeout.
-    pub(crate) fn of_failure(failure_type: Option<&str>) -> Self {
-        match failure_type {
-            Some(TIMEOUT) => Self::TimedOut,
-            // No worker has made a call, or their outputs are too large together.
-            Some(WIRE_VERSION_MISMATCH | MALFORMED_REQUEST | NOT_REGISTERED | PAYLOADS_TOO_LARGE) => Self::NotMade,
-            _ => Self::Failed,
-        }
-    }
-
-    /// Returns the end of a call, by the outcomes that the reply, or the failure of the activity,
-    /// holds.
-    pub(crate) fn of_call(self, outcomes: &[BatchedOutcome], index: u32) -> CallInBatch<'_> {
-        if self == Self::Cancelled {
-            return CallInBatch::Cancelled;
-        }
-        let outcome = outcomes.iter().find(|outcome| outcome.index == index);
-        // After a timeout, such a failure is that of the attempt before.
-        match outcome.filter(|outcome| self != Self::TimedOut || !outcome.is_retried()) {
-            None if matches!(self, Self::Completed | Self::NotMade) => CallInBatch::NotMade,
-            None => CallInBatch::AsActivity,
-            Some(BatchedOutcome { output: Some(output), context_patch, .. }) => {
-                CallInBatch::Returned(output, context_patch.as_ref())
-            }
-            Some(BatchedOutcome { failure: Some(failure), .. }) => CallInBatch::Failed(failure),
-            Some(BatchedOutcome { is_cancelled: true, .. }) => CallInBatch::Cancelled,
-            Some(_) => CallInBatch::NotMade,
-        }
-    }
-}
-
 impl Versioned for ToolBatchRequest {
     fn version(&self) -> WireVersion {
         self.version
@@ -300,62 +245,4 @@ impl Versioned for ToolBatchReply {
     fn version(&self) -> WireVersion {
         self.version
     }
-}
-
-/// Maximum number of calls that an id may name.
-const MAX_CALLS: usize = 1_000;
-
-/// Returns the id of the activity that makes the calls with these ids: `k3x9q2ab-4-tools-0_3.5` for
-/// the calls 0 to 3, and 5.
-pub(crate) fn batch_of<'i>(calls: impl IntoIterator<Item = &'i str>) -> Option<String> {
-    let mut batch = String::new();
-    let mut calls = calls.into_iter().map(|id| numbered(id, "-tool-")).peekable();
-    while let Some(call) = calls.next() {
-        let (turn, first) = call?;
-        let mut last = first;
-        while let Some(Some((_, next))) = calls.next_if(|call| call.is_some_and(|(_, next)| next == last + 1)) {
-            last = next;
-        }
-        batch.push_str(&if batch.is_empty() { format!("{turn}-tools-") } else { ".".to_owned() });
-        batch.push_str(&if first == last { first.to_string() } else { format!("{first}_{last}") });
-    }
-    (!batch.is_empty()).then_some(batch)
-}
-
-/// Returns the prefix of the ids of the calls in a batch, and their numbers.
-fn calls_of(batch: &str) -> Option<(&str, Vec<u32>)> {
-    let (turn, parts) = batch.rsplit_once("-tools-")?;
-    let mut numbers = Vec::new();
-    for part in parts.split('.') {
-        let (first, last) = part.split_once('_').unwrap_or((part, part));
-        let (first, last): (u32, u32) = (first.parse().ok()?, last.parse().ok()?);
-        numbers.extend((first..=last).take(MAX_CALLS - numbers.len()));
-    }
-    Some((turn, numbers))
-}
-
-/// Returns the number of each call in the batch with this id, and the id that it has on its own;
-/// none for another activity.
-pub(crate) fn calls_in(batch: &str) -> Vec<(u32, String)> {
-    let Some((turn, numbers)) = calls_of(batch) else { return Vec::new() };
-    numbers.into_iter().map(|number| (number, format!("{turn}-tool-{number}"))).collect()
-}
-
-/// Returns the id that a call of the batch with this id has on its own.
-pub(crate) fn call_in(batch: &str, number: u32) -> Option<String> {
-    let (turn, _) = batch.rsplit_once("-tools-")?;
-    Some(format!("{turn}-tool-{number}"))
-}
-
-/// Returns the number of the call with this id in the batch; `None` if it is not one of its calls.
-pub(crate) fn index_in(batch: &str, call: &str) -> Option<u32> {
-    let (turn, _) = batch.rsplit_once("-tools-")?;
-    let (_, number) = numbered(call, "-tool-").filter(|(of, _)| *of == turn)?;
-    calls_of(batch)?.1.contains(&number).then_some(number)
-}
-
-/// Splits `x-tool-7` into `x` and 7.
-pub(crate) fn numbered<'i>(id: &'i str, name: &str) -> Option<(&'i str, u32)> {
-    let (turn, number) = id.rsplit_once(name)?;
-    Some((turn, number.parse().ok()?))
 }
