@@ -80,13 +80,26 @@ pub async fn run_agents<H: Host, O: DeserializeOwned>(
     run: Run,
     outputs: Outputs,
 ) -> Result<RunOutcome<O>, RunFailure> {
-    let graph = Graph::new(agent).judged_by(config.judges());
+    run_graph(host, &Graph::new(agent).judged_by(config.judges()), config, run, outputs).await
+}
+
+/// Runs the agents of a graph, which has the judges of the configuration.
+///
+/// # Errors
+/// Those of [`run_agents`].
+pub(crate) async fn run_graph<H: Host, O: DeserializeOwned>(
+    host: &H,
+    graph: &Graph,
+    config: &RunConfig,
+    run: Run,
+    outputs: Outputs,
+) -> Result<RunOutcome<O>, RunFailure> {
     let checked_outputs = match outputs {
         Outputs::OfOneType => graph.check_outputs(),
         Outputs::OfAnyType => Ok(()),
     };
-    check_agents(host, &graph, config, [graph.check(), checked_outputs])?;
-    match execute(host, &graph, config, run).await? {
+    check_agents(host, graph, config, [graph.check(), checked_outputs])?;
+    match execute(host, graph, config, run).await? {
         Outcome::Paused(paused) => Ok(RunOutcome::Paused(*paused)),
         Outcome::Finished(output, state) => match read(&output, &state.agent) {
             Ok(output) => Ok(RunOutcome::Finished(RunResult::new(output, *state, config.reasoning_item_ids))),
