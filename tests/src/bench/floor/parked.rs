@@ -13,11 +13,10 @@ use super::{
     FloorActivities,
     activities::{FloorRequest, lookup_tool},
 };
-use crate::bench::spec::Spec;
 
 type BoxError = Box<dyn Error + Send + Sync>;
 
-/// Makes as many minimal activities as the spec has activities, and waits for its end.
+/// Makes this number of minimal activities, and waits for its end.
 #[workflow]
 #[derive(Debug, Default)]
 pub struct ParkedBare {
@@ -29,8 +28,8 @@ pub struct ParkedBare {
 impl ParkedBare {
     /// Returns once it was told to end.
     #[run(name = "parked_bare")]
-    pub async fn run(ctx: &mut WorkflowContext<Self>, spec: Spec) -> WorkflowResult<String> {
-        for _ in 0..spec.activities() {
+    pub async fn run(ctx: &mut WorkflowContext<Self>, activities: u32) -> WorkflowResult<String> {
+        for _ in 0..activities {
             ctx.execute_activity(FloorActivities::act, "x".to_owned(), options()).await?;
         }
         ctx.state_mut(|parked| parked.is_parked = true);

@@ -79,7 +79,8 @@ pub(crate) async fn service(load: Load) -> anyhow::Result<()> {
     reading.extend(connect(&api, &ids, load.readers - 1).await?);
     sleep(SETTLE_TIME).await;
     let all = process.resident_kb()?;
-    ensure!(began.elapsed() < Duration::from_millis(load.work.first_pause_ms), "the readers connected too slowly");
+    let pause = Duration::from_millis(load.work.first_pause_ms).checked_sub(began.elapsed());
+    sleep(pause.context("the readers connected too slowly: a longer --first-pause-ms")?).await;
 
     let cpu = |process: &Process| process.cpu_ms();
     let (api_cpu, worker_cpu, server_cpu, streaming) =
