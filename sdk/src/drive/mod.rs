@@ -28,6 +28,7 @@ mod model;
 pub(crate) mod model_limits;
 mod nested;
 mod notes;
+mod pause;
 mod request;
 mod result;
 mod run;

@@ -55,7 +55,8 @@ impl<W: 'static> Runner<W> {
     ) -> Result<RunOutcome<O>, RunFailure> {
         let _at_work = self.at_work.one();
         let graph = Graph::of(agent).judged_by(self.config.judges());
-        let (host, run) = self.begun(agent, &graph, beginning, waits).await?;
+        // Boxed, because a run that waits no longer needs it.
+        let (host, run) = Box::pin(self.begun(agent, &graph, beginning, waits)).await?;
         let outcome = host.settled(run_graph(&host, &graph, &self.config, run, outputs)).await;
         host.ended(&outcome);
         // Another run of this runner may be between two calls of a conversation.
