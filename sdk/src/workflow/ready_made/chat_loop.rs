@@ -10,8 +10,8 @@
 //! |---|---|
 //! | the conversation | the input of the next message; a workflow cannot read its history |
 //! | the answers, up to 128 KiB | a message that is sent again has the same answer |
-//! | the index of what history holds ([`Ledger`](crate::wire::Ledger)) | the next call refers to it; without definitions, of which a digest is kept |
-//! | the inbox: decisions that were taken, the stream | a decision that is sent again has the same answer |
+//! | the ledger, with digests in place of definitions | the next call refers to history |
+//! | the inbox: decisions, the stream | a decision that is sent again has the same answer |
 //!
 //! Agents, configuration and options are those of the worker's set, which all its chats share.
 

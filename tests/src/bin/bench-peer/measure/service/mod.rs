@@ -7,8 +7,9 @@
 //! | `reader.rs` | a reader of a run, over its own connection |
 //!
 //! All readers connect while the models pause before their first chunk, and stay until their runs
-//! end. The facts of each reader must be those that the history has, in order and each once, and the
-//! chunks of its text those of the run's output. The readers are in the process of the measurement.
+//! end. The facts of each reader must be those that the history has, in order and each once, and
+//! the chunks of its text those of the run's output. The readers are in the process of the
+//! measurement.
 
 mod reader;
 
