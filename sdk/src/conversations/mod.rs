@@ -10,6 +10,7 @@
 //! | `wanted.rs` | the contents that a request refers to, and the check of the parts found |
 //! | `pending.rs` | an input whose references are being resolved to items |
 //! | `cache.rs` | the worker's memory, up to a size |
+//! | `shared_definitions.rs` | definitions that several runs have |
 //! | `ended.rs` | removes the conversations of workflow runs that have ended |
 //! | `history.rs` | reads missing parts from history, newest event first |
 //! | `states.rs` | states in chunks, converted to the items in them |
@@ -40,6 +41,7 @@ mod history;
 mod newest_first;
 mod pending;
 mod recorded;
+mod shared_definitions;
 mod states;
 mod wanted;
 

@@ -55,7 +55,7 @@ use crate::{
 /// several runs of a workflow do not collide.
 pub(super) struct WorkflowHost {
     ctx: Rc<dyn DurableContext>,
-    model: ActivityBackedModel,
+    model: Arc<ActivityBackedModel>,
     /// Id of the run, drawn with its first effect. A run that pauses before its first effect has
     /// drawn nothing, so that the next run draws the number that this one would have drawn.
     run: OnceCell<String>,
@@ -82,7 +82,7 @@ pub(super) struct WorkflowHost {
 impl WorkflowHost {
     pub(super) fn new(
         ctx: Rc<dyn DurableContext>,
-        model: ActivityBackedModel,
+        model: Arc<ActivityBackedModel>,
         inbox: Option<RunInbox>,
         token: WorkflowCancellationToken,
         ledger: Rc<RefCell<Ledger>>,
@@ -306,6 +306,8 @@ impl Host for WorkflowHost {
         async move {
             let (agent, turn) = (state.agent.clone(), state.turn);
             let pauses = |questions| self.records_pause(AskedQuestions::new(agent.clone(), turn, questions));
+            // The wait may take weeks.
+            self.ledger.borrow_mut().rest();
             if let Some(inbox) = &self.inbox {
                 let max_polls = self.moving.as_ref().map(|moving| moving.polls_until_enough());
                 let outcome = inbox.wait(state, max_polls, scope.clone(), pauses).await;

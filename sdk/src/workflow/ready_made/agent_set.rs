@@ -43,12 +43,12 @@ use crate::{
 /// ```
 #[derive(Clone, Debug)]
 pub struct AgentSet {
-    pub(super) agents: Arc<[AgentDef]>,
+    pub(super) agents: Arc<[Arc<AgentDef>]>,
     /// Later versions, in their order.
     pub(super) versions: Vec<Arc<AgentVersion>>,
     /// Activity types of the tools that have different parameters in different versions.
     pub(super) versioned_tools: Arc<BTreeSet<String>>,
-    pub(super) config: RunConfig,
+    pub(super) config: Arc<RunConfig>,
     /// Keys of the run context that callers may set if the configuration sets some.
     pub(super) allow_context: BTreeSet<String>,
     /// Permits callers to send items that are reserved for the operator.
@@ -59,7 +59,7 @@ pub struct AgentSet {
     pub(super) opens_last_agent: bool,
     /// The store of the threads that callers may name.
     pub(super) threads: Option<ThreadStore>,
-    model: ActivityBackedModel,
+    model: Arc<ActivityBackedModel>,
     continue_when: ContinueOptions,
 }
 
@@ -67,16 +67,16 @@ impl AgentSet {
     /// Creates a set of these agents, with the defaults of a [`Runner`].
     pub fn new(agents: impl AgentSources) -> Self {
         Self {
-            agents: agents.agent_defs().into(),
+            agents: agents.agent_defs().into_iter().map(Arc::new).collect(),
             versions: Vec::new(),
             versioned_tools: Arc::default(),
-            config: RunConfig::default(),
+            config: Arc::default(),
             allow_context: BTreeSet::new(),
             opens_privileged_items: false,
             last_agent_continues: false,
             opens_last_agent: false,
             threads: None,
-            model: ActivityBackedModel::default(),
+            model: Arc::default(),
             continue_when: ContinueOptions::default(),
         }
     }
@@ -85,7 +85,7 @@ impl AgentSet {
     /// session in the configuration has no effect.)
     #[must_use]
     pub fn config(mut self, config: RunConfig) -> Self {
-        self.config = config;
+        self.config = Arc::new(config);
         self
     }
 
@@ -139,14 +139,14 @@ impl AgentSet {
     /// Sets the options for scheduling model calls.
     #[must_use]
     pub fn model_activity(mut self, options: ModelActivityOptions) -> Self {
-        *self.model.options_mut() = options;
+        *Arc::make_mut(&mut self.model).options_mut() = options;
         self
     }
 
     /// Sets the model that makes the calls, with options for all agents and for individual agents.
     #[must_use]
     pub fn activity_backed_model(mut self, model: ActivityBackedModel) -> Self {
-        self.model = model;
+        self.model = Arc::new(model);
         self
     }
 
@@ -163,9 +163,9 @@ impl AgentSet {
 
     /// Creates a runner with the settings of the set, and the inbox of the workflow.
     pub(super) fn runner<W: HasAgentInbox + 'static>(&self, ctx: &WorkflowContext<W>) -> Runner<W> {
-        Runner::with_config(ctx, self.config.clone())
+        Runner::with_shared_config(ctx, Arc::clone(&self.config))
             .inbox()
-            .activity_backed_model(self.model.clone())
+            .with_shared_model(Arc::clone(&self.model))
             .continue_when(self.continue_when.clone())
             .versioned_tools(Arc::clone(&self.versioned_tools))
     }

@@ -1,5 +1,7 @@
 //! A run of an agent as a workflow.
 
+use std::sync::Arc;
+
 use serde_json::Value;
 use temporalio_workflow::{
     SyncWorkflowContext, WorkflowContext, WorkflowContextView, WorkflowResult, WorkflowTermination,
@@ -59,7 +61,7 @@ use crate::{
 /// ```
 #[workflow]
 pub struct AgentWorkflow {
-    agents: AgentSet,
+    agents: Arc<AgentSet>,
     inbox: AgentInbox,
     /// `true` once the inbox of the previous execution is available: the answers of handlers depend
     /// on it. (The stream has a mark of its own for that.)
@@ -70,7 +72,8 @@ impl AgentWorkflow {
     /// Returns a factory of the workflow, for `register_workflow_with_factory`. The agents must
     /// also be in the worker's `AgentsPlugin`.
     pub fn factory(agents: AgentSet) -> impl Fn() -> Self + Send + Sync + 'static {
-        move || Self { agents: agents.clone(), inbox: AgentInbox::awaiting_restore(), is_taken_up: false }
+        let agents = Arc::new(agents);
+        move || Self { agents: Arc::clone(&agents), inbox: AgentInbox::awaiting_restore(), is_taken_up: false }
     }
 }
 

@@ -146,6 +146,9 @@ impl Chat {
     /// Records the outcome of the current message.
     pub(super) fn answer(&mut self, outcome: ChatOutcome) {
         let Some(id) = self.current.take().and_then(|message| message.id) else { return };
+        // A chat may now wait for weeks, and the queues have room for four or more.
+        self.waiting.shrink_to_fit();
+        self.answered.reserve_exact(1);
         self.answered.push_back(ChatReply::new(id, outcome));
         let mut bytes = 0;
         let mut kept = 0;
@@ -180,6 +183,7 @@ impl Chat {
     pub(super) fn let_go(&mut self, id: &str) {
         if let Some(place) = self.held.iter().position(|held| held == id) {
             self.held.remove(place);
+            self.held.shrink_to_fit();
         }
     }
 

@@ -17,6 +17,7 @@ mod agent_workflow;
 mod approval_workflow;
 mod chat;
 mod chat_agents;
+mod chat_loop;
 mod chat_workflow;
 mod threads;
 mod versions;

@@ -37,13 +37,13 @@ use crate::{
 #[derive(Clone, Debug)]
 pub(super) struct AgentVersion {
     patch: String,
-    agents: Vec<AgentDef>,
+    agents: Vec<Arc<AgentDef>>,
 }
 
 /// The agent that was chosen for a run.
 #[derive(Clone, Debug)]
 pub(super) struct Chosen {
-    pub(super) agent: AgentDef,
+    pub(super) agent: Arc<AgentDef>,
     /// Patch of the agent's version; `None` for the agents that the set was created with.
     pub(super) version: Option<String>,
 }
@@ -103,13 +103,14 @@ impl AgentSet {
     /// the version of a run, the run gets the newest one, and a warning is logged.
     #[must_use]
     pub fn version(mut self, patch: impl Into<String>, agents: impl AgentSources) -> Self {
-        self.versions.push(Arc::new(AgentVersion { patch: patch.into(), agents: agents.agent_defs() }));
+        let agents = agents.agent_defs().into_iter().map(Arc::new).collect();
+        self.versions.push(Arc::new(AgentVersion { patch: patch.into(), agents }));
         self.versioned_tools = Arc::new(several(self.all()));
         self
     }
 
     /// Returns the agents of all versions.
-    fn all(&self) -> impl Iterator<Item = &AgentDef> {
+    fn all(&self) -> impl Iterator<Item = &Arc<AgentDef>> {
         self.agents.iter().chain(self.versions.iter().flat_map(|version| &version.agents))
     }
 
@@ -163,8 +164,8 @@ impl AgentSet {
 
     /// Returns the versions that have the agent, each as its patch and the agent. The first version
     /// has no patch.
-    fn versions_with(&self, name: &str) -> Vec<(Option<&str>, &AgentDef)> {
-        let named = |agents| <[AgentDef]>::iter(agents).find(|agent| agent.name == name);
+    fn versions_with(&self, name: &str) -> Vec<(Option<&str>, &Arc<AgentDef>)> {
+        let named = |agents| <[Arc<AgentDef>]>::iter(agents).find(|agent| agent.name == name);
         let first = named(&self.agents).map(|agent| (None, agent));
         let later = self.versions.iter().filter_map(|version| Some((Some(&*version.patch), named(&version.agents)?)));
         first.into_iter().chain(later).collect()
@@ -175,9 +176,9 @@ fn unknown(name: &str, known: &str) -> RunError {
     invalid_input_error(name, format!("the workflow has no agent {name:?}; it has: {known}"))
 }
 
-impl From<(Option<&str>, &AgentDef)> for Chosen {
-    fn from((patch, agent): (Option<&str>, &AgentDef)) -> Self {
-        Self { agent: agent.clone(), version: patch.map(str::to_owned) }
+impl From<(Option<&str>, &Arc<AgentDef>)> for Chosen {
+    fn from((patch, agent): (Option<&str>, &Arc<AgentDef>)) -> Self {
+        Self { agent: Arc::clone(agent), version: patch.map(str::to_owned) }
     }
 }
 
@@ -209,7 +210,7 @@ pub(super) fn carried_version<W>(
 /// Provides the agents of all versions of a set.
 impl AgentSources for &AgentSet {
     fn agent_defs(self) -> Vec<AgentDef> {
-        self.all().cloned().collect()
+        self.all().map(|agent| AgentDef::clone(agent)).collect()
     }
 
     fn versioned_tools(&self) -> BTreeSet<String> {
@@ -218,10 +219,11 @@ impl AgentSources for &AgentSet {
 }
 
 /// Returns the activity types of the tools that these agents have with different parameters.
-fn several<'a>(agents: impl Iterator<Item = &'a AgentDef>) -> BTreeSet<String> {
+fn several<'a>(agents: impl Iterator<Item = &'a Arc<AgentDef>>) -> BTreeSet<String> {
     let mut schemas: BTreeMap<String, Digest> = BTreeMap::new();
     let mut several = BTreeSet::new();
-    let graphs: Vec<Graph> = agents.map(Graph::new).flat_map(|graph| [graph.nested(), vec![graph]].concat()).collect();
+    let graphs: Vec<Graph> =
+        agents.map(|agent| Graph::new(agent)).flat_map(|graph| [graph.nested(), vec![graph]].concat()).collect();
     let tools = graphs.iter().flat_map(Graph::agents).flat_map(|agent| &agent.tools);
     for tool in tools.filter(|tool: &&ToolDef| matches!(tool.binding(), ToolBinding::Activity { .. })) {
         let schema = tool.schema_digest();
