@@ -12,8 +12,8 @@ use std::{
 
 use temporal_agents_testing::conformance::{self, Host, Observed};
 
-const USAGE: &str = "usage: conformance-driver [--host inline|workflow|workflow-uncached|workflow-batched|session|session-interrupted] \
-     DIR";
+const USAGE: &str = "usage: conformance-driver \
+                     [--host inline|workflow|workflow-uncached|workflow-batched|session|session-interrupted] DIR";
 
 #[tokio::main]
 async fn main() -> ExitCode {

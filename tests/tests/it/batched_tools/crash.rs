@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use rstest::rstest;
 use serde_json::json;
-use temporal_agents::{Agent, Runner, State, ToolContext, tool};
+use temporal_agents::{Agent, Runner, State, ToolContext, tool, worker::ConversationCache};
 use temporal_agents_testing::{
     FakeModel,
     fake_model::{text, tool_calls},
@@ -116,7 +116,7 @@ async fn a_retry_makes_only_the_calls_that_had_not_ended(
         told(&model),
         ["quick 1: attempt 1", &format!("{way}: attempt 2"), "quick 2: attempt 1", "hangs too: attempt 2"]
     );
-    assert_eq!(log.counts().into_values().collect::<Vec<_>>(), [2, 2, 1, 1].map(|count| count));
+    assert_eq!(log.counts().into_values().collect::<Vec<_>>(), [2, 2, 1, 1]);
     run.output()?;
     env.finish().await?;
     Ok(())
@@ -132,7 +132,8 @@ async fn what_had_ended_when_the_only_attempt_was_lost_is_kept_and_can_be_referr
     let model = FakeModel::script([tool_calls(calls), tool_calls([("retried", json!({"way": "last"}))]), text("done")]);
     let log = Log::default();
     let builder = Cache::Off.environment::<Crew>()?.model(&model).state(log.clone()).agents((crew,));
-    let mut env = builder.start().await?;
+    // No worker has anything in memory: what the calls refer to is read from history.
+    let mut env = builder.conversation_cache(ConversationCache::with_bytes(0)).start().await?;
     let started = env.start_workflow(Crew::run, "Go.".to_owned()).await?;
     log.reaches(2).await;
     outcomes(env.client(), &started.info().workflow_id, 1).await?;
@@ -140,7 +141,6 @@ async fn what_had_ended_when_the_only_attempt_was_lost_is_kept_and_can_be_referr
         End::Killed => env.kill_worker().await?,
         End::Stopped => env.stop_worker().await?,
     }
-    // The next worker has nothing in memory: what the calls refer to is read from history.
     env.start_worker()?;
     let run = env.await_run(&started).await?;
     histories::<Crew>(&env, &run.workflow_id).await?;
