@@ -158,6 +158,8 @@ mod deltas;
 mod events;
 #[cfg(feature = "http")]
 pub mod http;
+#[cfg(any(feature = "postgres", feature = "sqlite"))]
+pub mod in_process;
 #[cfg(feature = "worker")]
 pub mod inline;
 #[cfg(feature = "mcp")]

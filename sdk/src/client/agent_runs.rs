@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 use temporalio_client::{
-    Client, WorkflowIdConflictPolicy, WorkflowIdReusePolicy, WorkflowStartOptions, WorkflowUpdateHandle,
+    Client, WorkflowDescribeOptions, WorkflowIdConflictPolicy, WorkflowIdReusePolicy, WorkflowStartOptions, WorkflowUpdateHandle,
     WorkflowUpdateWithStartOptions,
-    errors::{WorkflowStartError, WorkflowUpdateWithStartError},
+    errors::{WorkflowInteractionError, WorkflowStartError, WorkflowUpdateWithStartError},
 };
 use temporalio_common::{HasWorkflowDefinition, MemoValues, UpdateDefinition, WorkflowDefinition};
 use uuid::Uuid;
 
+use super::RunMode;
 use crate::wire::{
     AgentRequest, ChatMessage, ChatRequest, error_debug,
     ready_made::{AGENT_WORKFLOW, CHAT_SEND, CHAT_WORKFLOW},
@@ -21,36 +22,24 @@ pub(crate) const AGENT_MEMO: &str = "agents.agent";
 /// Key of the memo with the labels of a run.
 pub(crate) const LABELS_MEMO: &str = "agents.labels";
 
-/// Starts runs (`AgentWorkflow`) and chats (`ChatWorkflow`) on a task queue.
-///
-/// ```no_run
-/// use temporal_agents::{client::{AgentRuns, NewRun}, wire::AgentRequest};
-/// # async fn start(
-/// #     client: &temporalio_client::Client,
-/// # ) -> Result<(), Box<dyn std::error::Error>> {
-///
-/// let runs = AgentRuns::new(client, "support");
-/// let request = AgentRequest::new("triage", "Where is my parcel?");
-/// let id = runs.start_run(NewRun::new(request).id("parcel-7").label("customer", "4711")).await?;
-/// # Ok(())
-/// # }
-/// ```
+/// Starts workflows on a task queue.
 #[derive(Clone)]
-pub struct AgentRuns {
-    client: Client,
-    task_queue: String,
+pub(crate) struct WorkflowRuns {
+    pub(crate) client: Client,
+    pub(crate) task_queue: String,
 }
 
 /// A run or a chat that is to be started.
 #[derive(Clone, Debug)]
 pub struct NewRun {
     request: Request,
-    id: Option<String>,
+    pub(super) id: Option<String>,
+    pub(super) mode: Option<RunMode>,
     labels: BTreeMap<String, String>,
 }
 
 #[derive(Clone, Debug)]
-enum Request {
+pub(crate) enum Request {
     Run(Box<AgentRequest>),
     Chat(Box<ChatRequest>),
 }
@@ -70,15 +59,45 @@ pub struct StartRunError {
 
 error_debug!(struct StartRunError { id, has_ended, source });
 
+/// The reason why a run was not started.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NotStarted {
+    Invalid,
+    Exists,
+    Foreign,
+    Ended,
+    Server,
+}
+
+impl StartRunError {
+    pub(crate) fn new(
+        id: &str,
+        reason: NotStarted,
+        source: impl Into<Box<dyn std::error::Error + Send + Sync>>,
+    ) -> Self {
+        Self { id: id.to_owned(), has_ended: reason == NotStarted::Ended, source: source.into() }
+    }
+}
+
 impl NewRun {
+    /// Returns the request and the labels, for a run in a process.
+    pub(crate) fn into_parts(self) -> (Request, BTreeMap<String, String>) {
+        (self.request, self.labels)
+    }
+
+    /// Checks that a process can run this.
+    pub(crate) fn check_for_process(&self, _id: &str) -> Result<bool, StartRunError> {
+        Ok(true)
+    }
+
     /// Returns a run of this request.
     pub fn new(request: AgentRequest) -> Self {
-        Self { request: Request::Run(Box::new(request)), id: None, labels: BTreeMap::new() }
+        Self { request: Request::Run(Box::new(request)), id: None, mode: None, labels: BTreeMap::new() }
     }
 
     /// Returns a chat of this request.
     pub fn chat(request: ChatRequest) -> Self {
-        Self { request: Request::Chat(Box::new(request)), id: None, labels: BTreeMap::new() }
+        Self { request: Request::Chat(Box::new(request)), id: None, mode: None, labels: BTreeMap::new() }
     }
 
     /// Sets the id, which is the workflow's. A run that is started again with the same id is the
@@ -86,6 +105,13 @@ impl NewRun {
     #[must_use]
     pub fn id(mut self, id: impl Into<String>) -> Self {
         self.id = Some(id.into());
+        self
+    }
+
+    /// Sets the place of the run: by default that of the [`AgentRuns`](super::AgentRuns).
+    #[must_use]
+    pub fn mode(mut self, mode: RunMode) -> Self {
+        self.mode = Some(mode);
         self
     }
 
@@ -115,9 +141,8 @@ impl NewRun {
     }
 }
 
-impl AgentRuns {
-    /// Creates a starter of runs on this task queue; sends nothing yet.
-    pub fn new(client: &Client, task_queue: impl Into<String>) -> Self {
+impl WorkflowRuns {
+    pub(crate) fn new(client: &Client, task_queue: impl Into<String>) -> Self {
         Self { client: client.clone(), task_queue: task_queue.into() }
     }
 
@@ -130,7 +155,7 @@ impl AgentRuns {
     ///
     /// # Retries
     /// With an id, the same call may be repeated: it starts one run. Without, each call starts one.
-    pub async fn start_run(&self, run: NewRun) -> Result<String, StartRunError> {
+    pub(crate) async fn start_run(&self, run: NewRun) -> Result<String, StartRunError> {
         let id = run.id.clone().unwrap_or_else(|| Uuid::new_v4().to_string());
         let options = WorkflowStartOptions::new(&*self.task_queue, &*id)
             .id_conflict_policy(WorkflowIdConflictPolicy::UseExisting)
@@ -145,6 +170,16 @@ impl AgentRuns {
         match started {
             Ok(()) | Err(WorkflowStartError::AlreadyStarted { .. }) => Ok(id),
             Err(error) => Err(StartRunError { id, has_ended: false, source: error.into() }),
+        }
+    }
+
+    /// Returns `true` if a workflow with this id exists.
+    pub(crate) async fn has(&self, id: &str) -> Result<bool, StartRunError> {
+        let handle = self.client.get_workflow_handle::<RunType>(id);
+        match handle.describe(WorkflowDescribeOptions::default()).await {
+            Ok(_) => Ok(true),
+            Err(WorkflowInteractionError::NotFound(_)) => Ok(false),
+            Err(error) => Err(StartRunError::new(id, NotStarted::Server, error)),
         }
     }
 
@@ -175,9 +210,9 @@ impl AgentRuns {
     }
 }
 
-impl std::fmt::Debug for AgentRuns {
+impl std::fmt::Debug for WorkflowRuns {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("AgentRuns").field("task_queue", &self.task_queue).finish_non_exhaustive()
+        f.debug_struct("WorkflowRuns").field("task_queue", &self.task_queue).finish_non_exhaustive()
     }
 }
 

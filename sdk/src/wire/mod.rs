@@ -32,6 +32,7 @@ pub(crate) mod model_call;
 pub(crate) mod nexus_endpoint;
 pub(crate) mod ready_made;
 pub(crate) mod run_state;
+pub(crate) mod run_status;
 pub(crate) mod schema;
 pub(crate) mod session_call;
 pub(crate) mod session_checkpoint;
@@ -71,6 +72,7 @@ pub use run_state::{
     Decision, DecisionRefused, GuardrailResults, InputGuardrailResult, Interruption, InterruptionKind, McpApproval,
     NewItem, NewItemKind, OutputGuardrailResult, RunState, ToolGuardrailBehavior, ToolGuardrailResult,
 };
+pub use run_status::RunStatus;
 pub use schema::Schema;
 #[cfg(feature = "worker")]
 pub(crate) use session_call::SessionPosition;
