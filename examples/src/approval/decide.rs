@@ -3,7 +3,7 @@
 
 use temporal_agents::{
     client::AgentHandle,
-    wire::{AgentDecision, AgentInterruption, AgentStatus, DecisionAnswer, Verdict},
+    wire::{AgentDecision, AgentInterruption, DecisionAnswer, RunStatus, Verdict},
 };
 use temporalio_client::Client;
 
@@ -19,7 +19,7 @@ pub async fn decide(
 ) -> anyhow::Result<Vec<(AgentInterruption, DecisionAnswer)>> {
     let agent = AgentHandle::new(client, workflow_id);
     let state = agent.state().await?;
-    anyhow::ensure!(state.status == AgentStatus::Waiting, "{workflow_id} waits for nothing: it is {:?}", state.status);
+    anyhow::ensure!(state.status == RunStatus::Waiting, "{workflow_id} waits for nothing: it is {:?}", state.status);
     let mut decided = Vec::new();
     for call in state.interruptions {
         // A decision that is sent twice, by a double click or by a retry, counts once.

@@ -12,8 +12,8 @@ use temporalio_common::{QueryDefinition, UntypedWorkflow, UpdateDefinition};
 use tokio::time::sleep;
 
 use crate::wire::{
-    AGENT_DECIDE, AGENT_STATE, AGENT_SUPPLY_OUTPUT, AgentDecision, AgentInterruption, AgentState, AgentStatus,
-    DecisionAnswer, DecisionReply, SuppliedOutput, WireDecodeError, decode,
+    AGENT_DECIDE, AGENT_STATE, AGENT_SUPPLY_OUTPUT, AgentDecision, AgentInterruption, AgentState, DecisionAnswer,
+    DecisionReply, RunStatus, SuppliedOutput, WireDecodeError, decode,
 };
 
 use crate::wire::error_debug;
@@ -134,7 +134,7 @@ impl AgentHandle {
         loop {
             let AgentState { status, interruptions, .. } = self.state().await?;
             match status {
-                AgentStatus::Idle | AgentStatus::Running => sleep(POLL_INTERVAL).await,
+                RunStatus::Queued | RunStatus::Running => sleep(POLL_INTERVAL).await,
                 _ => return Ok(interruptions),
             }
         }

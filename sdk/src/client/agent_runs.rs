@@ -1,47 +1,25 @@
 //! Starts runs and chats of ready-made workflows, from any process with a client of the server.
 
-use std::collections::BTreeMap;
-
 use serde_json::Value;
 use temporalio_client::{
-    Client, WorkflowDescribeOptions, WorkflowIdConflictPolicy, WorkflowIdReusePolicy, WorkflowStartOptions, WorkflowUpdateHandle,
-    WorkflowUpdateWithStartOptions,
+    Client, WorkflowDescribeOptions, WorkflowIdConflictPolicy, WorkflowIdReusePolicy, WorkflowStartOptions,
+    WorkflowUpdateHandle, WorkflowUpdateWithStartOptions,
     errors::{WorkflowInteractionError, WorkflowStartError, WorkflowUpdateWithStartError},
 };
-use temporalio_common::{HasWorkflowDefinition, MemoValues, UpdateDefinition, WorkflowDefinition};
+use temporalio_common::{HasWorkflowDefinition, UpdateDefinition, WorkflowDefinition};
 use uuid::Uuid;
 
-use super::RunMode;
+use super::new_run::{IdConflict, NewRun, Request};
 use crate::wire::{
     AgentRequest, ChatMessage, ChatRequest, error_debug,
     ready_made::{AGENT_WORKFLOW, CHAT_SEND, CHAT_WORKFLOW},
 };
-
-/// Key of the memo with the name of the start agent.
-pub(crate) const AGENT_MEMO: &str = "agents.agent";
-/// Key of the memo with the labels of a run.
-pub(crate) const LABELS_MEMO: &str = "agents.labels";
 
 /// Starts workflows on a task queue.
 #[derive(Clone)]
 pub(crate) struct WorkflowRuns {
     pub(crate) client: Client,
     pub(crate) task_queue: String,
-}
-
-/// A run or a chat that is to be started.
-#[derive(Clone, Debug)]
-pub struct NewRun {
-    request: Request,
-    pub(super) id: Option<String>,
-    pub(super) mode: Option<RunMode>,
-    labels: BTreeMap<String, String>,
-}
-
-#[derive(Clone, Debug)]
-pub(crate) enum Request {
-    Run(Box<AgentRequest>),
-    Chat(Box<ChatRequest>),
 }
 
 /// The failure to start a run.
@@ -51,93 +29,41 @@ pub(crate) enum Request {
 pub struct StartRunError {
     /// Id of the run.
     pub id: String,
-    /// `true` if a chat with this id has ended, and the message was not sent.
-    pub(crate) has_ended: bool,
-    /// The server's error.
+    /// The reason why nothing was started.
+    pub(crate) reason: NotStarted,
+    /// The server's error, or the problem with the request.
     pub source: Box<dyn std::error::Error + Send + Sync>,
 }
-
-error_debug!(struct StartRunError { id, has_ended, source });
 
 /// The reason why a run was not started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NotStarted {
+    /// The request is invalid.
     Invalid,
+    /// A run with this id exists, and the request wants another one.
     Exists,
+    /// The id is that of a workflow of another type, or on another task queue.
     Foreign,
+    /// A chat with this id has ended, and the message was not sent.
     Ended,
+    /// The server has refused the request, or is unavailable.
     Server,
 }
 
+error_debug!(struct StartRunError { id, reason, source });
+
 impl StartRunError {
-    pub(crate) fn new(
-        id: &str,
-        reason: NotStarted,
-        source: impl Into<Box<dyn std::error::Error + Send + Sync>>,
-    ) -> Self {
-        Self { id: id.to_owned(), has_ended: reason == NotStarted::Ended, source: source.into() }
-    }
-}
-
-impl NewRun {
-    /// Returns the request and the labels, for a run in a process.
-    pub(crate) fn into_parts(self) -> (Request, BTreeMap<String, String>) {
-        (self.request, self.labels)
+    pub(crate) fn new(id: &str, reason: NotStarted, source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
+        Self { id: id.to_owned(), reason, source: source.into() }
     }
 
-    /// Checks that a process can run this.
-    pub(crate) fn check_for_process(&self, _id: &str) -> Result<bool, StartRunError> {
-        Ok(true)
-    }
-
-    /// Returns a run of this request.
-    pub fn new(request: AgentRequest) -> Self {
-        Self { request: Request::Run(Box::new(request)), id: None, mode: None, labels: BTreeMap::new() }
-    }
-
-    /// Returns a chat of this request.
-    pub fn chat(request: ChatRequest) -> Self {
-        Self { request: Request::Chat(Box::new(request)), id: None, mode: None, labels: BTreeMap::new() }
-    }
-
-    /// Sets the id, which is the workflow's. A run that is started again with the same id is the
-    /// same run, also after its end. Default: a random id.
-    #[must_use]
-    pub fn id(mut self, id: impl Into<String>) -> Self {
-        self.id = Some(id.into());
-        self
-    }
-
-    /// Sets the place of the run: by default that of the [`AgentRuns`](super::AgentRuns).
-    #[must_use]
-    pub fn mode(mut self, mode: RunMode) -> Self {
-        self.mode = Some(mode);
-        self
-    }
-
-    /// Adds a label, which lists of runs show. Labels are recorded in the workflow's memo.
-    #[must_use]
-    pub fn label(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
-        self.labels.insert(name.into(), value.into());
-        self
-    }
-
-    fn agent(&self) -> Option<&str> {
-        match &self.request {
-            Request::Run(request) => request.agent.as_deref(),
-            Request::Chat(request) => request.agent.as_deref(),
+    /// Returns `true` if the id is taken: by a run that the request does not accept, by another
+    /// workflow, or by a chat that has ended.
+    pub fn is_conflict(&self) -> bool {
+        match self.reason {
+            NotStarted::Exists | NotStarted::Foreign | NotStarted::Ended => true,
+            NotStarted::Invalid | NotStarted::Server => false,
         }
-    }
-
-    fn memo(&self) -> MemoValues {
-        let mut memo = MemoValues::new();
-        if let Some(agent) = self.agent() {
-            memo.insert(AGENT_MEMO, agent.to_owned());
-        }
-        if !self.labels.is_empty() {
-            memo.insert(LABELS_MEMO, self.labels.clone());
-        }
-        memo
     }
 }
 
@@ -146,31 +72,66 @@ impl WorkflowRuns {
         Self { client: client.clone(), task_queue: task_queue.into() }
     }
 
-    /// Starts a run or a chat, and returns its id, which is the workflow's. A run with this id that
-    /// exists already is not started again, whether or not it has ended, until the server has
-    /// deleted it after the namespace's retention period.
+    /// Starts a run or a chat, and returns its id, which is the workflow's. By default a run with
+    /// this id that exists already is not started again, whether or not it has ended, until the
+    /// server has deleted it after the namespace's retention period; [`NewRun::id_conflict`]
+    /// chooses otherwise.
     ///
     /// # Errors
-    /// [`StartRunError`], if the server refuses the request or is unavailable.
+    /// [`StartRunError`], if the request is invalid, the id is taken, or the server refuses the
+    /// request or is unavailable.
     ///
     /// # Retries
-    /// With an id, the same call may be repeated: it starts one run. Without, each call starts one.
+    /// With an id, and unless the choice is otherwise, the same call may be repeated: it starts one
+    /// run. Without an id, each call starts one.
     pub(crate) async fn start_run(&self, run: NewRun) -> Result<String, StartRunError> {
         let id = run.id.clone().unwrap_or_else(|| Uuid::new_v4().to_string());
+        run.check().map_err(|problem| StartRunError::new(&id, NotStarted::Invalid, problem))?;
+        if run.id.is_some() {
+            self.check_is_own(&id, run.workflow_type()).await?;
+        }
+        let (conflict, reuse) = run.id_conflict.policies();
         let options = WorkflowStartOptions::new(&*self.task_queue, &*id)
-            .id_conflict_policy(WorkflowIdConflictPolicy::UseExisting)
-            .id_reuse_policy(WorkflowIdReusePolicy::RejectDuplicate)
-            .memo(run.memo())
-            .maybe_static_summary(run.agent().map(str::to_owned))
+            .id_conflict_policy(conflict)
+            .id_reuse_policy(reuse)
+            .memo(run.memo_values())
+            .maybe_search_attributes(run.search_attributes())
+            .maybe_static_summary(run.static_summary())
             .build();
+        let wants_existing = run.id_conflict == IdConflict::UseExisting;
         let started = match run.request {
             Request::Run(request) => self.client.start_workflow(RunType, *request, options).await.map(drop),
             Request::Chat(request) => self.client.start_workflow(ChatType, *request, options).await.map(drop),
         };
-        match started {
-            Ok(()) | Err(WorkflowStartError::AlreadyStarted { .. }) => Ok(id),
-            Err(error) => Err(StartRunError { id, has_ended: false, source: error.into() }),
+        let reason = match &started {
+            Ok(()) => return Ok(id),
+            Err(WorkflowStartError::AlreadyStarted { .. }) if wants_existing => return Ok(id),
+            Err(WorkflowStartError::AlreadyStarted { .. }) => NotStarted::Exists,
+            Err(WorkflowStartError::Rpc(status)) if status.code() == tonic::Code::InvalidArgument => {
+                NotStarted::Invalid
+            }
+            Err(_) => NotStarted::Server,
+        };
+        started.map_err(|error| StartRunError::new(&id, reason, error)).map(|()| id)
+    }
+
+    /// Checks that no other workflow has this id: it would be taken for the run, or be terminated.
+    async fn check_is_own(&self, id: &str, workflow_type: &str) -> Result<(), StartRunError> {
+        let handle = self.client.get_workflow_handle::<RunType>(id);
+        let described = match handle.describe(WorkflowDescribeOptions::default()).await {
+            Ok(described) => described,
+            Err(WorkflowInteractionError::NotFound(_)) => return Ok(()),
+            Err(error) => return Err(StartRunError::new(id, NotStarted::Server, error)),
+        };
+        if described.workflow_type() == workflow_type && described.task_queue() == self.task_queue {
+            return Ok(());
         }
+        let problem = format!(
+            "the id is that of a workflow {:?} on the task queue {:?}; choose another one",
+            described.workflow_type(),
+            described.task_queue()
+        );
+        Err(StartRunError::new(id, NotStarted::Foreign, problem))
     }
 
     /// Returns `true` if a workflow with this id exists.
@@ -191,7 +152,7 @@ impl WorkflowRuns {
         chat: ChatRequest,
         message: ChatMessage,
     ) -> Result<WorkflowUpdateHandle<Client, Value>, StartRunError> {
-        let memo = NewRun::chat(chat.clone()).memo();
+        let memo = NewRun::chat(chat.clone()).memo_values();
         let summary = chat.agent.clone();
         let conflict = WorkflowIdConflictPolicy::UseExisting;
         let options = WorkflowUpdateWithStartOptions::new(&*self.task_queue, id, conflict)
@@ -205,7 +166,7 @@ impl WorkflowRuns {
         sent.map_err(|error| {
             let has_ended =
                 matches!(&error, WorkflowUpdateWithStartError::Start(WorkflowStartError::AlreadyStarted { .. }));
-            StartRunError { id: id.to_owned(), has_ended, source: error.into() }
+            StartRunError::new(id, if has_ended { NotStarted::Ended } else { NotStarted::Server }, error)
         })
     }
 }

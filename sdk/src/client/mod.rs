@@ -11,6 +11,7 @@ mod agent_handle;
 mod agent_runs;
 mod chat_handle;
 mod history;
+mod new_run;
 mod process_runs;
 mod run_events;
 mod run_mode;
@@ -19,12 +20,17 @@ mod stream;
 pub mod transcript;
 
 pub use agent_handle::{AgentHandle, AgentHandleError};
+#[cfg(any(feature = "http", feature = "postgres", feature = "sqlite"))]
+pub(crate) use agent_runs::NotStarted;
+pub use agent_runs::StartRunError;
 #[cfg(feature = "http")]
-pub(crate) use agent_runs::{AGENT_MEMO, ChatType, LABELS_MEMO, RunType};
-pub use agent_runs::{NewRun, StartRunError};
-#[cfg(any(feature = "postgres", feature = "sqlite"))]
-pub(crate) use agent_runs::{NotStarted, Request};
+pub(crate) use agent_runs::{ChatType, RunType, WorkflowRuns};
 pub use chat_handle::ChatHandle;
+#[cfg(any(feature = "postgres", feature = "sqlite"))]
+pub(crate) use new_run::Request;
+#[cfg(feature = "http")]
+pub(crate) use new_run::{AGENT_MEMO, LABELS_MEMO, TypedAttribute};
+pub use new_run::{IdConflict, NewRun};
 #[cfg(any(feature = "postgres", feature = "sqlite"))]
 pub(crate) use process_runs::Asked;
 #[cfg(any(feature = "http", feature = "postgres", feature = "sqlite"))]

@@ -7,7 +7,7 @@ use axum::{
 };
 use serde_json::json;
 
-use crate::client::{AgentHandleError, RunEventsError, StartRunError};
+use crate::client::{AgentHandleError, NotStarted, RunEventsError, StartRunError};
 
 /// A refused request.
 #[derive(Debug)]
@@ -101,9 +101,12 @@ impl From<RunEventsError> for ApiError {
 
 impl From<StartRunError> for ApiError {
     fn from(error: StartRunError) -> Self {
-        if error.has_ended {
-            return Self::conflict(format!("run {:?} has ended", error.id));
+        match error.reason {
+            NotStarted::Invalid => Self::invalid(error.source.to_string()),
+            NotStarted::Exists => Self::conflict(format!("the run {:?} exists", error.id)),
+            NotStarted::Foreign => Self::other_run(&error.id),
+            NotStarted::Ended => Self::conflict(format!("run {:?} has ended", error.id)),
+            NotStarted::Server => Self::server(error),
         }
-        Self::server(error)
     }
 }

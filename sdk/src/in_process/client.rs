@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     client::{
-        AgentRuns, Asked, NewRun, NotStarted, ProcessRow, ProcessRunError, ProcessRuns, Request, RunEventStream,
+        AgentRuns, Asked, IdConflict, NewRun, NotStarted, ProcessRow, ProcessRunError, ProcessRuns, Request, RunEventStream,
         StartRunError,
     },
     store::SqlStoreError,
@@ -66,7 +66,8 @@ impl From<SqlStoreError> for ProcessRunError {
 impl ProcessRuns for Client {
     fn start(&self, id: String, run: NewRun) -> BoxFuture<'_, Result<String, StartRunError>> {
         async move {
-            let uses_existing = run.check_for_process(&id)?;
+            run.check_in_process().map_err(|problem| StartRunError::new(&id, NotStarted::Invalid, problem))?;
+            let uses_existing = run.id_conflict == IdConflict::UseExisting;
             let (request, labels) = run.into_parts();
             let (is_chat, agent, request) = match request {
                 Request::Run(request) => (false, request.agent.clone(), json_of(&request)),

@@ -14,6 +14,7 @@ use super::{
     decider,
     mcp_call::McpQuestion,
     run_state::{Interruption, InterruptionKind},
+    run_status::{self, RunStatus},
     version::{WIRE_VERSION, WireVersion},
 };
 
@@ -218,8 +219,9 @@ pub enum DecisionAnswer {
 pub struct AgentState {
     /// The version of this message.
     pub version: WireVersion,
-    /// Status of the runs.
-    pub status: AgentStatus,
+    /// Status of the runs: that of the latest one, unless another one is in progress or waits.
+    #[serde(serialize_with = "run_status::in_first_words")]
+    pub status: RunStatus,
     /// Name of the agent whose turn it is, or was last; absent before the first turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
@@ -232,30 +234,6 @@ pub struct AgentState {
     /// The decisions, in order of arrival.
     #[serde(default)]
     pub decided: Vec<DecidedInterruption>,
-}
-
-/// Status of a workflow's run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum AgentStatus {
-    /// No run has begun, or a run was carried over and has not continued yet, or all runs were
-    /// abandoned.
-    #[default]
-    Idle,
-    /// A run is in progress.
-    Running,
-    /// At least one call waits for a decision, also one of a paused run.
-    Waiting,
-    /// The last run has ended with a final output.
-    Finished,
-    /// The last run has failed.
-    Failed,
-    /// The last run was cancelled.
-    Cancelled,
-    /// A status of a later release.
-    #[serde(other)]
-    Other,
 }
 
 /// An interruption: a call that waits for a decision, or, according to its `kind`, for its

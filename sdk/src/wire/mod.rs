@@ -50,8 +50,8 @@ pub(crate) use agent_handlers::AGENT_SUPPLY_OUTPUT;
 #[cfg(feature = "worker")]
 pub(crate) use agent_handlers::{AGENT_DECIDE, AGENT_STATE};
 pub use agent_handlers::{
-    AgentDecision, AgentInterruption, AgentState, AgentStatus, DecidedInterruption, DecisionAnswer, DecisionReply,
-    SuppliedOutput, Verdict,
+    AgentDecision, AgentInterruption, AgentState, DecidedInterruption, DecisionAnswer, DecisionReply, SuppliedOutput,
+    Verdict,
 };
 pub use approval::{ApprovalRequest, ApprovalRuling};
 pub use carried::Carried;

@@ -13,8 +13,7 @@ use temporal_agents::{
     tool,
     tool::{OnToolError, ToolDef, ToolGuardrailOutput, ToolOutputGuardrail},
     wire::{
-        AgentInterruption, AgentRequest, AgentState, AgentStatus, Decision, DecisionAnswer, InterruptionKind,
-        ToolOutput,
+        AgentInterruption, AgentRequest, AgentState, Decision, DecisionAnswer, InterruptionKind, RunStatus, ToolOutput,
     },
     workflow::{AgentSet, AgentWorkflow, ContinueOptions},
 };
@@ -195,7 +194,7 @@ async fn arguments_are_checked_before_anybody_is_asked_and_an_early_approval_is_
     assert_eq!(env.await_run(&started).await?.output()?, json!("done"));
     let failed = "An error occurred while running the tool. Please try again.";
     assert_eq!(last_outputs(&model), [json!(failed), json!("no file")]);
-    assert_eq!(agent.state().await?.status, AgentStatus::Finished);
+    assert_eq!(agent.state().await?.status, RunStatus::Completed);
     histories(&env, &id).await?;
     env.finish().await?;
     Ok(())

@@ -46,10 +46,17 @@ export function statusBadge(status) {
   return badge;
 }
 
+/** The statuses of runs that have ended; a run of any other status may still change. */
+const ENDED = new Set(["completed", "failed", "cancelled", "terminated", "timed_out", "gone"]);
+export const hasEnded = (status) => ENDED.has(status);
+
+/** Returns a status as people read it. */
+export const wordOf = (status) => status.replaceAll("_", " ");
+
 export function setStatus(badge, status) {
   badge.className = `status status-${/^[a-z_]+$/.test(status) ? status : "other"}`;
   badge.dataset.status = status;
-  setText(badge, status.replaceAll("_", " "));
+  setText(badge, wordOf(status));
 }
 
 export function timeOf(text) {

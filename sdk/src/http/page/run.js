@@ -3,7 +3,8 @@
 import { cancelRun, followEvents, getRun } from "./api.js";
 import { chatForm } from "./chat.js";
 import {
-  announce, el, poll, setStatus, setText, showError, statusBadge, textOfError, timeOf, whileBusy,
+  announce, el, hasEnded, poll, setStatus, setText, showError, statusBadge, textOfError, timeOf,
+  whileBusy, wordOf,
 } from "./dom.js";
 import { afterReconnect, emptyView, reduce } from "./events.js";
 import { handoffGraph } from "./graph.js";
@@ -11,7 +12,6 @@ import { questionList } from "./questions.js";
 import { timeline } from "./timeline.js";
 import { agentsOf, currentAgent, handoffsOf, textOfFailure, textOfValue, usageOf } from "./view.js";
 
-const OPEN = new Set(["queued", "running", "waiting"]);
 const REFRESH_MS = 10_000;
 const QUIET_MS = 500; // events that come without such a pause are those of the past
 
@@ -43,11 +43,11 @@ export function runPage(main, { id, signal }) {
   };
 
   const refresh = async () => {
-    if (run && !OPEN.has(run.status)) return;
+    if (run && hasEnded(run.status)) return;
     try {
       const now = await getRun(id, signal);
       if (signal.aborted) return;
-      if (run && run.status !== now.status) announce(`Status: ${now.status.replaceAll("_", " ")}`);
+      if (run && run.status !== now.status) announce(`Status: ${wordOf(now.status)}`);
       run = now;
       page.showRun(run);
       page.questions.update((run.questions ?? []).map((asked) => ({ ...asked, run_id: id })));
@@ -56,7 +56,7 @@ export function runPage(main, { id, signal }) {
         page.chatPlace.append(chat.node);
         chat.update(view.entries);
       }
-      if (!OPEN.has(run.status)) chat?.end();
+      if (hasEnded(run.status)) chat?.end();
       showError(page.error);
     } catch (error) {
       if (!signal.aborted) showError(page.error, error);
@@ -157,7 +157,7 @@ function layout(id) {
       setText(heading, `${run.kind === "chat" ? "Chat" : "Run"} ${run.id}`);
       details.replaceChildren(`with ${run.agent}, started `, timeOf(run.started_at));
       if (run.ended_at) details.append(", ended ", timeOf(run.ended_at));
-      cancel.node.hidden = !OPEN.has(run.status);
+      cancel.node.hidden = hasEnded(run.status);
       resultSection.hidden = run.output == null && !run.failure;
       setText(resultTitle, run.failure ? "Failure" : "Output");
       setText(result, run.failure ? textOfFailure(run.failure) : textOfValue(run.output));

@@ -16,7 +16,7 @@ use temporalio_client::{
 };
 use tokio::time::timeout;
 
-use super::row::{Kind, Row, Status};
+use super::row::{Kind, Row};
 use crate::{
     client::{AgentHandle, ChatType, RunType},
     http::{
@@ -26,7 +26,7 @@ use crate::{
         sse,
     },
     wire::{
-        AgentInterruption,
+        AgentInterruption, RunStatus,
         ready_made::{AGENT_WORKFLOW, CHAT_WORKFLOW},
     },
 };
@@ -77,7 +77,7 @@ pub(in crate::http) async fn read(
     let (row, questions) = with_state(&shared, row).await;
     let mut json = serde_json::to_value(&row).map_err(ApiError::server)?;
     match row.status {
-        Status::Completed | Status::Failed => match result(&shared, &row).await {
+        RunStatus::Completed | RunStatus::Failed => match result(&shared, &row).await {
             Ok(output) => json["output"] = output,
             Err(message) => json["failure"] = json!({"message": message}),
         },
@@ -216,7 +216,7 @@ async fn with_state(shared: &Shared, mut row: Row) -> (Row, Vec<AgentInterruptio
     let handle = AgentHandle::new(&shared.client, &*row.id);
     let Ok(Ok(state)) = timeout(QUERY_TIMEOUT, handle.state()).await else { return (row, Vec::new()) };
     if !state.interruptions.is_empty() {
-        row.status = Status::Waiting;
+        row.status = RunStatus::Waiting;
     }
     (row, state.interruptions)
 }

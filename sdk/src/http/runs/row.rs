@@ -11,26 +11,11 @@ use temporalio_common::protos::temporal::api::{
 use crate::{
     client::{AGENT_MEMO, LABELS_MEMO},
     wire::{
+        RunStatus,
         event::{NoteKind, RUN_NOTE_MEMO, RunNote},
         ready_made::CHAT_WORKFLOW,
     },
 };
-
-/// Status of a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub(in crate::http) enum Status {
-    /// No worker has taken the run yet.
-    Queued,
-    Running,
-    /// A call waits for a person.
-    Waiting,
-    Completed,
-    Failed,
-    Cancelled,
-    Terminated,
-    TimedOut,
-}
 
 /// Kind of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -48,7 +33,7 @@ pub(in crate::http) struct Row {
     pub(super) kind: Kind,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(in crate::http) agent: Option<String>,
-    pub(in crate::http) status: Status,
+    pub(in crate::http) status: RunStatus,
     /// Id of the latest execution (Temporal's run id).
     execution: String,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -94,19 +79,19 @@ impl Row {
 
     /// Returns `true` if the workflow has not ended.
     pub(in crate::http) fn is_open(&self) -> bool {
-        matches!(self.status, Status::Queued | Status::Running | Status::Waiting)
+        !self.status.has_ended()
     }
 }
 
-fn status(raw: &WorkflowExecutionInfo) -> Status {
+fn status(raw: &WorkflowExecutionInfo) -> RunStatus {
     match raw.status() {
-        WorkflowExecutionStatus::Completed => Status::Completed,
-        WorkflowExecutionStatus::Failed => Status::Failed,
-        WorkflowExecutionStatus::Canceled => Status::Cancelled,
-        WorkflowExecutionStatus::Terminated => Status::Terminated,
-        WorkflowExecutionStatus::TimedOut => Status::TimedOut,
+        WorkflowExecutionStatus::Completed => RunStatus::Completed,
+        WorkflowExecutionStatus::Failed => RunStatus::Failed,
+        WorkflowExecutionStatus::Canceled => RunStatus::Cancelled,
+        WorkflowExecutionStatus::Terminated => RunStatus::Terminated,
+        WorkflowExecutionStatus::TimedOut => RunStatus::TimedOut,
         // Its start and its first task, which no worker has taken.
-        _ if raw.history_length > 0 && raw.history_length <= 2 => Status::Queued,
-        _ => Status::Running,
+        _ if raw.history_length > 0 && raw.history_length <= 2 => RunStatus::Queued,
+        _ => RunStatus::Running,
     }
 }

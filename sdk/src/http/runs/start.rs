@@ -6,16 +6,11 @@ use axum::{Extension, Json, extract::State, http::StatusCode};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::read::{Found, find};
 use crate::{
-    client::NewRun,
+    client::{IdConflict, NewRun, TypedAttribute},
     http::{access::Caller, error::ApiError, service::Service, thread::check_id},
     wire::{AgentRequest, ChatRequest, RequestInput},
 };
-
-/// Maximum number of labels, and of bytes in each.
-const MAX_LABELS: usize = 16;
-const MAX_LABEL_BYTES: usize = 256;
 
 /// The body of `POST /runs`.
 #[derive(Debug, Deserialize)]
@@ -35,8 +30,21 @@ pub(in crate::http) struct NewRunBody {
     context: Map<String, Value>,
     #[serde(default)]
     max_turns: Option<u32>,
+    /// Shown in lists of runs.
     #[serde(default)]
     labels: BTreeMap<String, String>,
+    /// The effect of an id that a run has already.
+    #[serde(default)]
+    id_conflict: IdConflict,
+    /// Values of the workflow's memo.
+    #[serde(default)]
+    memo: Map<String, Value>,
+    /// Search attributes of the workflow, each with its type.
+    #[serde(default)]
+    search_attributes: BTreeMap<String, TypedAttribute>,
+    /// Summary of the workflow: one line.
+    #[serde(default)]
+    summary: Option<String>,
 }
 
 /// Starts a run or a chat.
@@ -51,12 +59,8 @@ pub(in crate::http) async fn start(
         if !shared.access.may_see(&caller, id) || !shared.access.may_decide(&caller, id) {
             return Err(ApiError::forbidden("start a run with this id"));
         }
-        if let Found::Foreign = find(&shared, id).await? {
-            return Err(ApiError::other_run(id));
-        }
     }
     let id = body.id;
-    check_labels(&body.labels)?;
     let mut run = if body.chat {
         if body.input.is_some() || !body.context.is_empty() || body.max_turns.is_some() {
             let message = "a chat begins without \"input\", \"context\" and \"max_turns\"; send its messages to \
@@ -72,21 +76,22 @@ pub(in crate::http) async fn start(
         (request.input, request.context, request.max_turns) = (input, body.context, body.max_turns);
         NewRun::new(request)
     };
+    run = run.id_conflict(body.id_conflict);
     if let Some(id) = id {
         run = run.id(id);
+    }
+    if let Some(summary) = body.summary {
+        run = run.summary(summary);
+    }
+    for (key, value) in body.memo {
+        run = run.memo(key, value);
+    }
+    for (name, value) in &body.search_attributes {
+        run = run.typed_attribute(name.clone(), value);
     }
     for (name, value) in body.labels {
         run = run.label(name, value);
     }
     let id = shared.runs.start_run(run).await?;
     Ok((StatusCode::CREATED, Json(json!({"id": id}))))
-}
-
-fn check_labels(labels: &BTreeMap<String, String>) -> Result<(), ApiError> {
-    let is_long = |(name, value): (&String, &String)| name.len().max(value.len()) > MAX_LABEL_BYTES;
-    if labels.len() > MAX_LABELS || labels.iter().any(is_long) {
-        let message = format!("a run has at most {MAX_LABELS} labels of {MAX_LABEL_BYTES} bytes each");
-        return Err(ApiError::invalid(message));
-    }
-    Ok(())
 }

@@ -26,7 +26,7 @@ pub(crate) use self::{
 use self::{questions::Asked, refusal::refusal};
 use super::stream::StreamLog;
 use crate::wire::{
-    AgentDecision, AgentInterruption, AgentState, AgentStatus, Carried, DecidedInterruption, DecisionAnswer,
+    AgentDecision, AgentInterruption, AgentState, Carried, DecidedInterruption, DecisionAnswer, RunStatus,
     SuppliedOutput, Verdict, WIRE_VERSION, WireVersion,
     agent_handlers::{first_version, readable_version},
 };
@@ -140,8 +140,12 @@ pub struct AgentInbox {
     #[serde(default, skip_serializing_if = "StreamLog::is_unused")]
     stream: StreamLog,
     /// Final status of the last run, if no run is active.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    ended: Option<AgentStatus>,
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        serialize_with = "crate::wire::run_status::ended_in_first_words"
+    )]
+    ended: Option<RunStatus>,
     /// Number of active runs in this execution of the workflow, not counting paused ones.
     #[serde(skip)]
     at_work: u32,
@@ -236,12 +240,12 @@ impl AgentInbox {
         &self.waits_for
     }
 
-    fn status(&self) -> AgentStatus {
+    fn status(&self) -> RunStatus {
         match self.ended {
-            _ if !self.waits_for.is_empty() => AgentStatus::Waiting,
-            _ if self.at_work > 0 => AgentStatus::Running,
+            _ if !self.waits_for.is_empty() => RunStatus::Waiting,
+            _ if self.at_work > 0 => RunStatus::Running,
             Some(ended) => ended,
-            None => AgentStatus::Idle,
+            None => RunStatus::Queued,
         }
     }
 

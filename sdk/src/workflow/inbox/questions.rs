@@ -11,7 +11,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{AgentInbox, refusal::refusal};
-use crate::wire::{AgentInterruption, AgentStatus, RunState};
+use crate::wire::{AgentInterruption, RunState, RunStatus};
 
 /// Maximum number of remembered ids of questions that had no decision when their run ended.
 const MOST_GIVEN_UP: usize = 1000;
@@ -94,7 +94,7 @@ impl AgentInbox {
     }
 
     /// Records that a run ends. Its open questions will not be answered.
-    pub(super) fn end(&mut self, status: AgentStatus, asked: &[Asked]) {
+    pub(super) fn end(&mut self, status: RunStatus, asked: &[Asked]) {
         let ids: Vec<String> = asked.iter().map(|asked| asked.id.clone()).collect();
         self.give_up(&ids);
         self.leave(Some(status));
@@ -107,7 +107,7 @@ impl AgentInbox {
     }
 
     /// Counts one active run less.
-    fn leave(&mut self, ended: Option<AgentStatus>) {
+    fn leave(&mut self, ended: Option<RunStatus>) {
         self.at_work = self.at_work.saturating_sub(1);
         if self.at_work == 0 {
             self.ended = ended;

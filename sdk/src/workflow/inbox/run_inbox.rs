@@ -24,7 +24,7 @@ use super::{
 use crate::{
     drive::{RunFailure, RunOutcome, Stays, WaitOutcome},
     engine::RunError,
-    wire::{AgentInterruption, AgentStatus, DecidedInterruption, RunState, Verdict, run_state::Decision},
+    wire::{AgentInterruption, DecidedInterruption, RunState, RunStatus, Verdict, run_state::Decision},
     workflow::limits::size::{MOST_BYTES, encoded_len},
 };
 
@@ -231,10 +231,10 @@ impl RunInbox {
     pub(crate) fn ended<O>(&self, outcome: &Result<RunOutcome<O>, RunFailure>) {
         let status = match outcome {
             Ok(RunOutcome::Paused(_)) | Err(RunFailure { error: RunError::ContinuesAsNew { .. }, .. }) => None,
-            Ok(RunOutcome::Finished(_)) => Some(AgentStatus::Finished),
+            Ok(RunOutcome::Finished(_)) => Some(RunStatus::Completed),
             Err(RunFailure { error, .. }) if Stays::is_source_of(error) => None,
-            Err(RunFailure { error: RunError::Cancelled { .. }, .. }) => Some(AgentStatus::Cancelled),
-            Err(_) => Some(AgentStatus::Failed),
+            Err(RunFailure { error: RunError::Cancelled { .. }, .. }) => Some(RunStatus::Cancelled),
+            Err(_) => Some(RunStatus::Failed),
         };
         let asked = self.asked.take();
         self.ctx.change(&mut |inbox| match status {

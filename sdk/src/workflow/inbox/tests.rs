@@ -93,7 +93,7 @@ fn runs_that_ask_for_the_same_id_keep_apart() {
 fn a_decision_that_comes_after_its_run_is_unknown_and_counts_for_no_other() {
     let mut inbox = waiting_for(&["a", "b"]);
     assert_eq!(inbox.decide(AgentDecision::approve("b")), DecisionAnswer::Accepted);
-    inbox.end(AgentStatus::Failed, &asked(&["a", "b"]));
+    inbox.end(RunStatus::Failed, &asked(&["a", "b"]));
     inbox.begin();
     for id in ["a", "b"] {
         assert_eq!(inbox.decide(AgentDecision::approve(id)), DecisionAnswer::Unknown { waits_for: Vec::new() });
@@ -107,28 +107,28 @@ fn a_decision_that_comes_after_its_run_is_unknown_and_counts_for_no_other() {
 #[test]
 fn the_status_is_that_of_all_runs() {
     let mut inbox = AgentInbox::default();
-    assert_eq!(inbox.state().status, AgentStatus::Idle);
+    assert_eq!(inbox.state().status, RunStatus::Queued);
     inbox.begin();
     inbox.begin();
-    assert_eq!(inbox.state().status, AgentStatus::Running);
-    inbox.end(AgentStatus::Failed, &[]);
-    assert_eq!(inbox.state().status, AgentStatus::Running, "one is at work still");
+    assert_eq!(inbox.state().status, RunStatus::Running);
+    inbox.end(RunStatus::Failed, &[]);
+    assert_eq!(inbox.state().status, RunStatus::Running, "one is at work still");
     inbox.wait_for(&[call("a")], &[]);
-    assert_eq!(inbox.state().status, AgentStatus::Waiting);
-    inbox.end(AgentStatus::Finished, &asked(&["a"]));
-    assert_eq!(inbox.state().status, AgentStatus::Finished);
+    assert_eq!(inbox.state().status, RunStatus::Waiting);
+    inbox.end(RunStatus::Completed, &asked(&["a"]));
+    assert_eq!(inbox.state().status, RunStatus::Completed);
     inbox.begin();
-    assert_eq!(inbox.state().status, AgentStatus::Running);
+    assert_eq!(inbox.state().status, RunStatus::Running);
 }
 
 #[test]
 fn a_paused_run_can_be_decided_and_a_dropped_one_can_be_forgotten() {
     let mut inbox = waiting_for(&["a"]);
     inbox.pause(&asked(&["a"]));
-    assert_eq!(inbox.state().status, AgentStatus::Waiting);
+    assert_eq!(inbox.state().status, RunStatus::Waiting);
     assert_eq!(inbox.decide(AgentDecision::approve("b")), DecisionAnswer::Kept { waits_for: ids(&["a"]) });
     inbox.abandon_runs();
-    assert_eq!(inbox.state().status, AgentStatus::Idle);
+    assert_eq!(inbox.state().status, RunStatus::Queued);
     assert_eq!(inbox.decide(AgentDecision::approve("a")), DecisionAnswer::Unknown { waits_for: Vec::new() });
 }
 
@@ -208,8 +208,8 @@ fn a_call_of_a_client_tool_is_answered_by_its_output_or_a_rejection() {
 fn a_decision_that_no_run_has_asked_for_is_the_same_before_the_end_and_after_it() {
     let (mut before, mut after) = (waiting_for(&["a"]), waiting_for(&["a"]));
     assert_eq!(before.decide(AgentDecision::approve("b")), DecisionAnswer::Kept { waits_for: ids(&["a"]) });
-    before.end(AgentStatus::Finished, &asked(&["a"]));
-    after.end(AgentStatus::Finished, &asked(&["a"]));
+    before.end(RunStatus::Completed, &asked(&["a"]));
+    after.end(RunStatus::Completed, &asked(&["a"]));
     assert_eq!(after.decide(AgentDecision::approve("b")), DecisionAnswer::Unknown { waits_for: Vec::new() });
     assert_eq!(before, after);
     for inbox in [&mut before, &mut after] {
@@ -224,10 +224,10 @@ fn a_decision_that_no_run_has_asked_for_stays_while_another_run_is_at_work_or_pa
     let mut inbox = waiting_for(&["a"]);
     inbox.begin();
     inbox.decide(AgentDecision::approve("b"));
-    inbox.end(AgentStatus::Finished, &[]);
+    inbox.end(RunStatus::Completed, &[]);
     inbox.pause(&asked(&["a"]));
     inbox.begin();
-    inbox.end(AgentStatus::Finished, &[]);
+    inbox.end(RunStatus::Completed, &[]);
     assert_eq!(taken(&mut inbox, &["b"]), ["b"]);
 }
 

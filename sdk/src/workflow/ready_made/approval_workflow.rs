@@ -12,7 +12,7 @@ use temporalio_workflow::{
 use crate::{
     tool::BoxError,
     wire::{
-        AgentDecision, AgentState, AgentStatus, DecidedInterruption, DecisionAnswer, DecisionReply, SuppliedOutput,
+        AgentDecision, AgentState, DecidedInterruption, DecisionAnswer, DecisionReply, RunStatus, SuppliedOutput,
         WIRE_VERSION,
         approval::{ApprovalRequest, ApprovalRuling},
         run_state::{Decision, InterruptionKind},
@@ -115,9 +115,9 @@ impl ApprovalWorkflow {
     #[query(name = "agent_state")]
     pub fn agent_state(&self, _ctx: &WorkflowContextView) -> AgentState {
         let (status, waiting) = match (&self.asked, self.is_closed || self.ruling.is_some()) {
-            (None, _) => (AgentStatus::Idle, None),
-            (Some(asked), false) => (AgentStatus::Waiting, Some(asked.call.clone())),
-            (Some(_), true) => (AgentStatus::Finished, None),
+            (None, _) => (RunStatus::Queued, None),
+            (Some(asked), false) => (RunStatus::Waiting, Some(asked.call.clone())),
+            (Some(_), true) => (RunStatus::Completed, None),
         };
         let decided = self.ruling.iter().map(|ruling| DecidedInterruption {
             id: ruling.interruption_id.clone(),

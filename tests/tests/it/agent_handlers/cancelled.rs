@@ -4,7 +4,7 @@ use rstest::rstest;
 use serde_json::json;
 use temporal_agents::{
     client::{AgentHandle, AgentHandleError},
-    wire::AgentStatus,
+    wire::RunStatus,
 };
 use temporal_agents_testing::{FakeModel, fake_model::tool_call};
 use temporalio_client::{WorkflowCancelOptions, errors::WorkflowGetResultError};
@@ -24,7 +24,7 @@ async fn a_run_that_waits_ends_with_its_workflow(#[values(true, false)] cached: 
     assert_eq!(activity_types(&run), [MODEL]);
     let ended = run.output().expect_err("it was cancelled");
     assert!(matches!(ended, WorkflowGetResultError::Cancelled { .. }), "{ended:?}");
-    assert_eq!(agent.state().await?, state(AgentStatus::Cancelled, 1));
+    assert_eq!(agent.state().await?, state(RunStatus::Cancelled, 1));
     let late = agent.approve("call_0_0").await.expect_err("nobody is there to take it");
     assert!(matches!(&late, AgentHandleError::NotFound { workflow_id } if workflow_id == "desk-0"), "{late}");
     env.finish().await?;

@@ -9,7 +9,7 @@ use temporal_agents::{
     Runner, agent_handlers,
     client::AgentHandle,
     run::{PausedRun, RunOutcome},
-    wire::{AgentStatus, DecisionAnswer, RunState, Verdict},
+    wire::{DecisionAnswer, RunState, RunStatus, Verdict},
     workflow::AgentInbox,
 };
 use temporal_agents_testing::{
@@ -111,7 +111,7 @@ async fn a_question_can_be_decided_after_continue_as_new(#[values(true, false)] 
     let handle = env.start_workflow(Ticket::run, Carried::default()).await?;
     let agent = AgentHandle::new(env.client(), "ticket-0");
     renewed(&env).await?;
-    let mut waiting = state(AgentStatus::Waiting, 1);
+    let mut waiting = state(RunStatus::Waiting, 1);
     waiting.interruptions.push(interruption("call_0_0", 7));
     assert_eq!(state_when_waiting(&agent).await?, waiting);
     assert_eq!(agent.reject("call_0_0", "ask the boss").await?, DecisionAnswer::Accepted);

@@ -4,7 +4,7 @@ use rstest::rstest;
 use serde_json::json;
 use temporal_agents::{
     client::AgentHandle,
-    wire::{AgentDecision, AgentInterruption, AgentStatus, DecisionAnswer, Verdict},
+    wire::{AgentDecision, AgentInterruption, DecisionAnswer, RunStatus, Verdict},
 };
 use temporal_agents_testing::{
     FakeModel,
@@ -33,7 +33,7 @@ async fn a_decision_makes_the_call_or_tells_the_model_why_not(
     let env = desk_with(&model, cached).await?;
     let handle = env.start_workflow(Desk::run, request()).await?;
     let agent = AgentHandle::new(env.client(), "desk-0");
-    let mut expected = state(AgentStatus::Waiting, 1);
+    let mut expected = state(RunStatus::Waiting, 1);
     expected.interruptions.push(interruption("call_0_0", 7));
     assert_eq!(state_when_waiting(&agent).await?, expected);
 
@@ -91,7 +91,7 @@ async fn a_decision_for_good_holds_for_calls_that_wait_and_for_later_ones(
     let always = AgentDecision::approve("call_0_0").always();
     assert_eq!(agent.decide(always.clone()).await?, DecisionAnswer::Accepted);
     let running = state_when(&agent, "at turn 2", |state| state.turn == 2).await?;
-    assert_eq!((running.status, running.interruptions), (AgentStatus::Running, vec![]));
+    assert_eq!((running.status, running.interruptions), (RunStatus::Running, vec![]));
     assert_eq!(agent.decide(always).await?, DecisionAnswer::Accepted, "the same again");
     let for_good = DecisionAnswer::AlreadyDecided { decision: Verdict::Approve, always: true };
     assert_eq!(agent.approve("call_0_0").await?, for_good);
@@ -142,7 +142,7 @@ async fn an_id_that_nobody_will_ask_for_is_unknown(#[values(true, false)] cached
     let waits_for = vec!["call_0_0".to_owned()];
     assert_eq!(agent.approve("call_9").await?, DecisionAnswer::Kept { waits_for });
     agent.approve("call_0_0").await?;
-    state_when(&agent, "finished", |state| state.status == AgentStatus::Finished).await?;
+    state_when(&agent, "finished", |state| state.status == RunStatus::Completed).await?;
     assert_eq!(agent.approve("call_8").await?, DecisionAnswer::Unknown { waits_for: Vec::new() });
     assert_eq!(agent.approve("call_0_0").await?, DecisionAnswer::Accepted, "the same again, after the run");
     handle.signal(Desk::close, (), temporalio_client::WorkflowSignalOptions::default()).await?;

@@ -4,7 +4,7 @@ use rstest::rstest;
 use serde_json::json;
 use temporal_agents::{
     client::AgentHandle,
-    wire::{AgentDecision, AgentStatus, DecisionAnswer, Verdict},
+    wire::{AgentDecision, DecisionAnswer, RunStatus, Verdict},
 };
 use temporal_agents_testing::{
     FakeModel,
@@ -34,7 +34,7 @@ async fn a_decision_is_kept_until_the_run_asks(#[values(true, false)] cached: bo
     let other = agent.reject("call_0_0", "no").await?;
     assert_eq!(other, DecisionAnswer::AlreadyDecided { decision: Verdict::Approve, always: false });
     assert_eq!(agent.decide(AgentDecision::reject_with("call_1_0", "no more")).await?, nothing_waits());
-    let mut expected = state(AgentStatus::Running, 1);
+    let mut expected = state(RunStatus::Running, 1);
     let rejected = Verdict::Reject { message: Some("no more".to_owned()) };
     expected.decided = vec![kept("call_0_0", Verdict::Approve), kept("call_1_0", rejected)];
     assert_eq!(agent.state().await?, expected);
@@ -46,7 +46,7 @@ async fn a_decision_is_kept_until_the_run_asks(#[values(true, false)] cached: bo
     assert_eq!(activity_types(&run), [MODEL, REFUND, MODEL, MODEL], "the run has not waited");
     assert_eq!(last_outputs(&model), [json!("refunded 7"), json!("no more")]);
     assert_eq!(run.output()?, "done");
-    let mut expected = state(AgentStatus::Finished, 3);
+    let mut expected = state(RunStatus::Completed, 3);
     expected.decided = agent.state().await?.decided;
     assert!(expected.decided.iter().all(|decided| decided.taken), "{expected:?}");
     assert_eq!(agent.state().await?, expected);

@@ -7,7 +7,7 @@ use temporal_agents::{
     client::AgentHandle,
     run::RunOutcome,
     tool,
-    wire::{AgentStatus, DecisionAnswer},
+    wire::{DecisionAnswer, RunStatus},
     workflow::AgentInbox,
 };
 use temporal_agents_testing::{
@@ -129,7 +129,7 @@ async fn runs_with_calls_of_the_same_id_are_decided_one_by_one(
     ids.sort();
     assert_eq!(ids, ["call_0", "call_0#2"]);
     let status = agent.state().await?.status;
-    assert_eq!(status, if watch == Watch::Both { AgentStatus::Finished } else { AgentStatus::Waiting });
+    assert_eq!(status, if watch == Watch::Both { RunStatus::Completed } else { RunStatus::Waiting });
     histories::<Castle>(&env, "castle-0").await?;
     env.finish().await?;
     Ok(())

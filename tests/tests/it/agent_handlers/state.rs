@@ -4,7 +4,7 @@ use rstest::rstest;
 use serde_json::json;
 use temporal_agents::{
     client::AgentHandle,
-    wire::{AgentStatus, ModelFailureKind},
+    wire::{ModelFailureKind, RunStatus},
 };
 use temporal_agents_testing::{
     FakeModel,
@@ -25,21 +25,21 @@ async fn the_state_follows_the_run_and_outlives_it(#[values(true, false)] cached
     let handle = env.start_workflow(Desk::run, request()).await?;
     let agent = AgentHandle::new(env.client(), "desk-0");
     held.asked().await?;
-    assert_eq!(agent.state().await?, state(AgentStatus::Running, 1));
+    assert_eq!(agent.state().await?, state(RunStatus::Running, 1));
 
     held.answer();
-    let mut waiting = state(AgentStatus::Waiting, 1);
+    let mut waiting = state(RunStatus::Waiting, 1);
     waiting.interruptions.push(interruption("call_0_0", 7));
     assert_eq!(state_when_waiting(&agent).await?, waiting);
 
     agent.approve("call_0_0").await?;
-    let mut running = state(AgentStatus::Running, 2);
+    let mut running = state(RunStatus::Running, 2);
     running.decided.push(taken("call_0_0", temporal_agents::wire::Verdict::Approve));
     assert_eq!(state_when(&agent, "at turn 2", |state| state.turn == 2).await?, running);
 
     held.answer();
     assert_eq!(env.await_run(&handle).await?.output()?, "done");
-    running.status = AgentStatus::Finished;
+    running.status = RunStatus::Completed;
     assert_eq!(agent.state().await?, running);
     env.finish().await?;
     Ok(())
@@ -52,7 +52,7 @@ async fn a_run_that_failed_says_so(#[values(true, false)] cached: bool) -> anyho
     let env = desk_with(&model, cached).await?;
     assert!(env.run(Desk::run, request()).await?.output().is_err());
     let agent = AgentHandle::new(env.client(), "desk-0");
-    assert_eq!(agent.state().await?, state(AgentStatus::Failed, 1));
+    assert_eq!(agent.state().await?, state(RunStatus::Failed, 1));
     env.finish().await?;
     Ok(())
 }

@@ -8,7 +8,7 @@ use temporal_agents::{
     client::{AgentHandle, AgentHandleError},
     tool,
     tool::{HostedTool, RequireApproval},
-    wire::{AgentInterruption, AgentState, AgentStatus, DecidedInterruption, DecisionAnswer, Verdict, WIRE_VERSION},
+    wire::{AgentInterruption, AgentState, DecidedInterruption, DecisionAnswer, RunStatus, Verdict, WIRE_VERSION},
     workflow::AgentInbox,
 };
 use temporal_agents_testing::{
@@ -120,7 +120,7 @@ pub(crate) async fn state_when(
 
 /// The state, once the run waits.
 pub(crate) async fn state_when_waiting(agent: &AgentHandle) -> anyhow::Result<AgentState> {
-    state_when(agent, "waiting", |state| state.status == AgentStatus::Waiting).await
+    state_when(agent, "waiting", |state| state.status == RunStatus::Waiting).await
 }
 
 /// What the run itself answers to a decision. Without a cache, the worker may be given the answer that makes the run ask together with the
@@ -140,7 +140,7 @@ pub(crate) async fn answer_to(
 }
 
 /// The state of a run of the desk.
-pub(crate) fn state(status: AgentStatus, turn: u32) -> AgentState {
+pub(crate) fn state(status: RunStatus, turn: u32) -> AgentState {
     let agent = (turn > 0).then_some("desk");
     read(json!({"version": WIRE_VERSION, "status": status, "agent": agent, "turn": turn}))
 }

@@ -10,7 +10,7 @@ use temporal_agents::{
     inline::InlineRunner,
     tool,
     tool::ToolError,
-    wire::{AgentDecision, AgentStatus, DecisionAnswer},
+    wire::{AgentDecision, DecisionAnswer, RunStatus},
     workflow::ApprovalWorkflow,
 };
 use temporal_agents_testing::{
@@ -121,7 +121,7 @@ async fn a_person_decides_on_a_call_of_a_session(
             assert_eq!((&*call.agent, &*call.tool, &*call.arguments), ("reviewer", "merge", "{\"change\":7}"));
             assert_eq!(agent.approve(&*call.id).await?, DecisionAnswer::Accepted);
             let state = agent.state().await?;
-            assert_eq!((state.status, state.decided.len()), (AgentStatus::Finished, 1));
+            assert_eq!((state.status, state.decided.len()), (RunStatus::Completed, 1));
         }
         Decided::Rejected => {
             let (agent, call) = asked(client).await?;

@@ -6,7 +6,7 @@ use serde_json::json;
 use temporal_agents::{
     Runner, agent_handlers,
     client::AgentHandle,
-    wire::{AgentStatus, Carried, DecisionAnswer, Verdict},
+    wire::{Carried, DecisionAnswer, RunStatus, Verdict},
     workflow::{AgentInbox, ContinueOptions},
 };
 use temporal_agents_testing::{
@@ -77,7 +77,7 @@ async fn a_question_can_be_answered_in_the_next_execution(#[case] cache: Cache) 
     let env = cache.environment::<Counter>()?.model(&model).agents((desk,)).start().await?;
     let handle = env.start_workflow(Counter::run, request()).await?;
     let agent = AgentHandle::new(env.client(), "counter-0");
-    let mut waiting = state(AgentStatus::Waiting, 1);
+    let mut waiting = state(RunStatus::Waiting, 1);
     waiting.interruptions = vec![interruption("call_0_0", 7), interruption("call_0_1", 8)];
     assert_eq!(state_when_waiting(&agent).await?, waiting);
     assert_eq!(agent.approve("call_0_0").await?, DecisionAnswer::Accepted);

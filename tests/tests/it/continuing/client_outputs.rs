@@ -11,7 +11,7 @@ use temporal_agents::{
     provider::ModelError,
     run::Compaction,
     tool,
-    wire::{AgentRequest, AgentStatus, DecisionAnswer, Item, ModelCall, ModelResponse, Usage},
+    wire::{AgentRequest, DecisionAnswer, Item, ModelCall, ModelResponse, RunStatus, Usage},
     workflow::{AgentSet, AgentWorkflow, ContinueOptions},
 };
 use temporal_agents_testing::{AgentEnvironment, environment::activities, history::History};
@@ -187,7 +187,7 @@ async fn run(Scale { turns, options, .. }: &Scale) -> anyhow::Result<Vec<Took>> 
 async fn supply(agent: &AgentHandle, id: &str) -> anyhow::Result<()> {
     loop {
         let Ok(state) = agent.state().await else { continue };
-        anyhow::ensure!(!matches!(state.status, AgentStatus::Failed | AgentStatus::Cancelled), "{state:?}");
+        anyhow::ensure!(!matches!(state.status, RunStatus::Failed | RunStatus::Cancelled), "{state:?}");
         if state.interruptions.iter().all(|interruption| interruption.id != id) {
             continue;
         }

@@ -4,7 +4,7 @@ use rstest::rstest;
 use serde_json::json;
 use temporal_agents::{
     client::{AgentHandle, ChatHandle},
-    wire::{AgentRequest, AgentStatus, ChatOutcome, ChatReply, ChatRequest, DecisionAnswer, Item, WIRE_VERSION},
+    wire::{AgentRequest, ChatOutcome, ChatReply, ChatRequest, DecisionAnswer, Item, RunStatus, WIRE_VERSION},
     workflow::{AgentSet, AgentWorkflow, ChatWorkflow, ContinueOptions, ModelActivityOptions},
 };
 use temporal_agents_testing::{
@@ -79,7 +79,7 @@ async fn an_agent_waits_for_decisions_under_the_usual_handlers(
     let started = env.start_workflow(AgentWorkflow::run, AgentRequest::new("desk", "Give me my money back.")).await?;
     let id = started.info().workflow_id.clone();
     let agent = AgentHandle::new(env.client(), &*id);
-    let mut waiting = state(AgentStatus::Waiting, 1);
+    let mut waiting = state(RunStatus::Waiting, 1);
     waiting.interruptions.push(interruption("call_0_0", 7));
     assert_eq!(state_when_waiting(&agent).await?, waiting);
     assert_eq!(agent.approve("call_0_0").await?, DecisionAnswer::Accepted);

@@ -8,7 +8,7 @@ use temporal_agents::{
     client::AgentHandle,
     inline::InlineRunner,
     run::RunOutcome,
-    wire::{AgentDecision, AgentState, AgentStatus, DecidedInterruption, DecisionAnswer, Verdict},
+    wire::{AgentDecision, AgentState, DecidedInterruption, DecisionAnswer, RunStatus, Verdict},
 };
 use temporal_agents_examples::approval::{Case, Refunds, clerk, decide::decide, ledger::Ledger, model};
 use temporal_agents_testing::{
@@ -43,7 +43,7 @@ pub(super) async fn is_asked(agent: &AgentHandle) -> anyhow::Result<AgentState> 
     loop {
         // A query may fail while no worker is there.
         let state = agent.state().await;
-        let is_waiting = state.as_ref().is_ok_and(|state| state.status == AgentStatus::Waiting);
+        let is_waiting = state.as_ref().is_ok_and(|state| state.status == RunStatus::Waiting);
         if is_waiting && was_waiting {
             return Ok(state?);
         }

@@ -11,7 +11,7 @@ use std::time::Duration;
 use rstest::rstest;
 use temporal_agents::{
     client::AgentHandle,
-    wire::{AgentStatus, DecisionAnswer, Verdict},
+    wire::{DecisionAnswer, RunStatus, Verdict},
 };
 use temporal_agents_examples::approval::{Refunds, ledger::Ledger};
 use temporal_agents_testing::{
@@ -75,7 +75,7 @@ async fn a_decision_counts_once_when_the_worker_is_killed(
     assert_eq!(settled??, "Settled: 240 euros for A-1042 are paid.");
     assert_eq!(ledger.payments()?, ["A-1042 240"]);
     let state = agent.state().await?;
-    assert_eq!((state.status, state.decided), (AgentStatus::Finished, approved()));
+    assert_eq!((state.status, state.decided), (RunStatus::Completed, approved()));
 
     let histories = histories_of::<Refunds>(&client, "refund-7").await?;
     assert_eq!(histories.len(), if point == Point::WaitingRenewed { 2 } else { 1 });

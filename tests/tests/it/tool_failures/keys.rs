@@ -13,7 +13,7 @@ use temporal_agents::{
     inline::InlineRunner,
     tool,
     tool::{ToolGuardrailOutput, ToolInputGuardrail},
-    wire::{AgentStatus, Carried, DecisionAnswer},
+    wire::{Carried, DecisionAnswer, RunStatus},
     workflow::{AgentInbox, ContinueOptions},
 };
 use temporal_agents_testing::{
@@ -211,7 +211,7 @@ async fn a_call_that_waits_for_approval_keeps_its_key_when_the_workflow_continue
     let handle = env.start_workflow(Cautious::run, Request::New).await?;
     let agent = AgentHandle::new(env.client(), "cautious-0");
     let waiting = state_when_waiting(&agent).await?;
-    assert_eq!(waiting.status, AgentStatus::Waiting);
+    assert_eq!(waiting.status, RunStatus::Waiting);
     let call_id = waiting.interruptions[0].id.clone();
     let before = GUARDED.lock().expect("nobody panics").clone();
     let key = before.first().expect("the guardrail was asked before the person").clone();

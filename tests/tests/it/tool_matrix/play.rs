@@ -6,7 +6,7 @@ use anyhow::Context;
 use temporal_agents::{
     Runner, agent_handlers,
     client::AgentHandle,
-    wire::{AgentDecision, AgentState, AgentStatus, DecisionAnswer, InterruptionKind},
+    wire::{AgentDecision, AgentState, DecisionAnswer, InterruptionKind, RunStatus},
     workflow::{AgentInbox, AgentWorkflow},
 };
 use temporal_agents_testing::{
@@ -197,6 +197,6 @@ async fn supply(cell: Cell, agent: &AgentHandle) -> anyhow::Result<Option<String
 
 /// What the run waits for.
 async fn waits(agent: &AgentHandle) -> anyhow::Result<String> {
-    let state = state_when(agent, "waiting", |state| state.status == AgentStatus::Waiting).await?;
+    let state = state_when(agent, "waiting", |state| state.status == RunStatus::Waiting).await?;
     Ok(state.interruptions.first().context("it waits for something")?.id.clone())
 }

@@ -3,8 +3,8 @@
 use serde_json::json;
 
 use crate::wire::{
-    AgentDecision, AgentInterruption, AgentState, AgentStatus, DecidedInterruption, DecisionAnswer, DecisionReply,
-    InterruptionKind, McpQuestion, SuppliedOutput, Verdict, WIRE_VERSION, asked_questions::AskedQuestions,
+    AgentDecision, AgentInterruption, AgentState, DecidedInterruption, DecisionAnswer, DecisionReply, InterruptionKind,
+    McpQuestion, RunStatus, SuppliedOutput, Verdict, WIRE_VERSION, asked_questions::AskedQuestions,
 };
 
 pub(in crate::wire::tests) fn agent_decisions() -> Vec<(&'static str, AgentDecision)> {
@@ -96,7 +96,7 @@ pub(in crate::wire::tests) fn agent_states() -> Vec<(&'static str, AgentState)> 
             decided("call_0", Verdict::Approve, true, true),
             decided("call_9", Verdict::Reject { message: None }, false, false),
         ],
-        ..state(AgentStatus::Waiting, Some("refunds"), 2)
+        ..state(RunStatus::Waiting, Some("refunds"), 2)
     };
     let waiting_for_output = AgentState {
         interruptions: vec![AgentInterruption {
@@ -104,7 +104,7 @@ pub(in crate::wire::tests) fn agent_states() -> Vec<(&'static str, AgentState)> 
             ..interruption("call_1#2", "pick_file", None)
         }],
         decided: vec![decided("call_1", Verdict::Approve, false, true)],
-        ..state(AgentStatus::Waiting, Some("editor"), 2)
+        ..state(RunStatus::Waiting, Some("editor"), 2)
     };
     let schema = json!({"type": "object", "properties": {"quantity": {"type": "integer"}}, "required": ["quantity"]});
     let question = McpQuestion { message: "How many?".to_owned(), schema };
@@ -114,22 +114,22 @@ pub(in crate::wire::tests) fn agent_states() -> Vec<(&'static str, AgentState)> 
             question: Some(question),
             ..interruption("call_1", "order", None)
         }],
-        ..state(AgentStatus::Waiting, Some("clerk"), 1)
+        ..state(RunStatus::Waiting, Some("clerk"), 1)
     };
     let by_ann = DecidedInterruption {
         by: Some("ann@shop.test".to_owned()),
         ..decided("call_0", Verdict::Reject { message: Some("too much".to_owned()) }, false, true)
     };
-    let decided_by = AgentState { decided: vec![by_ann], ..state(AgentStatus::Running, Some("refunds"), 2) };
+    let decided_by = AgentState { decided: vec![by_ann], ..state(RunStatus::Running, Some("refunds"), 2) };
     vec![
         ("decided_by", decided_by),
         ("waiting_for_input", waiting_for_input),
         ("waiting_for_output", waiting_for_output),
-        ("idle", state(AgentStatus::Idle, None, 0)),
-        ("running", state(AgentStatus::Running, Some("triage"), 1)),
+        ("idle", state(RunStatus::Queued, None, 0)),
+        ("running", state(RunStatus::Running, Some("triage"), 1)),
         ("waiting", waiting),
-        ("finished", state(AgentStatus::Finished, Some("refunds"), 3)),
-        ("failed", state(AgentStatus::Failed, Some("refunds"), 3)),
-        ("cancelled", state(AgentStatus::Cancelled, Some("refunds"), 3)),
+        ("finished", state(RunStatus::Completed, Some("refunds"), 3)),
+        ("failed", state(RunStatus::Failed, Some("refunds"), 3)),
+        ("cancelled", state(RunStatus::Cancelled, Some("refunds"), 3)),
     ]
 }

@@ -1,11 +1,11 @@
 //! What the workflow that waits for a person's decision is asked, and what it answers.
 
-use crate::wire::{AgentInterruption, AgentStatus, ApprovalRequest, ApprovalRuling, Decision, WIRE_VERSION};
+use crate::wire::{AgentInterruption, ApprovalRequest, ApprovalRuling, Decision, RunStatus, WIRE_VERSION};
 
 use super::agent_states;
 
 pub(in crate::wire::tests) fn approval_requests() -> Vec<(&'static str, ApprovalRequest)> {
-    let waiting = agent_states().into_iter().filter(|(_, state)| state.status == AgentStatus::Waiting);
+    let waiting = agent_states().into_iter().filter(|(_, state)| state.status == RunStatus::Waiting);
     let calls: Vec<AgentInterruption> = waiting.flat_map(|(_, state)| state.interruptions).collect();
     let request = |id: &str| {
         let call = calls.iter().find(|call| call.id == id).expect("it waits").clone();
