@@ -53,7 +53,11 @@ pub(crate) enum NotStarted {
 error_debug!(struct StartRunError { id, reason, source });
 
 impl StartRunError {
-    pub(crate) fn new(id: &str, reason: NotStarted, source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
+    pub(crate) fn new(
+        id: &str,
+        reason: NotStarted,
+        source: impl Into<Box<dyn std::error::Error + Send + Sync>>,
+    ) -> Self {
         Self { id: id.to_owned(), reason, source: source.into() }
     }
 

@@ -75,7 +75,11 @@ impl AgentRuns {
         match (run.mode.unwrap_or(self.mode), &self.workflows, &self.process) {
             (RunMode::Temporal, Some(workflows), process) => {
                 if let (Some(process), true) = (process, has_id)
-                    && process.find(&id).await.map_err(|error| StartRunError::new(&id, NotStarted::Server, error))?.is_some()
+                    && process
+                        .find(&id)
+                        .await
+                        .map_err(|error| StartRunError::new(&id, NotStarted::Server, error))?
+                        .is_some()
                 {
                     return process.start(id, run).await;
                 }

@@ -51,6 +51,7 @@ mod chat_routes;
 mod door;
 mod error;
 mod page;
+mod places;
 mod questions;
 mod runs;
 mod service;

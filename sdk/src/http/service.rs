@@ -35,21 +35,20 @@ const MAX_BODY_BYTES: usize = 4 * 1024 * 1024;
 /// also refuses pages of other sites that resolve their name to this machine.
 #[derive(Clone)]
 pub struct AgentsService {
-    client: Client,
-    task_queue: String,
+    runs: AgentRuns,
+    events: Option<RunEvents>,
     agents: BTreeMap<String, AgentDef>,
     access: Option<Arc<dyn AccessPolicy>>,
 }
 
 /// The parts that all requests share. None of them is the state of a run.
 pub(super) struct Shared {
-    pub(super) client: Client,
-    pub(super) task_queue: String,
     pub(super) agents: BTreeMap<String, AgentDef>,
     pub(super) access: Arc<dyn AccessPolicy>,
     pub(super) is_local: bool,
     pub(super) runs: AgentRuns,
-    pub(super) events: RunEvents,
+    /// The events of workflows; `None` without a Temporal client.
+    pub(super) events: Option<RunEvents>,
 }
 
 /// The shared parts, as handlers extract them.
@@ -58,7 +57,14 @@ pub(super) type Service = State<Arc<Shared>>;
 impl AgentsService {
     /// Creates a service for the ready-made workflows of this task queue; sends nothing yet.
     pub fn new(client: &Client, task_queue: impl Into<String>) -> Self {
-        Self { client: client.clone(), task_queue: task_queue.into(), agents: BTreeMap::new(), access: None }
+        Self::of(AgentRuns::new(client, task_queue))
+    }
+
+    /// Creates a service for the runs that this starter starts, in one mode or in both; sends
+    /// nothing yet.
+    pub fn of(runs: AgentRuns) -> Self {
+        let events = runs.workflows().map(|workflows| RunEvents::new(&workflows.client));
+        Self { runs, events, agents: BTreeMap::new(), access: None }
     }
 
     /// Adds the agents that callers may start, by name. The workers of the task queue serve
@@ -81,14 +87,12 @@ impl AgentsService {
     /// `{"error": {"code": .., "message": ..}}`; one that was not answered may be sent again, with
     /// the same ids.
     pub fn into_router(self) -> Router {
-        let Self { client, task_queue, agents, access } = self;
+        let Self { runs, events, agents, access } = self;
         let shared = Arc::new(Shared {
-            runs: AgentRuns::new(&client, &*task_queue),
-            events: RunEvents::new(&client),
+            runs,
+            events,
             is_local: access.is_none(),
             access: access.unwrap_or_else(|| Arc::new(LocalCallers)),
-            client,
-            task_queue,
             agents,
         });
         Router::new()
@@ -150,9 +154,6 @@ async fn agents_of(State(shared): Service) -> Json<Value> {
 impl std::fmt::Debug for AgentsService {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let agents: Vec<_> = self.agents.keys().collect();
-        f.debug_struct("AgentsService")
-            .field("task_queue", &self.task_queue)
-            .field("agents", &agents)
-            .finish_non_exhaustive()
+        f.debug_struct("AgentsService").field("runs", &self.runs).field("agents", &agents).finish_non_exhaustive()
     }
 }

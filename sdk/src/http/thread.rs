@@ -2,10 +2,6 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use futures::{FutureExt, future::BoxFuture};
-use serde_json::Value;
-use temporalio_client::{Client, RpcOptions, WorkflowUpdateHandle};
-
 use super::{
     access::Caller,
     answers::{self, Answer},
@@ -15,8 +11,8 @@ use super::{
     turn::{Target, Turn},
 };
 use crate::{
-    client::{AgentHandleError, ChatHandle},
-    wire::{AgentState, ChatMessage, ChatOutcome, ChatReply, ChatRequest, ChatTranscript, decode},
+    client::RunMode,
+    wire::{AgentState, ChatMessage, ChatRequest, ChatTranscript},
 };
 
 /// Maximum bytes of the id of a thread or a message.
@@ -29,6 +25,7 @@ pub(super) struct Thread {
     shared: Arc<Shared>,
     caller: Caller,
     agent: String,
+    mode: RunMode,
     pub(super) workflow_id: String,
 }
 
@@ -53,10 +50,14 @@ impl Thread {
         match find(shared, &workflow_id).await? {
             Found::Run(row) if !is_thread(&row) => Err(ApiError::other_run(&workflow_id)),
             Found::Foreign => Err(ApiError::other_run(&workflow_id)),
-            Found::Run(_) | Found::Nothing => {
-                Ok(Self { shared: Arc::clone(shared), caller: caller.clone(), agent: agent.to_owned(), workflow_id })
-            }
+            Found::Run(row) => Ok(Self::new(shared, caller, agent, row.mode, workflow_id)),
+            // A thread that begins has the mode of the service.
+            Found::Nothing => Ok(Self::new(shared, caller, agent, shared.runs.default_mode(), workflow_id)),
         }
+    }
+
+    fn new(shared: &Arc<Shared>, caller: &Caller, agent: &str, mode: RunMode, workflow_id: String) -> Self {
+        Self { shared: Arc::clone(shared), caller: caller.clone(), agent: agent.to_owned(), mode, workflow_id }
     }
 
     /// Sends a message, and returns the turn that answers it. The same message id is the same turn.
@@ -69,9 +70,8 @@ impl Thread {
         self.shared.check_may_decide(&self.caller, &self.workflow_id)?;
         let chat = ChatRequest::new(&*self.agent);
         let message = ChatMessage::new(message_id, text);
-        let sent = answers::in_time(self.shared.runs.send(&self.workflow_id, chat, message)).await??;
-        let reply = reply(sent, ChatHandle::new(&self.shared.client, &*self.workflow_id), message_id.to_owned());
-        Ok(Turn::new(&self.shared, &self.workflow_id, Target::Message(message_id.to_owned()), Some(reply)))
+        let reply = self.shared.send(self.mode, &self.workflow_id, chat, message).await?;
+        Turn::new(&self.shared, self.run(), Target::Message(message_id.to_owned()), Some(reply))
     }
 
     /// Sends the answers to calls that wait, and returns the turn that continues after them.
@@ -83,8 +83,12 @@ impl Thread {
         check_id("run", request_id)?;
         self.shared.check_may_decide(&self.caller, &self.workflow_id)?;
         let questions: BTreeSet<String> = answers.iter().map(|answer| answer.question().to_owned()).collect();
-        answers::send(&self.shared, &self.caller, &self.workflow_id, request_id, answers).await?;
-        Ok(Turn::new(&self.shared, &self.workflow_id, Target::Decided(questions), None))
+        answers::send(&self.shared, &self.caller, self.run(), request_id, answers).await?;
+        Turn::new(&self.shared, self.run(), Target::Decided(questions), None)
+    }
+
+    fn run(&self) -> (RunMode, &str) {
+        (self.mode, &self.workflow_id)
     }
 
     /// Returns the calls that wait, and the answers so far; `None` if the thread does not exist.
@@ -92,7 +96,7 @@ impl Thread {
     /// # Errors
     /// 504 if no worker answers: without the calls a request cannot be understood.
     pub(super) async fn state(&self) -> Result<Option<AgentState>, ApiError> {
-        answers::state(&self.shared, &self.workflow_id).await
+        self.shared.state(self.mode, &self.workflow_id).await
     }
 
     /// Returns the conversation, and the turn that is open, if one is.
@@ -100,36 +104,17 @@ impl Thread {
     /// # Errors
     /// 404 if the thread does not exist.
     pub(super) async fn open(&self) -> Result<(ChatTranscript, Option<Turn>), ApiError> {
-        let chat = ChatHandle::new(&self.shared.client, &*self.workflow_id);
-        let transcript = answers::in_time(chat.transcript()).await?.map_err(|error| match error {
-            AgentHandleError::NotFound { workflow_id } => ApiError::no_run(&workflow_id),
-            other => other.into(),
-        })?;
+        let transcript = self.shared.transcript(self.mode, &self.workflow_id).await?;
         let current = transcript.current.as_ref().and_then(|message| message.id.clone());
-        let turn = current.map(|id| {
-            let answered = id.clone();
-            let reply = async move { chat.reply_to(&answered).await }.boxed();
-            Turn::new(&self.shared, &self.workflow_id, Target::Open(id), Some(reply))
-        });
+        let turn = match current {
+            Some(id) => {
+                let reply = self.shared.reply_to(self.mode, &self.workflow_id, &id)?;
+                Some(Turn::new(&self.shared, self.run(), Target::Open(id), Some(reply))?)
+            }
+            None => None,
+        };
         Ok((transcript, turn))
     }
-}
-
-/// Waits for the reply to a message.
-fn reply(
-    sent: WorkflowUpdateHandle<Client, Value>,
-    chat: ChatHandle,
-    message_id: String,
-) -> BoxFuture<'static, Option<ChatReply>> {
-    async move {
-        let reply = sent.get_result(RpcOptions::default()).await.ok();
-        let reply = reply.and_then(|reply| decode::<ChatReply>("chat reply", reply).ok());
-        match reply {
-            Some(reply) if reply.outcome != ChatOutcome::GoesOn => Some(reply),
-            _ => chat.reply_to(&message_id).await,
-        }
-    }
-    .boxed()
 }
 
 /// Checks an id that a client has chosen for a thread, a message or a request.

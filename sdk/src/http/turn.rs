@@ -16,14 +16,14 @@ use std::{
     time::Duration,
 };
 
-use futures::{FutureExt, future::BoxFuture};
+use futures::FutureExt;
 use serde_json::{Value, json};
 use tokio::time::{sleep, timeout};
 
 use self::chat_runs::ChatRuns;
-use super::{error::ApiError, service::Shared};
+use super::{error::ApiError, places::Reply, service::Shared};
 use crate::{
-    client::{AgentHandle, RunEventStream},
+    client::{RunEventStream, RunMode},
     wire::{AgentInterruption, ChatOutcome, ChatReply, EventKind, Item, RunEvent},
 };
 
@@ -63,6 +63,7 @@ pub(super) enum TurnStep {
 /// A message and its run.
 pub(super) struct Turn {
     shared: Arc<Shared>,
+    mode: RunMode,
     workflow_id: String,
     events: RunEventStream,
     chat: ChatRuns,
@@ -78,7 +79,7 @@ pub(super) struct Turn {
     paused: Option<Vec<AgentInterruption>>,
     /// The questions of the run that are open according to the facts.
     asked: Vec<AgentInterruption>,
-    reply: Option<BoxFuture<'static, Option<ChatReply>>>,
+    reply: Option<Reply>,
     answered: Option<ChatReply>,
     is_over: bool,
 }
@@ -92,22 +93,26 @@ enum Observed {
 }
 
 impl Turn {
-    /// Creates a turn of this workflow. `reply` is the reply to the message, if the request has
-    /// sent it: it ends a turn whose run leaves no facts.
+    /// Creates a turn of this chat. `reply` is the reply to the message, if the request has sent it:
+    /// it ends a turn whose run leaves no facts.
+    ///
+    /// # Errors
+    /// 502 if the mode is not available.
     pub(super) fn new(
         shared: &Arc<Shared>,
-        workflow_id: &str,
+        (mode, workflow_id): (RunMode, &str),
         target: Target,
-        reply: Option<BoxFuture<'static, Option<ChatReply>>>,
-    ) -> Self {
+        reply: Option<Reply>,
+    ) -> Result<Self, ApiError> {
         let undecided = match &target {
             Target::Decided(questions) => questions.clone(),
             Target::Message(_) | Target::Open(_) => BTreeSet::new(),
         };
-        Self {
+        Ok(Self {
+            events: shared.watch(mode, workflow_id, None, true)?,
             shared: Arc::clone(shared),
+            mode,
             workflow_id: workflow_id.to_owned(),
-            events: shared.events.watch_live(workflow_id),
             chat: ChatRuns::default(),
             target,
             undecided,
@@ -119,7 +124,7 @@ impl Turn {
             reply,
             answered: None,
             is_over: false,
-        }
+        })
     }
 
     /// Returns the next step; `None` after the last.
@@ -254,11 +259,10 @@ impl Turn {
 
     /// Returns the calls that the run waits for; `None` if the pause is over.
     async fn waiting(&mut self) -> Option<Vec<AgentInterruption>> {
-        let handle = AgentHandle::new(&self.shared.client, &*self.workflow_id);
-        let state = timeout(QUERY_TIMEOUT, handle.state()).await;
+        let state = timeout(QUERY_TIMEOUT, self.shared.state(self.mode, &self.workflow_id)).await;
         let is_asked = |call: &AgentInterruption| self.asked.iter().any(|asked| asked.id == call.id);
         let waiting: Vec<_> = match state {
-            Ok(Ok(state)) => state.interruptions.into_iter().filter(is_asked).collect(),
+            Ok(Ok(Some(state))) => state.interruptions.into_iter().filter(is_asked).collect(),
             // No worker answers; the facts have all but long arguments.
             _ => self.asked.clone(),
         };
@@ -286,7 +290,7 @@ impl Turn {
 }
 
 /// Waits for the reply; after it, for the time in which the history must have the end of the run.
-async fn next_reply(reply: &mut Option<BoxFuture<'static, Option<ChatReply>>>, has_answer: bool) -> Option<ChatReply> {
+async fn next_reply(reply: &mut Option<Reply>, has_answer: bool) -> Option<ChatReply> {
     match (reply, has_answer) {
         (Some(reply), _) => reply.await,
         (None, true) => sleep(GRACE).map(|()| None).await,

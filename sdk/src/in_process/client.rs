@@ -16,8 +16,8 @@ use super::{
 };
 use crate::{
     client::{
-        AgentRuns, Asked, IdConflict, NewRun, NotStarted, ProcessRow, ProcessRunError, ProcessRuns, Request, RunEventStream,
-        StartRunError,
+        AgentRuns, Asked, IdConflict, NewRun, NotStarted, ProcessRow, ProcessRunError, ProcessRuns, Request,
+        RunEventStream, StartRunError,
     },
     store::SqlStoreError,
     wire::{

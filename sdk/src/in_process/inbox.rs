@@ -37,11 +37,7 @@ impl TaskInbox {
     }
 
     /// Takes a decision. `answered` learns the answer before the run does.
-    pub(super) fn decide(
-        &self,
-        decision: AgentDecision,
-        answered: impl FnOnce(&DecisionAnswer),
-    ) -> DecisionAnswer {
+    pub(super) fn decide(&self, decision: AgentDecision, answered: impl FnOnce(&DecisionAnswer)) -> DecisionAnswer {
         let mut inbox = self.lock();
         let answer = inbox.decide(decision);
         answered(&answer);

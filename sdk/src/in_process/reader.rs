@@ -8,10 +8,7 @@ use std::{
 };
 
 use futures::{Stream, StreamExt, stream::unfold};
-use tokio::{
-    task::AbortHandle,
-    time::sleep,
-};
+use tokio::{task::AbortHandle, time::sleep};
 
 use super::{
     hub::{Hub, Next},

@@ -21,6 +21,11 @@ use crate::{
 const COLUMNS: &str = "task_key, id, execution, is_chat, agent, labels, request, owner, status, started_at, ended_at, \
                        outcome, state, inbox, chat, paused, events";
 
+/// The columns of a task in a list: without those that may be large and that a list does not show.
+const SHORT: &str = "task_key, id, execution, is_chat, agent, labels, '' AS request, owner, status, started_at, \
+                     ended_at, CAST(NULL AS TEXT) AS outcome, state, CAST(NULL AS TEXT) AS inbox, CAST(NULL AS TEXT) \
+                     AS chat, CAST(NULL AS TEXT) AS paused, events";
+
 /// A task as the store has it.
 #[derive(Clone, Debug)]
 pub(super) struct Task {
@@ -179,7 +184,7 @@ pub(super) async fn find(store: &SqlStore, key: &str) -> Result<Option<Task>, Sq
 /// Returns the latest tasks.
 pub(super) async fn list(store: &SqlStore, open: bool, limit: usize) -> Result<Vec<Task>, SqlStoreError> {
     let open = if open { "WHERE ended_at IS NULL" } else { "" };
-    let statement = format!("SELECT {COLUMNS} FROM agents_tasks {open} ORDER BY started_at DESC, task_key LIMIT $1");
+    let statement = format!("SELECT {SHORT} FROM agents_tasks {open} ORDER BY started_at DESC, task_key LIMIT $1");
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
     let rows = sqlx::query(&statement).bind(limit).fetch_all(store.pool()).await?;
     rows.iter().map(Task::of).collect()

@@ -191,9 +191,8 @@ impl Owned {
     ) -> Result<RunResult<Value>, RunFailure> {
         let (owned, runner) = (Arc::clone(self), runner.clone());
         let cancelled = self.cancelled.child_token();
-        let ended = run_on_run_thread(move |_| async move {
-            owned.run_here(runner, &agent, &config, from, cancelled).await
-        });
+        let ended =
+            run_on_run_thread(move |_| async move { owned.run_here(runner, &agent, &config, from, cancelled).await });
         let lost = || Err(RunError::Cancelled { agent: self.agent.clone(), turn: 0 }.into());
         ended.await.unwrap_or_else(lost)
     }
@@ -288,11 +287,7 @@ struct Parts {
 
 impl From {
     /// Returns the beginning of a run that waits.
-    pub(super) async fn paused(
-        store: &SqlStore,
-        task: &str,
-        paused: Box<PausedTask>,
-    ) -> Result<Self, SqlStoreError> {
+    pub(super) async fn paused(store: &SqlStore, task: &str, paused: Box<PausedTask>) -> Result<Self, SqlStoreError> {
         let decisions = mail::decisions_after(store, task, paused.mail).await?;
         Ok(Self::Paused(paused, decisions))
     }

@@ -114,7 +114,8 @@ impl Others {
                 lost::take_over(process, task).await?;
             }
         }
-        let forgotten: Vec<String> = self.beats.keys().filter(|other| self.silence(other) > *lease * 10).cloned().collect();
+        let forgotten: Vec<String> =
+            self.beats.keys().filter(|other| self.silence(other) > *lease * 10).cloned().collect();
         for other in forgotten.iter().filter(|other| *other != own) {
             let statement = "DELETE FROM agents_processes WHERE process = $1";
             sqlx::query(statement).bind(other).execute(store.pool()).await?;

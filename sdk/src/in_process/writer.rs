@@ -51,7 +51,10 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 pub(super) enum Entry {
     Event(Box<RunEvent>),
     /// The answer to the mail with this key.
-    Answer { mail: String, answer: Value },
+    Answer {
+        mail: String,
+        answer: Value,
+    },
     /// Values of the row.
     Row(Box<RowChange>),
     /// The inbox has changed.

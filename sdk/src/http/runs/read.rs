@@ -18,7 +18,7 @@ use tokio::time::timeout;
 
 use super::row::{Kind, Row};
 use crate::{
-    client::{AgentHandle, ChatType, RunType},
+    client::{AgentHandle, ChatType, RunType, WorkflowRuns},
     http::{
         access::Caller,
         error::ApiError,
@@ -108,15 +108,10 @@ pub(in crate::http) async fn events(
     Query(EventsQuery { from, deltas }): Query<EventsQuery>,
     headers: HeaderMap,
 ) -> Result<impl IntoResponse, ApiError> {
-    seen(&shared, &caller, &id).await?;
+    let row = seen(&shared, &caller, &id).await?;
     let last = headers.get("last-event-id").and_then(|id| id.to_str().ok()).map(str::to_owned);
     let from = last.or(from).filter(|cursor| !cursor.is_empty());
-    let events = match (from, deltas) {
-        (Some(from), true) => shared.events.watch_live_from(id, from),
-        (Some(from), false) => shared.events.watch_from(id, from),
-        (None, true) => shared.events.watch_live(id),
-        (None, false) => shared.events.watch(id),
-    };
+    let events = shared.watch(row.mode, &id, from, deltas)?;
     // After an error the reader comes back with its cursor, so no end follows.
     let sent = stream::unfold((events, false), |(mut events, is_over)| async move {
         if is_over {
@@ -166,26 +161,52 @@ pub(in crate::http) enum Found {
     Nothing,
 }
 
-/// Looks for the workflow with this id.
+/// Looks for the task or the workflow with this id.
 ///
 /// # Errors
-/// 502 if the server refuses.
+/// 502 if the server or the store refuses.
 pub(in crate::http) async fn find(shared: &Shared, id: &str) -> Result<Found, ApiError> {
-    let handle = shared.client.get_workflow_handle::<RunType>(id);
+    if let Some(tasks) = shared.runs.process()
+        && let Some(task) = tasks.find(id).await?
+    {
+        return Ok(Found::Run(Box::new(Row::of_task(task))));
+    }
+    let Some(workflows) = shared.runs.workflows() else { return Ok(Found::Nothing) };
+    let handle = workflows.client.get_workflow_handle::<RunType>(id);
     let described = match handle.describe(WorkflowDescribeOptions::default()).await {
         Ok(described) => described,
         Err(WorkflowInteractionError::NotFound(_)) => return Ok(Found::Nothing),
         Err(error) => return Err(ApiError::server(error)),
     };
     let is_ours = [AGENT_WORKFLOW, CHAT_WORKFLOW].contains(&described.workflow_type())
-        && described.task_queue() == shared.task_queue;
+        && described.task_queue() == workflows.task_queue;
     let info = described.raw().workflow_execution_info.as_ref().filter(|_| is_ours);
     Ok(info.map_or(Found::Foreign, |info| Found::Run(Box::new(Row::of_info(info, &described.memo())))))
 }
 
 /// Returns the latest runs that `is_kept` selects, among the latest [`MAX_SCANNED`].
 async fn rows(shared: &Shared, open: bool, limit: usize, is_kept: impl Fn(&Row) -> bool) -> Result<Vec<Row>, ApiError> {
-    let queue = shared.task_queue.replace('\\', "\\\\").replace('\'', "\\'");
+    let mut rows = match shared.runs.workflows() {
+        Some(workflows) => workflow_rows(workflows, open, limit, &is_kept).await?,
+        None => Vec::new(),
+    };
+    if let Some(tasks) = shared.runs.process() {
+        let tasks = tasks.list(open, MAX_SCANNED).await?.into_iter().map(Row::of_task);
+        rows.extend(tasks.filter(|row| is_kept(row)).take(limit));
+        rows.sort_by(|one, other| other.started_at.cmp(&one.started_at));
+        rows.truncate(limit);
+    }
+    Ok(rows)
+}
+
+/// Returns the latest workflows that `is_kept` selects, among the latest [`MAX_SCANNED`].
+async fn workflow_rows(
+    workflows: &WorkflowRuns,
+    open: bool,
+    limit: usize,
+    is_kept: impl Fn(&Row) -> bool,
+) -> Result<Vec<Row>, ApiError> {
+    let queue = workflows.task_queue.replace('\\', "\\\\").replace('\'', "\\'");
     let mut query = format!("WorkflowType IN ('{AGENT_WORKFLOW}', '{CHAT_WORKFLOW}') AND TaskQueue = '{queue}'");
     query.push_str(if open {
         " AND ExecutionStatus = 'Running'"
@@ -194,7 +215,7 @@ async fn rows(shared: &Shared, open: bool, limit: usize, is_kept: impl Fn(&Row) 
         " AND ExecutionStatus != 'ContinuedAsNew'"
     });
     let options = WorkflowListOptions::builder().limit(MAX_SCANNED).build();
-    let mut found = shared.client.list_workflows(query, options);
+    let mut found = workflows.client.list_workflows(query, options);
     let mut rows = Vec::new();
     while let Some(workflow) = found.next().await {
         let row = Row::of(&workflow.map_err(ApiError::server)?);
@@ -210,10 +231,15 @@ async fn rows(shared: &Shared, open: bool, limit: usize, is_kept: impl Fn(&Row) 
 
 /// Adds to a row whether the run waits, and returns the calls that do.
 async fn with_state(shared: &Shared, mut row: Row) -> (Row, Vec<AgentInterruption>) {
+    if let Some((questions, _)) = &mut row.task {
+        let questions = std::mem::take(questions);
+        return (row, questions);
+    }
     if !row.is_open() || !row.has_paused {
         return (row, Vec::new());
     }
-    let handle = AgentHandle::new(&shared.client, &*row.id);
+    let Ok(workflows) = shared.workflows() else { return (row, Vec::new()) };
+    let handle = AgentHandle::new(&workflows.client, &*row.id);
     let Ok(Ok(state)) = timeout(QUERY_TIMEOUT, handle.state()).await else { return (row, Vec::new()) };
     if !state.interruptions.is_empty() {
         row.status = RunStatus::Waiting;
@@ -223,10 +249,14 @@ async fn with_state(shared: &Shared, mut row: Row) -> (Row, Vec<AgentInterruptio
 
 /// Returns the result of a run that has ended, or the message of its failure.
 async fn result(shared: &Shared, row: &Row) -> Result<Value, String> {
+    if let Some((_, outcome)) = &row.task {
+        return outcome.clone().unwrap_or_else(|| Err("the run has left no result".to_owned()));
+    }
+    let client = &shared.workflows().map_err(|error| error.message().to_owned())?.client;
     let options = WorkflowGetResultOptions::default();
     let ended = match row.kind {
-        Kind::Run => shared.client.get_workflow_handle::<RunType>(&*row.id).get_result(options).await,
-        Kind::Chat => shared.client.get_workflow_handle::<ChatType>(&*row.id).get_result(options).await,
+        Kind::Run => client.get_workflow_handle::<RunType>(&*row.id).get_result(options).await,
+        Kind::Chat => client.get_workflow_handle::<ChatType>(&*row.id).get_result(options).await,
     };
     ended.map_err(|error| {
         // The innermost cause names the problem.

@@ -3,15 +3,16 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
+use serde_json::Value;
 use temporalio_client::{Memo, WorkflowExecution};
 use temporalio_common::protos::temporal::api::{
     enums::v1::WorkflowExecutionStatus, workflow::v1::WorkflowExecutionInfo,
 };
 
 use crate::{
-    client::{AGENT_MEMO, LABELS_MEMO},
+    client::{AGENT_MEMO, LABELS_MEMO, ProcessRow, RunMode},
     wire::{
-        RunStatus,
+        AgentInterruption, RunStatus,
         event::{NoteKind, RUN_NOTE_MEMO, RunNote},
         ready_made::CHAT_WORKFLOW,
     },
@@ -31,13 +32,14 @@ pub(in crate::http) struct Row {
     /// Id of the run, which is its workflow's.
     pub(in crate::http) id: String,
     pub(super) kind: Kind,
+    pub(in crate::http) mode: RunMode,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(in crate::http) agent: Option<String>,
     pub(in crate::http) status: RunStatus,
     /// Id of the latest execution (Temporal's run id).
     execution: String,
     #[serde(skip_serializing_if = "Option::is_none")]
-    started_at: Option<String>,
+    pub(super) started_at: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     ended_at: Option<String>,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
@@ -46,6 +48,9 @@ pub(in crate::http) struct Row {
     /// whether it does.
     #[serde(skip)]
     pub(in crate::http) has_paused: bool,
+    /// The calls that wait, and the result, of a task of a process.
+    #[serde(skip)]
+    pub(super) task: Option<(Vec<AgentInterruption>, Option<Result<Value, String>>)>,
 }
 
 impl Row {
@@ -62,6 +67,7 @@ impl Row {
         Self {
             id: execution.workflow_id,
             kind: if is_chat { Kind::Chat } else { Kind::Run },
+            mode: RunMode::Temporal,
             agent: memo.get(AGENT_MEMO).ok().flatten(),
             status: status(raw),
             execution: execution.run_id,
@@ -69,6 +75,27 @@ impl Row {
             ended_at: raw.close_time.as_ref().map(ToString::to_string),
             labels: memo.get(LABELS_MEMO).ok().flatten().unwrap_or_default(),
             has_paused: note.is_some_and(|note| matches!(note.note, NoteKind::Paused)),
+            task: None,
+        }
+    }
+
+    /// Returns the row of a task of a process.
+    pub(super) fn of_task(row: ProcessRow) -> Self {
+        let ProcessRow { id, is_chat, agent, status, execution, started_at, ended_at, labels, questions, outcome } =
+            row;
+        let waits = !status.has_ended() && !questions.is_empty();
+        Self {
+            id,
+            kind: if is_chat { Kind::Chat } else { Kind::Run },
+            mode: RunMode::InProcess,
+            agent,
+            status: if waits { RunStatus::Waiting } else { status },
+            execution,
+            started_at: Some(started_at),
+            ended_at,
+            labels,
+            has_paused: waits,
+            task: Some((questions, outcome)),
         }
     }
 

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use crate::{
-    client::{IdConflict, NewRun, TypedAttribute},
+    client::{IdConflict, NewRun, RunMode, TypedAttribute},
     http::{access::Caller, error::ApiError, service::Service, thread::check_id},
     wire::{AgentRequest, ChatRequest, RequestInput},
 };
@@ -23,6 +23,9 @@ pub(in crate::http) struct NewRunBody {
     /// Id of the run; a run that exists with this id is not started again.
     #[serde(default)]
     id: Option<String>,
+    /// Place of the run; by default that of the service.
+    #[serde(default)]
+    mode: Option<RunMode>,
     /// Starts a chat, which takes messages; without an input.
     #[serde(default)]
     chat: bool,
@@ -77,6 +80,9 @@ pub(in crate::http) async fn start(
         NewRun::new(request)
     };
     run = run.id_conflict(body.id_conflict);
+    if let Some(mode) = body.mode {
+        run = run.mode(mode);
+    }
     if let Some(id) = id {
         run = run.id(id);
     }

@@ -18,7 +18,4 @@ pub(super) struct Migration {
 }
 
 /// All migrations, in the order in which they are applied.
-pub(super) const MIGRATIONS: &[&Migration] = &[
-    &sessions::CREATE,
-    &in_process::CREATE,
-];
+pub(super) const MIGRATIONS: &[&Migration] = &[&sessions::CREATE, &in_process::CREATE];
