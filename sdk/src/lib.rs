@@ -87,6 +87,7 @@
 //! | `client` | handles for programs outside of a workflow, streams, and the transcript of a run |
 //! | `http` | a service of runs over HTTP (feature `http`) |
 //! | `mcp` | transports to MCP servers (feature `mcp`) |
+//! | `projection` | runs and their events as rows (features `postgres`, `sqlite`) |
 //! | `store` | traits for session stores and spill stores; a store in PostgreSQL or SQLite |
 //! | [`guide`] | the guide |
 //!
@@ -164,6 +165,8 @@ pub mod in_process;
 pub mod inline;
 #[cfg(feature = "mcp")]
 pub mod mcp;
+#[cfg(any(feature = "postgres", feature = "sqlite"))]
+pub mod projection;
 #[cfg(feature = "worker")]
 pub mod provider;
 #[cfg(feature = "worker")]

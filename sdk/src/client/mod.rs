@@ -27,15 +27,21 @@ pub use agent_runs::StartRunError;
 pub(crate) use agent_runs::{ChatType, RunType, WorkflowRuns};
 pub use chat_handle::ChatHandle;
 #[cfg(any(feature = "postgres", feature = "sqlite"))]
+pub(crate) use history::memo_value;
+#[cfg(any(feature = "postgres", feature = "sqlite"))]
 pub(crate) use new_run::Request;
 #[cfg(feature = "http")]
-pub(crate) use new_run::{AGENT_MEMO, LABELS_MEMO, TypedAttribute};
+pub(crate) use new_run::TypedAttribute;
+#[cfg(any(feature = "http", feature = "postgres", feature = "sqlite"))]
+pub(crate) use new_run::{AGENT_MEMO, LABELS_MEMO};
 pub use new_run::{IdConflict, NewRun};
 #[cfg(any(feature = "postgres", feature = "sqlite"))]
 pub(crate) use process_runs::Asked;
 #[cfg(any(feature = "http", feature = "postgres", feature = "sqlite"))]
 pub(crate) use process_runs::{ProcessRow, ProcessRunError, ProcessRuns};
+#[cfg(any(feature = "postgres", feature = "sqlite"))]
+pub(crate) use run_events::{ReadItem, cursor_before, described, execution_of, is_within, read_events};
 pub use run_events::{RunEventStream, RunEvents, RunEventsError};
-pub use run_mode::{RunMode, UnknownRunMode};
+pub use run_mode::UnknownRunMode;
 pub use runs::AgentRuns;
 pub use stream::{WorkflowStreamError, WorkflowStreamItem, WorkflowStreamItems, WorkflowStreamPublisher};

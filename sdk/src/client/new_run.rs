@@ -17,9 +17,8 @@ use temporalio_common::{
     search_attributes::{SearchAttributeUpdate, SearchAttributes},
 };
 
-use super::RunMode;
 use crate::wire::{
-    AgentRequest, ChatRequest,
+    AgentRequest, ChatRequest, RunMode,
     ready_made::{AGENT_WORKFLOW, CHAT_WORKFLOW},
 };
 
@@ -257,7 +256,7 @@ impl NewRun {
         (self.request, self.labels)
     }
 
-    pub(super) fn workflow_type(&self) -> &'static str {
+    pub(crate) fn workflow_type(&self) -> &'static str {
         match &self.request {
             Request::Run(_) => AGENT_WORKFLOW,
             Request::Chat(_) => CHAT_WORKFLOW,
@@ -287,7 +286,14 @@ impl NewRun {
         self.summary.clone().or_else(|| self.agent().map(str::to_owned))
     }
 
-    fn agent(&self) -> Option<&str> {
+    /// Returns the labels.
+    #[cfg(all(feature = "http", any(feature = "postgres", feature = "sqlite")))]
+    pub(crate) fn labels(&self) -> &BTreeMap<String, String> {
+        &self.labels
+    }
+
+    /// Returns the name of the start agent, if the request names one.
+    pub(crate) fn agent(&self) -> Option<&str> {
         match &self.request {
             Request::Run(request) => request.agent.as_deref(),
             Request::Chat(request) => request.agent.as_deref(),

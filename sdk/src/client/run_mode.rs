@@ -1,23 +1,11 @@
-//! Where runs are: in workflows of Temporal, or in tasks of processes.
+//! The mode of runs in the environment.
 
 use std::{env, str::FromStr};
 
-use serde::{Deserialize, Serialize};
+use crate::wire::RunMode;
 
 /// Name of the environment variable with the mode.
 const VARIABLE: &str = "AGENT_RUNNER_MODE";
-
-/// The place of a run. JSON and `AGENT_RUNNER_MODE`: `"temporal"` or `"inprocess"`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-#[non_exhaustive]
-pub enum RunMode {
-    /// A workflow: it survives its workers.
-    Temporal,
-    /// A task of the process that starts it: it fails with that process.
-    #[default]
-    InProcess,
-}
 
 /// A mode that does not exist.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

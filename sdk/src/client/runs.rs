@@ -6,10 +6,11 @@ use temporalio_client::Client;
 use uuid::Uuid;
 
 use super::{
-    NewRun, RunMode, StartRunError,
+    NewRun, StartRunError,
     agent_runs::{NotStarted, WorkflowRuns},
     process_runs::ProcessRuns,
 };
+use crate::wire::RunMode;
 
 /// Starts runs and chats: as workflows (`AgentWorkflow`, `ChatWorkflow`) on a task queue, or as
 /// tasks of this process.

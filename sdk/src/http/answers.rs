@@ -15,10 +15,7 @@ use sha2::{Digest, Sha256};
 use tokio::time::timeout;
 
 use super::{access::Caller, error::ApiError, service::Shared};
-use crate::{
-    client::RunMode,
-    wire::{AgentDecision, DecisionAnswer, SuppliedOutput},
-};
+use crate::wire::{AgentDecision, DecisionAnswer, RunMode, SuppliedOutput};
 
 /// Time in which a worker must answer a query or an update.
 const WORKER_TIMEOUT: Duration = Duration::from_secs(20);

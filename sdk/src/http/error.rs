@@ -63,6 +63,13 @@ impl ApiError {
         Self::new(StatusCode::BAD_GATEWAY, "server_unavailable", "the server of the runs has refused the request")
     }
 
+    /// Returns the error of a database that is unavailable.
+    #[cfg(any(feature = "postgres", feature = "sqlite"))]
+    pub(super) fn database(source: impl std::fmt::Display) -> Self {
+        tracing::warn!(error = %source, "a request to the database has failed");
+        Self::new(StatusCode::BAD_GATEWAY, "database_unavailable", "the database cannot be read")
+    }
+
     pub(super) fn message(&self) -> &str {
         &self.message
     }

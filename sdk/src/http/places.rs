@@ -14,8 +14,10 @@ use super::{
     service::Shared,
 };
 use crate::{
-    client::{AgentHandle, AgentHandleError, ChatHandle, ProcessRuns, RunEventStream, RunMode, RunType, WorkflowRuns},
-    wire::{AgentState, ChatMessage, ChatOutcome, ChatReply, ChatRequest, ChatTranscript, DecisionAnswer, decode},
+    client::{AgentHandle, AgentHandleError, ChatHandle, ProcessRuns, RunEventStream, RunType, WorkflowRuns},
+    wire::{
+        AgentState, ChatMessage, ChatOutcome, ChatReply, ChatRequest, ChatTranscript, DecisionAnswer, RunMode, decode,
+    },
 };
 
 /// The reply to a message of a chat; `None` if the chat does not know the message.

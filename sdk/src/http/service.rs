@@ -17,7 +17,8 @@ use super::{
     agui_routes, chat_routes,
     door::{self, LocalCallers},
     error::ApiError,
-    page, questions, runs,
+    page, questions,
+    runs::{self, RunStore},
 };
 use crate::{
     agent::{AgentDef, AgentSources, Graph},
@@ -39,6 +40,7 @@ pub struct AgentsService {
     events: Option<RunEvents>,
     agents: BTreeMap<String, AgentDef>,
     access: Option<Arc<dyn AccessPolicy>>,
+    run_store: RunStore,
 }
 
 /// The parts that all requests share. None of them is the state of a run.
@@ -49,6 +51,7 @@ pub(super) struct Shared {
     pub(super) runs: AgentRuns,
     /// The events of workflows; `None` without a Temporal client.
     pub(super) events: Option<RunEvents>,
+    pub(super) run_store: RunStore,
 }
 
 /// The shared parts, as handlers extract them.
@@ -64,7 +67,7 @@ impl AgentsService {
     /// nothing yet.
     pub fn of(runs: AgentRuns) -> Self {
         let events = runs.workflows().map(|workflows| RunEvents::new(&workflows.client));
-        Self { runs, events, agents: BTreeMap::new(), access: None }
+        Self { runs, events, agents: BTreeMap::new(), access: None, run_store: RunStore::default() }
     }
 
     /// Adds the agents that callers may start, by name. The workers of the task queue serve
@@ -82,18 +85,29 @@ impl AgentsService {
         self
     }
 
+    /// Also reads runs from a database that a [`Projector`](crate::projection::Projector) fills:
+    /// `GET /runs`, `GET /runs/{id}` and its events then answer also for runs that the server has
+    /// deleted.
+    #[cfg(any(feature = "postgres", feature = "sqlite"))]
+    #[must_use]
+    pub fn run_store(mut self, store: &crate::store::SqlStore) -> Self {
+        self.run_store = RunStore::new(store);
+        self
+    }
+
     /// Returns the router, with the paths in the [module's table](crate::http). Bodies are JSON of
     /// at most 4 MiB. A refused request has a status and
     /// `{"error": {"code": .., "message": ..}}`; one that was not answered may be sent again, with
     /// the same ids.
     pub fn into_router(self) -> Router {
-        let Self { runs, events, agents, access } = self;
+        let Self { runs, events, agents, access, run_store } = self;
         let shared = Arc::new(Shared {
             runs,
             events,
             is_local: access.is_none(),
             access: access.unwrap_or_else(|| Arc::new(LocalCallers)),
             agents,
+            run_store,
         });
         Router::new()
             .route("/agents", get(agents_of))

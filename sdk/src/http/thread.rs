@@ -10,10 +10,7 @@ use super::{
     service::Shared,
     turn::{Target, Turn},
 };
-use crate::{
-    client::RunMode,
-    wire::{AgentState, ChatMessage, ChatRequest, ChatTranscript},
-};
+use crate::wire::{AgentState, ChatMessage, ChatRequest, ChatTranscript, RunMode};
 
 /// Maximum bytes of the id of a thread or a message.
 const MAX_ID_BYTES: usize = 200;

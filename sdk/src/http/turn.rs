@@ -23,8 +23,8 @@ use tokio::time::{sleep, timeout};
 use self::chat_runs::ChatRuns;
 use super::{error::ApiError, places::Reply, service::Shared};
 use crate::{
-    client::{RunEventStream, RunMode},
-    wire::{AgentInterruption, ChatOutcome, ChatReply, EventKind, Item, RunEvent},
+    client::RunEventStream,
+    wire::{AgentInterruption, ChatOutcome, ChatReply, EventKind, Item, RunEvent, RunMode},
 };
 
 /// Time in which a worker must answer the query for the calls that wait.

@@ -81,7 +81,6 @@ async fn answer_messages(
         config.session = None;
         let ended = process.run_on(owned, agent, config, from).await;
         answer(process, owned, ended)?;
-        owned.begins();
     }
 }
 

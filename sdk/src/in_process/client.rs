@@ -44,7 +44,7 @@ impl AgentRuns {
     }
 
     /// Adds the tasks of this process, for runs that choose the mode
-    /// [`InProcess`](crate::client::RunMode::InProcess).
+    /// [`InProcess`](crate::wire::RunMode::InProcess).
     ///
     /// # Panics
     /// Outside of a tokio runtime.
@@ -73,19 +73,19 @@ impl ProcessRuns for Client {
                 Request::Run(request) => (false, request.agent.clone(), json_of(&request)),
                 Request::Chat(request) => (true, request.agent.clone(), json_of(&request)),
             };
-            let mut task = Task::new(&id, is_chat, agent.unwrap_or_default(), request, &self.0.settings.process);
-            task.labels = labels;
+            let mut task = Task::new(&id, is_chat, request, &self.0.settings.process);
+            (task.run.agent, task.run.labels) = (agent, labels);
             let failed = |error: SqlStoreError| StartRunError::new(&id, NotStarted::Server, error);
             if self.0.is_stopping() {
                 return Err(StartRunError::new(&id, NotStarted::Server, "this process is stopping"));
             }
             if rows::insert(&self.0.settings.store, &task).await.map_err(failed)? {
-                self.0.spawn(task);
+                self.0.spawn(task, Vec::new());
                 return Ok(id);
             }
             let existing = rows::find(&self.0.settings.store, &task.key).await.map_err(failed)?;
             match existing {
-                Some(existing) if existing.is_chat != is_chat => {
+                Some(existing) if existing.is_chat() != is_chat => {
                     let problem = "the id is that of another kind of run; choose another one";
                     Err(StartRunError::new(&id, NotStarted::Foreign, problem))
                 }
@@ -186,7 +186,7 @@ impl Client {
             Posted::Nowhere => return Err(ProcessRunError::NotFound(id.to_owned())),
             Posted::Claimed => {
                 if let Some(task) = rows::find(store, &key).await? {
-                    self.0.spawn(task);
+                    self.0.take_up(task).await?;
                 }
             }
             Posted::ToOwner => {}

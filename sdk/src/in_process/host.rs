@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     inbox::TaskInbox,
-    writer::{Entry, RowChange, RunLog},
+    writer::{Entry, RunLog},
 };
 use crate::{
     agent::{Graph, GraphIssue},
@@ -29,7 +29,7 @@ use crate::{
     inline::host::InlineHost,
     tool::{DeltaTransport, ToolDef},
     wire::{
-        AgentInterruption, Interruption, Item, McpTool, ModelCall, ModelResponse, RunState, RunStatus,
+        AgentInterruption, Interruption, Item, McpTool, ModelCall, ModelResponse, RunState,
         asked_questions::AskedQuestions,
         event::{NoteKind, RunNote},
         mcp_call::McpSession,
@@ -87,13 +87,12 @@ impl TaskHost {
             inbox: self.shared.value(),
             mail,
         };
-        self.changes(RunStatus::Waiting, json!(paused));
+        self.changes(Some(json!(paused)));
     }
 
-    fn changes(&self, status: RunStatus, paused: Value) {
-        self.is_paused.store(status == RunStatus::Waiting, Ordering::Relaxed);
-        let change = RowChange { status: Some(status), paused: Some(paused), outcome: None };
-        self.log.push(Entry::Row(Box::new(change)));
+    fn changes(&self, paused: Option<Value>) {
+        self.is_paused.store(paused.is_some(), Ordering::Relaxed);
+        self.log.push(Entry::Paused(paused.map(Box::new)));
         self.log.push(Entry::Inbox);
     }
 }
@@ -202,7 +201,7 @@ impl Host for TaskHost {
                 return WaitOutcome::Cancelled;
             }
             if outcome == WaitOutcome::Decided {
-                self.changes(RunStatus::Running, Value::Null);
+                self.changes(None);
                 // Nobody takes over a run that goes on.
                 if !self.log.flush().await {
                     return WaitOutcome::Cancelled;

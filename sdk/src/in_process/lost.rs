@@ -5,14 +5,12 @@
 
 use std::{sync::Arc, time::SystemTime};
 
-use serde_json::{Value, json};
-
 use super::{
     chat,
     rows::{self, Task},
     runs::{Process, Settings},
     task::Owned,
-    writer::{Entry, RowChange, short_id},
+    writer::{Entry, end_now, short_id},
 };
 use crate::{
     events::rfc3339,
@@ -31,19 +29,18 @@ const STOPPED: &str = "the process that ran it was stopped before the run had en
 /// The store fails; the task is then claimed, and is taken over when this process has died.
 pub(super) async fn take_over(process: &Arc<Process>, task: Task) -> Result<(), SqlStoreError> {
     if task.paused.is_some() {
-        process.spawn(task);
-        return Ok(());
+        return process.take_up(task).await;
     }
-    let owned = Owned::new(&process.settings, &task, task.inbox.clone());
+    let owned = Owned::new(&process.settings, &task, task.inbox.clone(), Vec::new());
     fail(&process.settings, &owned, &task, LOST).await?;
-    if !task.is_chat {
+    if !task.is_chat() {
         return Ok(());
     }
     // Its other messages are answered.
     if owned.log.flush().await
         && let Some(task) = rows::find(&process.settings.store, &task.key).await?
     {
-        process.spawn(task);
+        process.take_up(task).await?;
     }
     Ok(())
 }
@@ -54,7 +51,7 @@ pub(super) async fn stop(process: &Process, owned: &Owned) -> Result<(), SqlStor
     if task.paused.is_none() {
         fail(&process.settings, owned, &task, STOPPED).await?;
     }
-    if task.paused.is_some() || task.is_chat {
+    if task.paused.is_some() || task.is_chat() {
         owned.log.leave().await;
     }
     owned.log.flush().await;
@@ -64,23 +61,18 @@ pub(super) async fn stop(process: &Process, owned: &Owned) -> Result<(), SqlStor
 async fn fail(settings: &Settings, owned: &Owned, task: &Task, reason: &str) -> Result<(), SqlStoreError> {
     let failure = RecordedFailure::new(PROCESS_LOST, reason);
     let answers = owned.chat().is_some_and(|chat| chat.current.is_some());
-    if !task.is_chat || answers {
-        let latest = rows::latest_of_root(&settings.store, &task.key).await?;
-        let end = EventKind::RunFailed { failure, usage: None };
+    if !task.is_chat() || answers {
+        let latest = rows::latest_of_root(&settings.store, &task.run.key).await?;
+        let end = EventKind::RunFailed { failure: failure.clone(), usage: None };
         if let Some(event) = ended(task, latest, end) {
             owned.log.event(&event);
         }
     }
-    if task.is_chat {
+    if task.is_chat() {
         chat::conclude(owned, None, ChatOutcome::Failed { reason: reason.to_owned() }, None);
         return Ok(());
     }
-    let change = RowChange {
-        status: Some(RunStatus::Failed),
-        paused: Some(Value::Null),
-        outcome: Some(json!({"failure": reason})),
-    };
-    owned.log.push(Entry::Row(Box::new(change)));
+    owned.log.push(Entry::End(Box::new(end_now(RunStatus::Failed, None, Some(failure)))));
     owned.log.flush().await;
     Ok(())
 }
@@ -94,9 +86,9 @@ fn ended(task: &Task, latest: Option<RunEvent>, kind: EventKind) -> Option<RunEv
             let id = format!("{}/ended", fact.run);
             Some(RunEvent { id, run: fact.run, agent: fact.agent, turn: fact.turn, time, ..RunEvent::new(kind) })
         }
-        _ if task.is_chat => None,
+        _ if task.is_chat() => None,
         _ => {
-            let id = format!("workflow~{}/ended", short_id(&task.execution));
+            let id = format!("workflow~{}/ended", short_id(&task.run.key));
             Some(RunEvent { id, time, ..RunEvent::new(kind) })
         }
     }

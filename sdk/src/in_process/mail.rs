@@ -68,7 +68,8 @@ pub(super) async fn post(
     if sqlx::query(counted).bind(task).execute(&mut *transaction).await?.rows_affected() == 0 {
         return Ok(Posted::Nowhere);
     }
-    let statement = "SELECT owner, mail, ended_at FROM agents_tasks WHERE task_key = $1";
+    let statement = "SELECT task_owner, mail, ended_at FROM agents_tasks JOIN agents_runs ON run_key = run WHERE \
+                     task_key = $1";
     let row = sqlx::query(statement).bind(task).fetch_one(&mut *transaction).await?;
     if row.try_get::<Option<i64>, _>("ended_at")?.is_some() {
         return Ok(Posted::Ended);
@@ -82,9 +83,9 @@ pub(super) async fn post(
         .bind(json_of(mail))
         .execute(&mut *transaction)
         .await?;
-    let is_unowned = row.try_get::<String, _>("owner")?.is_empty() && sent.rows_affected() > 0;
+    let is_unowned = row.try_get::<String, _>("task_owner")?.is_empty() && sent.rows_affected() > 0;
     if is_unowned {
-        let claimed = "UPDATE agents_tasks SET owner = $1 WHERE task_key = $2";
+        let claimed = "UPDATE agents_tasks SET task_owner = $1 WHERE task_key = $2";
         sqlx::query(claimed).bind(own).bind(task).execute(&mut *transaction).await?;
     }
     transaction.commit().await?;
@@ -115,8 +116,8 @@ pub(super) async fn set_answer(
 /// Returns the mails without an answer to the tasks of a process, in the order of each task.
 pub(super) async fn unanswered(store: &SqlStore, owner: &str) -> Result<Vec<Received>, SqlStoreError> {
     let statement = "SELECT m.task_key, m.mail_key, m.number, m.body FROM agents_task_mail m JOIN agents_tasks t ON \
-                     t.task_key = m.task_key WHERE t.owner = $1 AND t.ended_at IS NULL AND m.answer IS NULL ORDER BY \
-                     m.task_key, m.number LIMIT $2";
+                     t.task_key = m.task_key WHERE t.task_owner = $1 AND m.answer IS NULL ORDER BY m.task_key, \
+                     m.number LIMIT $2";
     let rows = sqlx::query(statement).bind(owner).bind(PAGE).fetch_all(store.pool()).await?;
     rows.iter().map(received).collect()
 }
@@ -150,7 +151,7 @@ pub(super) async fn leave(
     if sqlx::query(statement).bind(task).fetch_optional(&mut **transaction).await?.is_some() {
         return Ok(false);
     }
-    let left = "UPDATE agents_tasks SET owner = '' WHERE task_key = $1 AND owner = $2";
+    let left = "UPDATE agents_tasks SET task_owner = '' WHERE task_key = $1 AND task_owner = $2";
     Ok(sqlx::query(left).bind(task).bind(own).execute(&mut **transaction).await?.rows_affected() > 0)
 }
 

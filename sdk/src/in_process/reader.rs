@@ -18,12 +18,12 @@ use super::{
 };
 use crate::{
     client::{RunEventStream, RunEventsError},
-    store::SqlStoreError,
+    store::{SqlStoreError, sql::runs::StoredEvent},
     wire::RunEvent,
 };
 
 /// Number of events that are read from the store at once.
-const PAGE: i64 = 200;
+const PAGE: u32 = 200;
 /// The pauses of a follower between two looks, from the first to the longest.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
@@ -57,7 +57,7 @@ enum Place {
     /// Nothing was read; the cursor is that of the reader.
     Start(Option<String>),
     /// The next events are these, of the store.
-    Store(VecDeque<(i64, RunEvent)>),
+    Store(VecDeque<StoredEvent>),
     /// The next event is the one of this number in a hub.
     Hub(Source, u64),
     Ended,
@@ -128,8 +128,8 @@ impl Reader {
                     }
                 }
                 Place::Store(page) => match page.pop_front() {
-                    Some((number, event)) => {
-                        self.after = number;
+                    Some(StoredEvent { sequence, event }) => {
+                        self.after = sequence;
                         self.skips_deltas = false;
                         return Ok(Some(Ok(event)));
                     }
@@ -166,10 +166,10 @@ impl Reader {
         let Some(task) = rows::find(&self.process.settings.store, &self.key).await? else {
             return Ok(Some(self.not_found(None)));
         };
-        self.execution = task.execution;
+        self.execution = task.run.key;
         if let Some(cursor) = cursor {
             match number_of(&cursor, &self.execution) {
-                Ok(Some(number)) if number <= task.events => self.after = number,
+                Ok(Some(number)) if number <= task.run.sequence => self.after = number,
                 Ok(_) => return Ok(Some(self.not_found(Some(short_id(&self.execution).to_owned())))),
                 Err(reason) => return Ok(Some(RunEventsError::Cursor { cursor, reason })),
             }
@@ -198,8 +198,8 @@ impl Reader {
         Ok(())
     }
 
-    async fn page(&self) -> Result<VecDeque<(i64, RunEvent)>, SqlStoreError> {
-        Ok(rows::events_after(&self.process.settings.store, &self.key, self.after, PAGE).await?.into())
+    async fn page(&self) -> Result<VecDeque<StoredEvent>, SqlStoreError> {
+        Ok(self.process.settings.store.events_after(&self.execution, self.after, PAGE).await?.into())
     }
 
     async fn has_ended(&self) -> Result<bool, SqlStoreError> {
@@ -215,8 +215,8 @@ impl Reader {
             return following;
         }
         let hub = Arc::new(Hub::new(self.after));
-        let (process, key) = (Arc::clone(&self.process), self.key.clone());
-        let task = tokio::spawn(follow(process, key, self.after, Arc::clone(&hub))).abort_handle();
+        let (process, keys) = (Arc::clone(&self.process), (self.key.clone(), self.execution.clone()));
+        let task = tokio::spawn(follow(process, keys, self.after, Arc::clone(&hub))).abort_handle();
         let following = Arc::new(Following { hub, task });
         followed.insert(self.key.clone(), Arc::downgrade(&following));
         following
@@ -229,15 +229,15 @@ impl Reader {
 
 /// Passes the facts of a task in the store on to a hub, until the task has ended or belongs to this
 /// process.
-async fn follow(process: Arc<Process>, key: String, mut after: i64, hub: Arc<Hub>) {
+async fn follow(process: Arc<Process>, (key, run): (String, String), mut after: i64, hub: Arc<Hub>) {
     let mut pause = FIRST_PAUSE;
     loop {
         let store = &process.settings.store;
-        match rows::events_after(store, &key, after, PAGE).await {
+        match store.events_after(&run, after, PAGE).await {
             Ok(page) if !page.is_empty() => {
-                for (number, event) in page {
-                    after = number;
-                    hub.push(number, event);
+                for StoredEvent { sequence, event } in page {
+                    after = sequence;
+                    hub.push(sequence, event);
                 }
                 pause = FIRST_PAUSE;
                 continue;

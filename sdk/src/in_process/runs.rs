@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::sync::Notify;
 use uuid::Uuid;
 
@@ -19,9 +19,10 @@ use super::{
     host::PausedTask,
     lost,
     reader::Following,
-    rows::Task,
+    rows::{self, Task},
     task::{From, Owned},
     watch,
+    writer::end_now,
 };
 use crate::{
     agent::AgentDef,
@@ -29,7 +30,7 @@ use crate::{
     engine::RunError,
     inline::InlineRunner,
     resources::Resources,
-    store::SqlStore,
+    store::{SqlStore, SqlStoreError},
     wire::{AgentRequest, EventKind, Item, RunStatus, ready_made::AgentReport},
     workflow::{AgentSet, Requested},
 };
@@ -143,11 +144,24 @@ impl Process {
         self.owned.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Adds a task that this process has claimed, and starts it.
+    ///
+    /// # Errors
+    /// The store fails; the task is taken over when this process has died.
+    pub(super) async fn take_up(self: &Arc<Self>, task: Task) -> Result<(), SqlStoreError> {
+        let latest = match task.paused {
+            Some(_) => rows::latest(&self.settings.store, &task.run.key, i64::MAX).await?,
+            None => Vec::new(),
+        };
+        self.spawn(task, latest.into_iter().map(|(_, event)| event.id).collect());
+        Ok(())
+    }
+
     /// Adds a task that belongs to this process, and starts it.
-    pub(super) fn spawn(self: &Arc<Self>, task: Task) {
+    pub(super) fn spawn(self: &Arc<Self>, task: Task, known: Vec<String>) {
         let paused: Option<PausedTask> = task.paused.clone().and_then(|paused| serde_json::from_value(paused).ok());
         let inbox = paused.as_ref().map(|paused| paused.inbox.clone()).or_else(|| task.inbox.clone());
-        let owned = Owned::new(&self.settings, &task, inbox);
+        let owned = Owned::new(&self.settings, &task, inbox, known);
         self.lock().insert(task.key.clone(), Arc::clone(&owned));
         let process = Arc::clone(self);
         tokio::spawn(async move {
@@ -173,13 +187,13 @@ impl Process {
             Some(paused) => match From::paused(&self.settings.store, &task.key, paused).await {
                 Ok(from) => Some(from),
                 Err(error) => {
-                    tracing::error!(%error, id = task.id, "a run that waits cannot be taken over now");
+                    tracing::error!(%error, id = task.run.id, "a run that waits cannot be taken over now");
                     return;
                 }
             },
             None => None,
         };
-        if task.is_chat {
+        if task.is_chat() {
             chat::talk(self, owned, task, paused).await;
             return;
         }
@@ -187,8 +201,8 @@ impl Process {
             // Another process has the task, or will have it.
             _ if owned.stopped.is_cancelled() => return,
             Ok(output) => {
-                let end = EventKind::RunFinished { output: serde_json::Value::Null, usage: None };
-                owned.closes(&end, RunStatus::Completed, json!({"output": output}));
+                let end = EventKind::RunFinished { output: Value::Null, usage: None };
+                owned.closes(&end, end_now(RunStatus::Completed, Some(output), None));
                 return;
             }
             Err(failure) => failure,
@@ -197,12 +211,7 @@ impl Process {
     }
 
     /// Runs the agent of a request.
-    async fn run(
-        &self,
-        owned: &Arc<Owned>,
-        task: &Task,
-        paused: Option<From>,
-    ) -> Result<serde_json::Value, Box<RunFailure>> {
+    async fn run(&self, owned: &Arc<Owned>, task: &Task, paused: Option<From>) -> Result<Value, Box<RunFailure>> {
         let request: AgentRequest = serde_json::from_str(&task.request).map_err(|error| unreadable(&error))?;
         let agents = &self.settings.agents;
         let name = agents.name(request.agent.as_deref()).map_err(RunFailure::from)?;
@@ -237,7 +246,7 @@ impl Process {
         agent: AgentDef,
         config: RunConfig,
         from: From,
-    ) -> Result<RunResult<serde_json::Value>, Box<RunFailure>> {
+    ) -> Result<RunResult<Value>, Box<RunFailure>> {
         owned.run(&self.settings.runner, agent, config, from).await.map_err(Box::new)
     }
 

@@ -20,7 +20,7 @@ use super::{
     mail::{self, Mail, Received},
     rows::Task,
     runs::Settings,
-    writer::{Entry, RowChange, RunLog, Writing, short_id},
+    writer::{Entry, RunLog, Writing, end_now, short_id},
 };
 use crate::{
     agent::AgentDef,
@@ -28,7 +28,7 @@ use crate::{
     engine::RunError,
     events::{EventPublisher, Facts, rfc3339},
     inline::{InlineRunner, run_threads::run_on_run_thread},
-    store::{SqlStore, SqlStoreError},
+    store::{SqlStore, SqlStoreError, sql::runs::RunEnd},
     wire::{
         AgentDecision, DecisionAnswer, EventKind, Item, RecordedFailure, RunEvent, RunStatus,
         failure::AGENTS_WORKFLOW_ERROR,
@@ -62,34 +62,34 @@ pub(super) struct Owned {
 }
 
 impl Owned {
-    /// Starts the writer of a task, whose inbox is `inbox`.
-    pub(super) fn new(settings: &Settings, task: &Task, inbox: Option<Value>) -> Arc<Self> {
+    /// Starts the writer of a task. `known` are the ids of facts that it may be told again.
+    pub(super) fn new(settings: &Settings, task: &Task, inbox: Option<Value>, known: Vec<String>) -> Arc<Self> {
         let stopped = CancellationToken::new();
         let inbox = Arc::new(TaskInbox::new(inbox));
-        let chat: Option<Chat> = task.is_chat.then(|| {
+        let chat: Option<Chat> = task.is_chat().then(|| {
             let chat = task.chat.clone().and_then(|chat| serde_json::from_value(chat).ok());
             chat.unwrap_or_default()
         });
         let chat = chat.map(|chat| Arc::new(Mutex::new(chat)));
-        let hub = Arc::new(Hub::new(task.events));
+        let hub = Arc::new(Hub::new(task.run.sequence));
         let log = RunLog::start(Writing {
             store: settings.store.clone(),
             key: task.key.clone(),
-            execution: task.execution.clone(),
             owner: settings.process.clone(),
             hub: Arc::clone(&hub),
             inbox: Arc::clone(&inbox),
             chat: chat.clone(),
-            facts: task.events,
+            row: task.run.clone(),
+            known,
             lease: settings.lease,
             answered: Arc::clone(&settings.answered),
             lost: stopped.clone(),
         });
         Arc::new(Self {
             key: task.key.clone(),
-            id: task.id.clone(),
-            execution: task.execution.clone(),
-            agent: task.agent.clone(),
+            id: task.run.id.clone(),
+            execution: task.run.key.clone(),
+            agent: task.run.agent.clone().unwrap_or_default(),
             inbox,
             chat,
             cancelled: stopped.child_token(),
@@ -175,12 +175,6 @@ impl Owned {
         self.publisher.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Records that a run begins, which now can be told from one that waits.
-    pub(super) fn begins(&self) {
-        let change = RowChange { status: Some(RunStatus::Running), paused: Some(Value::Null), outcome: None };
-        self.log.push(Entry::Row(Box::new(change)));
-    }
-
     /// Runs an agent on this task, from a beginning or from a pause.
     pub(super) async fn run(
         self: &Arc<Self>,
@@ -239,7 +233,7 @@ impl Owned {
     }
 
     /// Records the facts of an end that no run tells, and with them the end of the task.
-    pub(super) fn closes(&self, end: &EventKind, status: RunStatus, outcome: Value) {
+    pub(super) fn closes(&self, end: &EventKind, row: RunEnd) {
         let is_from_outside = !matches!(end, EventKind::RunFinished { .. });
         let publisher = self.publisher().unwrap_or_else(|| {
             let log = self.log.clone();
@@ -248,19 +242,18 @@ impl Owned {
             Arc::new(EventPublisher::keeping("", facts, Box::new(|_| {}), Some(sink)))
         });
         publisher.observe(|facts| facts.closed(end, is_from_outside));
-        let change = RowChange { status: Some(status), paused: Some(Value::Null), outcome: Some(outcome) };
         self.log.push(Entry::Inbox);
-        self.log.push(Entry::Row(Box::new(change)));
+        self.log.push(Entry::End(Box::new(row)));
     }
 
     /// Ends the task with the error of its run, as the workflow of a run ends with it.
     pub(super) fn fails(&self, error: &RunError) {
-        let failure = json!({"failure": error.to_string()});
         if let RunError::Cancelled { .. } = error {
-            self.closes(&EventKind::RunCancelled { usage: None }, RunStatus::Cancelled, failure);
+            self.closes(&EventKind::RunCancelled { usage: None }, end_now(RunStatus::Cancelled, None, None));
         } else {
-            let recorded = RecordedFailure::new(AGENTS_WORKFLOW_ERROR, error.to_string());
-            self.closes(&EventKind::RunFailed { failure: recorded, usage: None }, RunStatus::Failed, failure);
+            let failure = RecordedFailure::new(AGENTS_WORKFLOW_ERROR, error.to_string());
+            let row = end_now(RunStatus::Failed, None, Some(failure.clone()));
+            self.closes(&EventKind::RunFailed { failure, usage: None }, row);
         }
     }
 }

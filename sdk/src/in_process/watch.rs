@@ -98,7 +98,9 @@ impl Others {
             beats.insert(row.try_get::<String, _>("process")?, row.try_get::<i64, _>("beat")?);
         }
         // One that owns tasks and has no row has not beaten yet, or was shut down.
-        open.iter().for_each(|(owner, _)| drop(beats.entry(owner.clone()).or_default()));
+        for (owner, _) in &open {
+            beats.entry(owner.clone()).or_default();
+        }
         self.beats.retain(|other, _| beats.contains_key(other));
         for (other, beat) in beats {
             let (known, since) = self.beats.entry(other).or_insert_with(|| (beat, Instant::now()));
@@ -110,7 +112,7 @@ impl Others {
             if self.silence(&owner) > *lease
                 && let Some(task) = rows::claim(store, &key, &owner, own).await?
             {
-                tracing::warn!(id = task.id, owner, "the process of a run has died; this process takes it over");
+                tracing::warn!(id = task.run.id, owner, "the process of a run has died; this process takes it over");
                 lost::take_over(process, task).await?;
             }
         }

@@ -16,7 +16,7 @@ use std::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicUsize, Ordering},
     },
-    time::Duration,
+    time::{Duration, SystemTime},
 };
 
 use serde_json::Value;
@@ -33,8 +33,11 @@ use tokio_util::sync::CancellationToken;
 
 use super::{hub::Hub, inbox::TaskInbox, mail, rows};
 use crate::{
-    store::{SqlStore, SqlStoreError},
-    wire::{EventKind, RunEvent, RunStatus},
+    store::{
+        SqlStore, SqlStoreError,
+        sql::runs::{NewEvents, RunEnd, RunRow, append, is_stored, millis},
+    },
+    wire::{EventKind, RecordedFailure, RunEvent, RunStatus},
     workflow::Chat,
 };
 
@@ -55,8 +58,10 @@ pub(super) enum Entry {
         mail: String,
         answer: Value,
     },
-    /// Values of the row.
-    Row(Box<RowChange>),
+    /// The run waits, or continues.
+    Paused(Option<Box<Value>>),
+    /// The end of the task.
+    End(Box<RunEnd>),
     /// The inbox has changed.
     Inbox,
     /// The chat has changed.
@@ -65,16 +70,6 @@ pub(super) enum Entry {
     Leave(oneshot::Sender<bool>),
     /// Everything before is to be written.
     Flush(oneshot::Sender<()>),
-}
-
-/// New values of a row; `None` leaves a value as it is.
-#[derive(Clone, Debug, Default)]
-pub(super) struct RowChange {
-    pub(super) status: Option<RunStatus>,
-    /// The paused run; null for none.
-    pub(super) paused: Option<Value>,
-    /// The final output or the failure: the task has ended.
-    pub(super) outcome: Option<Value>,
 }
 
 /// The queue of a task.
@@ -133,13 +128,14 @@ impl RunLog {
 pub(super) struct Writing {
     pub(super) store: SqlStore,
     pub(super) key: String,
-    pub(super) execution: String,
     pub(super) owner: String,
     pub(super) hub: Arc<Hub>,
     pub(super) inbox: Arc<TaskInbox>,
     pub(super) chat: Option<Arc<Mutex<Chat>>>,
-    /// Number of the latest fact in the store.
-    pub(super) facts: i64,
+    /// The row after the latest fact.
+    pub(super) row: RunRow,
+    /// Ids of the latest facts of a run that was taken over: they may be told again.
+    pub(super) known: Vec<String>,
     /// Time for which the store may be unavailable.
     pub(super) lease: Duration,
     /// Wakes those who wait for an answer.
@@ -162,13 +158,13 @@ impl Writing {
 
     /// Writes a batch, and passes it on to the readers.
     async fn write(&mut self, batch: &mut Vec<Entry>) -> Result<(), Lost> {
-        let is_stored = |entry: &Entry| match entry {
-            Entry::Event(event) => is_stored(event),
+        let is_written = |entry: &Entry| match entry {
+            Entry::Event(event) => self.is_new(event),
             Entry::Flush(_) => false,
             _ => true,
         };
         let mut written = Written::default();
-        if batch.iter().any(is_stored) {
+        if batch.iter().any(is_written) {
             let deadline = Instant::now() + self.lease;
             let mut pause = FIRST_PAUSE;
             written = loop {
@@ -194,62 +190,55 @@ impl Writing {
     /// Writes a batch in one transaction; returns `None` if the task has another owner.
     async fn attempt(&self, batch: &[Entry]) -> Result<Option<Written>, SqlStoreError> {
         let mut transaction = self.store.begin().await?;
-        let fence = "UPDATE agents_tasks SET events = events WHERE task_key = $1 AND owner = $2 AND ended_at IS NULL";
+        let fence = "UPDATE agents_tasks SET mail = mail WHERE task_key = $1 AND task_owner = $2";
         let fenced = sqlx::query(fence).bind(&*self.key).bind(&*self.owner).execute(&mut *transaction).await?;
         if fenced.rows_affected() == 0 {
             return Ok(None);
         }
-        let mut written = Written::default();
-        let mut facts = self.facts;
+        let mut new = NewEvents::default();
+        let mut is_left = false;
         for entry in batch {
             match entry {
-                Entry::Event(event) if is_stored(event) => {
-                    let event = self.placed(event, facts + 1);
-                    let is_new = rows::add_event(&mut transaction, &self.key, facts + 1, &event).await?;
-                    facts += i64::from(is_new);
-                    written.is_new.push(is_new);
+                Entry::Event(event) if self.is_new(event) => {
+                    let number = self.row.sequence + 1 + i64::try_from(new.events.len()).unwrap_or_default();
+                    new.events.push(self.placed(event, number));
                 }
-                Entry::Event(_) | Entry::Flush(_) | Entry::Inbox | Entry::Chat => {}
                 Entry::Answer { mail, answer } => mail::set_answer(&mut transaction, &self.key, mail, answer).await?,
-                Entry::Row(change) => self.change(&mut transaction, change).await?,
-                Entry::Leave(_) => {
-                    written.is_left = mail::leave(&mut transaction, &self.key, &self.owner).await?;
+                Entry::Paused(paused) => {
+                    self.set(&mut transaction, "paused", paused.as_ref().map(ToString::to_string)).await?;
                 }
+                Entry::End(end) => {
+                    new.end = Some(RunEnd::clone(end));
+                    self.set(&mut transaction, "paused", None).await?;
+                    self.set(&mut transaction, "task_owner", Some(String::new())).await?;
+                }
+                Entry::Leave(_) => is_left = mail::leave(&mut transaction, &self.key, &self.owner).await?,
+                Entry::Event(_) | Entry::Flush(_) | Entry::Inbox | Entry::Chat => {}
             }
         }
-        // Their values are those of now, so that each is written once.
+        self.write_values(&mut transaction, batch).await?;
+        let mut row = None;
+        if !new.events.is_empty() || new.end.is_some() {
+            let Some(next) = append(&mut transaction, &self.row, &new).await? else { return Ok(None) };
+            row = Some(next);
+        }
+        transaction.commit().await?;
+        Ok(Some(Written { events: new.events, row, is_left }))
+    }
+
+    /// Writes the inbox and the chat, if they have changed: their values of now, once.
+    async fn write_values(
+        &self,
+        transaction: &mut Transaction<'static, Any>,
+        batch: &[Entry],
+    ) -> Result<(), SqlStoreError> {
         if batch.iter().any(|entry| matches!(entry, Entry::Inbox)) {
-            self.set(&mut transaction, "state", Some(rows::json_of(&self.inbox.state()))).await?;
-            self.set(&mut transaction, "inbox", Some(self.inbox.value().to_string())).await?;
+            self.set(transaction, "state", Some(rows::json_of(&self.inbox.state()))).await?;
+            self.set(transaction, "inbox", Some(self.inbox.value().to_string())).await?;
         }
         if let (Some(chat), true) = (&self.chat, batch.iter().any(|entry| matches!(entry, Entry::Chat))) {
             let chat = rows::json_of(&*chat.lock().unwrap_or_else(PoisonError::into_inner));
-            self.set(&mut transaction, "chat", Some(chat)).await?;
-        }
-        let counted = "UPDATE agents_tasks SET events = $1 WHERE task_key = $2";
-        sqlx::query(counted).bind(facts).bind(&*self.key).execute(&mut *transaction).await?;
-        transaction.commit().await?;
-        Ok(Some(written))
-    }
-
-    async fn change(
-        &self,
-        transaction: &mut Transaction<'static, Any>,
-        change: &RowChange,
-    ) -> Result<(), SqlStoreError> {
-        let RowChange { status, paused, outcome } = change;
-        if let Some(status) = status {
-            self.set(transaction, "status", Some(rows::name_of(*status))).await?;
-        }
-        if let Some(paused) = paused {
-            self.set(transaction, "paused", (!paused.is_null()).then(|| paused.to_string())).await?;
-        }
-        if let Some(outcome) = outcome {
-            self.set(transaction, "outcome", Some(outcome.to_string())).await?;
-        }
-        if outcome.is_some() {
-            let statement = "UPDATE agents_tasks SET ended_at = $1 WHERE task_key = $2";
-            sqlx::query(statement).bind(rows::now()).bind(&*self.key).execute(&mut **transaction).await?;
+            self.set(transaction, "chat", Some(chat)).await?;
         }
         Ok(())
     }
@@ -267,43 +256,54 @@ impl Writing {
 
     /// Passes a batch that was written on to readers, and to those who wait for it.
     fn pass_on(&mut self, batch: &mut Vec<Entry>, written: Written) {
-        let mut is_new = written.is_new.into_iter();
+        let mut number = self.row.sequence;
+        let mut events = written.events.into_iter();
         for entry in batch.drain(..) {
             match entry {
-                Entry::Event(event) if is_stored(&event) => {
-                    if is_new.next().unwrap_or(false) {
-                        self.facts += 1;
-                        let event = self.placed(&event, self.facts);
-                        self.hub.push(self.facts, event);
+                Entry::Event(event) if self.is_new(&event) => {
+                    number += 1;
+                    if let Some(event) = events.next() {
+                        self.hub.push(number, event);
                     }
                 }
                 // A delta has the cursor of the fact before it, and so none comes before the first.
-                Entry::Event(event) if self.facts > 0 => self.hub.push(self.facts, self.placed(&event, self.facts)),
+                Entry::Event(event) if !is_stored(&event) && number > 0 => {
+                    self.hub.push(number, self.placed(&event, number));
+                }
                 Entry::Answer { .. } => self.answered.notify_waiters(),
-                Entry::Event(_) | Entry::Row(_) | Entry::Inbox | Entry::Chat => {}
+                Entry::Event(_) | Entry::Paused(_) | Entry::End(_) | Entry::Inbox | Entry::Chat => {}
                 Entry::Leave(left) => drop(left.send(written.is_left)),
                 Entry::Flush(waits) => drop(waits.send(())),
             }
         }
+        if let Some(row) = written.row {
+            self.row = row;
+        }
+    }
+
+    /// Returns `true` for an event that the store must have and does not have.
+    fn is_new(&self, event: &RunEvent) -> bool {
+        is_stored(event) && !self.known.contains(&event.id)
     }
 
     fn placed(&self, event: &RunEvent, number: i64) -> RunEvent {
-        RunEvent { cursor: Some(cursor(&self.execution, number)), ..event.clone() }
+        RunEvent { cursor: Some(cursor(&self.row.key, number)), ..event.clone() }
     }
 }
 
 /// The outcome of a transaction.
 #[derive(Default)]
 struct Written {
-    /// For each fact of the batch, `true` if the store did not have it.
-    is_new: Vec<bool>,
+    /// The facts, with their cursors.
+    events: Vec<RunEvent>,
+    /// The row after them, if there are any.
+    row: Option<RunRow>,
     is_left: bool,
 }
 
-/// Returns `true` for facts, and for the messages of a chat: these deltas have ids, and the order of
-/// the messages links them to the runs that answer them.
-fn is_stored(event: &RunEvent) -> bool {
-    !event.is_delta() || matches!(event.kind, EventKind::ChatMessageDelta { .. })
+/// Returns the end of a row at this time.
+pub(super) fn end_now(status: RunStatus, output: Option<Value>, failure: Option<RecordedFailure>) -> RunEnd {
+    RunEnd { status, at: millis(SystemTime::now()), output, failure }
 }
 
 /// Returns the last 8 characters of the id of an execution.

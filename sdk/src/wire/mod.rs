@@ -31,6 +31,7 @@ pub(crate) mod mcp_call;
 pub(crate) mod model_call;
 pub(crate) mod nexus_endpoint;
 pub(crate) mod ready_made;
+pub(crate) mod run_mode;
 pub(crate) mod run_state;
 pub(crate) mod run_status;
 pub(crate) mod schema;
@@ -68,6 +69,7 @@ pub use model_call::{MODEL_ACTIVITY, ModelCall, ModelReply, ModelRequest, ModelR
 pub use ready_made::{
     AgentReport, AgentRequest, ChatMessage, ChatOutcome, ChatReply, ChatRequest, ChatTranscript, RequestInput,
 };
+pub use run_mode::RunMode;
 pub use run_state::{
     Decision, DecisionRefused, GuardrailResults, InputGuardrailResult, Interruption, InterruptionKind, McpApproval,
     NewItem, NewItemKind, OutputGuardrailResult, RunState, ToolGuardrailBehavior, ToolGuardrailResult,

@@ -25,6 +25,7 @@ mod held_model;
 mod hooks;
 mod hostile;
 mod http_service;
+mod in_process;
 mod inline_failures;
 mod inline_runner;
 mod known_pains;

@@ -294,6 +294,12 @@ impl HistoryReader {
     }
 }
 
+/// Decodes a value of a workflow's memo.
+#[cfg(any(feature = "postgres", feature = "sqlite"))]
+pub(crate) async fn memo_value(client: &temporalio_client::Client, payload: Payload) -> Value {
+    value(temporalio_client::NamespacedClient::data_converter(client), vec![payload]).await
+}
+
 #[expect(clippy::unnecessary_wraps, reason = "the arms of a match that returns options")]
 fn child_ended(initiated: i64) -> Option<Record> {
     Some(Record::ChildEnded { initiated })

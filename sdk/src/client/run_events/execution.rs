@@ -38,6 +38,8 @@ pub(super) struct Execution {
     /// The ids of the messages that a chat has received, by the event that accepted their update.
     received: BTreeMap<i64, String>,
     workflow_id: String,
+    /// The end, once it was read, if no execution follows, and its time.
+    closed: Option<(End, String)>,
 }
 
 struct PendingCall {
@@ -87,7 +89,13 @@ impl Execution {
             messages: Vec::new(),
             received: BTreeMap::new(),
             workflow_id: String::new(),
+            closed: None,
         }
+    }
+
+    /// Returns the end of the execution and its time (RFC 3339), once it was read.
+    pub(super) fn closed(&self) -> Option<&(End, String)> {
+        self.closed.as_ref()
     }
 
     /// Takes the facts of the latest event, and the deltas that it has published.
@@ -109,7 +117,8 @@ impl Execution {
 
     /// Reads the next event.
     pub(super) async fn read(&mut self, event: HistoryEvent) -> ReadOutcome {
-        self.facts.at(event.event_time.as_ref().map(ToString::to_string).unwrap_or_default());
+        let time = event.event_time.as_ref().map(ToString::to_string).unwrap_or_default();
+        self.facts.at(time.clone());
         let Some(record) = self.reader.read(event).await else { return ReadOutcome::Continue };
         match record {
             Record::Started(start) => self.started(*start),
@@ -184,6 +193,7 @@ impl Execution {
             Record::ChildEnded { initiated } => return ReadOutcome::ChildEnded { initiated },
             Record::Reset { run_id, reason } => return ReadOutcome::WasReset { run_id, reason },
             Record::Ended { end, next } => {
+                self.closed = next.is_none().then(|| (end.clone(), time));
                 self.ended(end, next.as_deref());
                 return ReadOutcome::Ended { next };
             }

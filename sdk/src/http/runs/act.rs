@@ -103,7 +103,8 @@ pub(in crate::http) async fn send_message(
     let message_id = message_id.unwrap_or_else(|| Uuid::new_v4().to_string());
     let chat = ChatRequest::new(row.agent.unwrap_or_default());
     check_message(&message_id, &text)?;
-    shared.send(row.mode, &id, chat, ChatMessage::new(&*message_id, text)).await?;
+    // The reply is in the events; nobody waits for it here.
+    drop(shared.send(row.mode, &id, chat, ChatMessage::new(&*message_id, text)).await?);
     Ok((StatusCode::ACCEPTED, Json(json!({"message_id": message_id}))))
 }
 

@@ -8,7 +8,7 @@ use axum::{
     http::HeaderMap,
     response::IntoResponse,
 };
-use futures::{StreamExt, stream};
+use futures::{StreamExt, TryStreamExt, stream};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use temporalio_client::{
@@ -16,7 +16,10 @@ use temporalio_client::{
 };
 use tokio::time::timeout;
 
-use super::row::{Kind, Row};
+use super::{
+    row::{Kind, Row, StoredResult},
+    stored::StoredEvents,
+};
 use crate::{
     client::{AgentHandle, ChatType, RunType, WorkflowRuns},
     http::{
@@ -57,7 +60,9 @@ pub(in crate::http) async fn list(
     Query(ListQuery { limit, open }): Query<ListQuery>,
 ) -> Result<Json<Value>, ApiError> {
     let limit = limit.unwrap_or(DEFAULT_ROWS).clamp(1, MAX_ROWS);
-    let rows = rows(&shared, open, limit, |row| shared.access.may_see(&caller, &row.id)).await?;
+    let may_see = |row: &Row| shared.access.may_see(&caller, &row.id);
+    let mut rows = rows(&shared, open, limit, may_see).await?;
+    shared.run_store.add_runs(&shared, &mut rows, open, limit, may_see).await?;
     let rows: Vec<Row> = stream::iter(rows)
         .map(|row| with_state(&shared, row))
         .buffered(MAX_QUERIES)
@@ -76,6 +81,15 @@ pub(in crate::http) async fn read(
     let row = seen(&shared, &caller, &id).await?;
     let (row, questions) = with_state(&shared, row).await;
     let mut json = serde_json::to_value(&row).map_err(ApiError::server)?;
+    if let Some(StoredResult { output, failure }) = row.stored {
+        if let Some(output) = output {
+            json["output"] = output;
+        }
+        if let Some(message) = failure {
+            json["failure"] = json!({"message": message});
+        }
+        return Ok(Json(json));
+    }
     match row.status {
         RunStatus::Completed | RunStatus::Failed => match result(&shared, &row).await {
             Ok(output) => json["output"] = output,
@@ -111,7 +125,14 @@ pub(in crate::http) async fn events(
     let row = seen(&shared, &caller, &id).await?;
     let last = headers.get("last-event-id").and_then(|id| id.to_str().ok()).map(str::to_owned);
     let from = last.or(from).filter(|cursor| !cursor.is_empty());
-    let events = shared.watch(row.mode, &id, from, deltas)?;
+    let stored = shared.run_store.events(&shared, &row, from.as_deref()).await?;
+    let events = match stored {
+        None => shared.watch(row.mode, &id, from, deltas)?.map_err(ApiError::from).boxed(),
+        Some(StoredEvents { events, next: None }) => events,
+        Some(StoredEvents { events, next: Some(next) }) => {
+            events.chain(shared.watch(row.mode, &id, Some(next), deltas)?.map_err(ApiError::from)).boxed()
+        }
+    };
     // After an error the reader comes back with its cursor, so no end follows.
     let sent = stream::unfold((events, false), |(mut events, is_over)| async move {
         if is_over {
@@ -119,7 +140,7 @@ pub(in crate::http) async fn events(
         }
         let (event, is_over) = match events.next().await {
             Some(Ok(event)) => (sse::run_event(&event), false),
-            Some(Err(error)) => (sse::failed(&error.into()), true),
+            Some(Err(error)) => (sse::failed(&error), true),
             None => (sse::data(&json!({})).event("end"), true),
         };
         Some((event, (events, is_over)))
@@ -147,7 +168,8 @@ pub(in crate::http) async fn seen(shared: &Shared, caller: &Caller, id: &str) ->
     }
     match find(shared, id).await? {
         Found::Run(row) => Ok(*row),
-        Found::Foreign | Found::Nothing => Err(ApiError::no_run(id)),
+        Found::Foreign => Err(ApiError::no_run(id)),
+        Found::Nothing => shared.run_store.run(shared, id).await?.ok_or_else(|| ApiError::no_run(id)),
     }
 }
 
@@ -231,8 +253,7 @@ async fn workflow_rows(
 
 /// Adds to a row whether the run waits, and returns the calls that do.
 async fn with_state(shared: &Shared, mut row: Row) -> (Row, Vec<AgentInterruption>) {
-    if let Some((questions, _)) = &mut row.task {
-        let questions = std::mem::take(questions);
+    if let Some(questions) = row.questions.take() {
         return (row, questions);
     }
     if !row.is_open() || !row.has_paused {
@@ -249,9 +270,6 @@ async fn with_state(shared: &Shared, mut row: Row) -> (Row, Vec<AgentInterruptio
 
 /// Returns the result of a run that has ended, or the message of its failure.
 async fn result(shared: &Shared, row: &Row) -> Result<Value, String> {
-    if let Some((_, outcome)) = &row.task {
-        return outcome.clone().unwrap_or_else(|| Err("the run has left no result".to_owned()));
-    }
     let client = &shared.workflows().map_err(|error| error.message().to_owned())?.client;
     let options = WorkflowGetResultOptions::default();
     let ended = match row.kind {

@@ -10,9 +10,9 @@ use temporalio_common::protos::temporal::api::{
 };
 
 use crate::{
-    client::{AGENT_MEMO, LABELS_MEMO, ProcessRow, RunMode},
+    client::{AGENT_MEMO, LABELS_MEMO, ProcessRow},
     wire::{
-        AgentInterruption, RunStatus,
+        AgentInterruption, RunMode, RunStatus,
         event::{NoteKind, RUN_NOTE_MEMO, RunNote},
         ready_made::CHAT_WORKFLOW,
     },
@@ -37,20 +37,34 @@ pub(in crate::http) struct Row {
     pub(in crate::http) agent: Option<String>,
     pub(in crate::http) status: RunStatus,
     /// Id of the latest execution (Temporal's run id).
-    execution: String,
+    pub(super) execution: String,
+    /// `true` if the workflow has not continued as new.
+    #[serde(skip)]
+    pub(super) is_first_execution: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) started_at: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    ended_at: Option<String>,
+    pub(super) ended_at: Option<String>,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    labels: BTreeMap<String, String>,
+    pub(super) labels: BTreeMap<String, String>,
     /// `true` if the run has paused at least once, and may wait now: the state of the workflow says
     /// whether it does.
     #[serde(skip)]
     pub(in crate::http) has_paused: bool,
-    /// The calls that wait, and the result, of a task of a process.
+    /// The calls that wait, of a task of a process.
     #[serde(skip)]
-    pub(super) task: Option<(Vec<AgentInterruption>, Option<Result<Value, String>>)>,
+    pub(super) questions: Option<Vec<AgentInterruption>>,
+    /// The result of a run that has ended and that only the database has.
+    #[serde(skip)]
+    pub(super) stored: Option<StoredResult>,
+}
+
+/// The result of a run in a database.
+#[derive(Clone, Debug)]
+pub(super) struct StoredResult {
+    pub(super) output: Option<Value>,
+    /// The message of the failure.
+    pub(super) failure: Option<String>,
 }
 
 impl Row {
@@ -70,12 +84,14 @@ impl Row {
             mode: RunMode::Temporal,
             agent: memo.get(AGENT_MEMO).ok().flatten(),
             status: status(raw),
+            is_first_execution: raw.first_run_id == execution.run_id,
             execution: execution.run_id,
             started_at: raw.start_time.as_ref().map(ToString::to_string),
             ended_at: raw.close_time.as_ref().map(ToString::to_string),
             labels: memo.get(LABELS_MEMO).ok().flatten().unwrap_or_default(),
             has_paused: note.is_some_and(|note| matches!(note.note, NoteKind::Paused)),
-            task: None,
+            questions: None,
+            stored: None,
         }
     }
 
@@ -84,6 +100,10 @@ impl Row {
         let ProcessRow { id, is_chat, agent, status, execution, started_at, ended_at, labels, questions, outcome } =
             row;
         let waits = !status.has_ended() && !questions.is_empty();
+        let stored = outcome.map(|outcome| match outcome {
+            Ok(output) => StoredResult { output: Some(output), failure: None },
+            Err(failure) => StoredResult { output: None, failure: Some(failure) },
+        });
         Self {
             id,
             kind: if is_chat { Kind::Chat } else { Kind::Run },
@@ -91,11 +111,13 @@ impl Row {
             agent,
             status: if waits { RunStatus::Waiting } else { status },
             execution,
+            is_first_execution: true,
             started_at: Some(started_at),
             ended_at,
             labels,
             has_paused: waits,
-            task: Some((questions, outcome)),
+            questions: Some(questions),
+            stored: stored.filter(|_| status.has_ended()),
         }
     }
 

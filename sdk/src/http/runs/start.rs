@@ -7,9 +7,9 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use crate::{
-    client::{IdConflict, NewRun, RunMode, TypedAttribute},
+    client::{IdConflict, NewRun, TypedAttribute},
     http::{access::Caller, error::ApiError, service::Service, thread::check_id},
-    wire::{AgentRequest, ChatRequest, RequestInput},
+    wire::{AgentRequest, ChatRequest, RequestInput, RunMode},
 };
 
 /// The body of `POST /runs`.
@@ -98,6 +98,14 @@ pub(in crate::http) async fn start(
     for (name, value) in body.labels {
         run = run.label(name, value);
     }
-    let id = shared.runs.start_run(run).await?;
+    let described = shared.run_store.describe(&run);
+    let id = match shared.runs.start_run(run).await {
+        Ok(id) => id,
+        Err(error) => {
+            // The answer has the error, and so has the run for those who look for it later.
+            shared.run_store.record_failed_start(&shared, described, &error).await;
+            return Err(error.into());
+        }
+    };
     Ok((StatusCode::CREATED, Json(json!({"id": id}))))
 }

@@ -20,6 +20,7 @@
 mod error;
 mod migrate;
 mod migrations;
+pub(crate) mod runs;
 mod target;
 pub(crate) mod text;
 
