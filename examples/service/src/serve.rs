@@ -4,7 +4,14 @@ use std::{net::Ipv4Addr, pin::pin};
 
 use anyhow::Context;
 use clap::Parser;
-use temporal_agents::http::{AgentsService, BearerToken};
+use temporal_agents::{
+    client::AgentRuns,
+    http::{AgentsService, BearerToken},
+    in_process::InProcessRuns,
+    projection::Projector,
+    store::SqlStore,
+    wire::RunMode,
+};
 use temporal_agents_testing::{DevServer, DevServerOptions, ServerAddress};
 use temporalio_client::{
     Client, ClientOptions, Connection, ConnectionOptions,
@@ -14,12 +21,12 @@ use temporalio_common::envconfig::load_client_config_profile;
 use temporalio_sdk::{Runtime, Worker, runtime::RuntimeOptions};
 use tokio::{net::TcpListener, sync::oneshot};
 
-use crate::agents::{browser, clerk, desk, worker};
+use crate::agents::{browser, clerk, desk, tasks, worker};
 
 /// Serves agents over HTTP: AG-UI, the AI SDK, and an API of runs.
 ///
-/// Without --address it starts a Temporal dev server of its own. No key is needed: the models are
-/// scripted. The API answers on 127.0.0.1 only.
+/// Without --address it starts a Temporal dev server of its own; with --mode inprocess it needs no
+/// Temporal. No key is needed: the models are scripted. The API answers on 127.0.0.1 only.
 #[derive(Debug, Parser)]
 pub struct Options {
     /// Port of the API; 0 takes a free one.
@@ -34,6 +41,15 @@ pub struct Options {
     /// Temporal's configuration file), or else "default".
     #[arg(long)]
     namespace: Option<String>,
+    /// Where runs are that choose no mode: "temporal", as workflows, or "inprocess", as tasks of
+    /// this process.
+    #[arg(long, env = "AGENT_RUNNER_MODE", default_value = "temporal")]
+    mode: RunMode,
+    /// A database, as postgres://USER:PASSWORD@HOST:PORT/DATABASE or sqlite:PATH. In the mode
+    /// "temporal" a projector writes runs to it, and requests may choose the mode "inprocess". In
+    /// the mode "inprocess" it holds the runs; without it they are in a temporary file.
+    #[arg(long, env = "DATABASE_URL", hide_env_values = true)]
+    database: Option<String>,
     /// The task queue of worker and API.
     #[arg(long, env = "TEMPORAL_TASK_QUEUE", default_value = "agents")]
     task_queue: String,
@@ -54,11 +70,18 @@ pub struct Options {
 /// The server cannot be reached or started, the port is taken, or the worker fails.
 pub async fn serve(options: Options) -> anyhow::Result<()> {
     let terminated = termination()?;
+    if options.mode == RunMode::InProcess {
+        return in_process(&options, terminated).await;
+    }
     let (server, client) = connect(&options).await?;
+    let store = match &options.database {
+        Some(url) => Some(SqlStore::connect(url).await?),
+        None => None,
+    };
     let ended = if options.api_only {
-        api(&client, &options, terminated).await
+        api_of_workflows(&client, store, &options, terminated).await
     } else {
-        with_worker(&client, &options, terminated).await
+        with_worker(&client, store, &options, terminated).await
     };
     if let Some(server) = server {
         server.shutdown().await;
@@ -66,8 +89,48 @@ pub async fn serve(options: Options) -> anyhow::Result<()> {
     ended
 }
 
+/// Serves runs that are tasks of this process.
+async fn in_process(options: &Options, terminated: impl Future<Output = ()> + Send + 'static) -> anyhow::Result<()> {
+    anyhow::ensure!(
+        !options.worker_only && !options.api_only,
+        "in the mode \"inprocess\" the process of the API runs the agents: leave --worker-only and --api-only out"
+    );
+    let directory = tempfile::tempdir()?;
+    let url = options.database.clone();
+    let url = url.unwrap_or_else(|| format!("sqlite:{}", directory.path().join("agents.db").display()));
+    let tasks = tasks(SqlStore::connect(&url).await?);
+    let service = AgentsService::of(AgentRuns::in_process(&tasks));
+    let ended = api(service, options, terminated).await;
+    stop(&tasks).await;
+    ended
+}
+
+/// Leaves runs that wait to other processes, and lets those under way end.
+async fn stop(tasks: &InProcessRuns) {
+    tasks.shutdown(TASK_GRACE).await;
+}
+
+/// Serves runs that are workflows; with a database also the others, and those that it remembers.
+async fn api_of_workflows(
+    client: &Client,
+    store: Option<SqlStore>,
+    options: &Options,
+    terminated: impl Future<Output = ()> + Send + 'static,
+) -> anyhow::Result<()> {
+    let runs = AgentRuns::new(client, &*options.task_queue);
+    let Some(store) = store else { return api(AgentsService::of(runs), options, terminated).await };
+    let tasks = tasks(store.clone());
+    let service = AgentsService::of(runs.and_in_process(&tasks)).run_store(&store);
+    let projector = tokio::spawn(Projector::new(client, &store, &*options.task_queue).run(std::future::pending()));
+    let ended = api(service, options, terminated).await;
+    projector.abort();
+    stop(&tasks).await;
+    ended
+}
+
 async fn with_worker(
     client: &Client,
+    store: Option<SqlStore>,
     options: &Options,
     terminated: impl Future<Output = ()> + Send + 'static,
 ) -> anyhow::Result<()> {
@@ -81,7 +144,7 @@ async fn with_worker(
             terminated.await;
             Ok(())
         } else {
-            api(client, options, terminated).await
+            api_of_workflows(client, store, options, terminated).await
         }
     };
     let ended = tokio::select! {
@@ -97,11 +160,11 @@ async fn with_worker(
 
 /// Answers requests until `terminated`; then lets open ones end, but for streams.
 async fn api(
-    client: &Client,
+    service: AgentsService,
     options: &Options,
     terminated: impl Future<Output = ()> + Send + 'static,
 ) -> anyhow::Result<()> {
-    let mut service = AgentsService::new(client, &*options.task_queue).agents((desk, clerk, browser));
+    let mut service = service.agents((desk, clerk, browser));
     if let Some(token) = &options.token {
         service = service.access(BearerToken::new(token, "operator"));
     }
@@ -122,6 +185,9 @@ async fn api(
 
 /// Time that open requests have at the end.
 const GRACE: std::time::Duration = std::time::Duration::from_millis(500);
+
+/// Time that runs in this process have at the end.
+const TASK_GRACE: std::time::Duration = std::time::Duration::from_secs(5);
 
 /// Connects to the server of the flags or of the environment, or else to a new dev server, which
 /// stops when it is dropped.

@@ -48,6 +48,10 @@ pub(super) async fn take_over(process: &Arc<Process>, task: Task) -> Result<(), 
 /// Fails the tasks that this process stops.
 pub(super) async fn stop(process: &Process, owned: &Owned) -> Result<(), SqlStoreError> {
     let Some(task) = rows::find(&process.settings.store, &owned.key).await? else { return Ok(()) };
+    // It has ended, or was left.
+    if task.owner != process.settings.process {
+        return Ok(());
+    }
     if task.paused.is_none() {
         fail(&process.settings, owned, &task, STOPPED).await?;
     }

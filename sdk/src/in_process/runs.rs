@@ -36,7 +36,7 @@ use crate::{
 };
 
 /// Time after which the tasks of a process that does not beat are taken over.
-const LEASE: Duration = Duration::from_secs(30);
+const LEASE: Duration = Duration::from_secs(15);
 
 /// Runs and chats as tasks of this process, in a store that other processes share; see the
 /// [module](crate::in_process). Clones share their tasks.
@@ -80,7 +80,7 @@ impl InProcessRuns {
     }
 
     /// Sets the time after which other processes take over the tasks of this one, if it does not
-    /// beat: default 30 seconds. All processes that share the store have the same lease. Must be
+    /// beat: default 15 seconds. All processes that share the store have the same lease. Must be
     /// called before the first use.
     #[must_use]
     pub fn lease(mut self, lease: Duration) -> Self {
@@ -198,13 +198,13 @@ impl Process {
             return;
         }
         let ended = match self.run(owned, task, paused).await {
-            // Another process has the task, or will have it.
-            _ if owned.stopped.is_cancelled() => return,
             Ok(output) => {
                 let end = EventKind::RunFinished { output: Value::Null, usage: None };
                 owned.closes(&end, end_now(RunStatus::Completed, Some(output), None));
                 return;
             }
+            // Another process has the task, or will have it.
+            Err(_) if owned.stopped.is_cancelled() => return,
             Err(failure) => failure,
         };
         owned.fails(&ended.error);

@@ -109,11 +109,15 @@ impl Others {
             }
         }
         for (owner, key) in open {
-            if self.silence(&owner) > *lease
-                && let Some(task) = rows::claim(store, &key, &owner, own).await?
-            {
-                tracing::warn!(id = task.run.id, owner, "the process of a run has died; this process takes it over");
-                lost::take_over(process, task).await?;
+            if self.silence(&owner) <= *lease {
+                continue;
+            }
+            let Some(task) = rows::claim(store, &key, &owner, own).await? else { continue };
+            tracing::warn!(id = task.run.id, owner, "the process of a run has died; this process takes it over");
+            if let Err(error) = lost::take_over(process, task).await {
+                // It is tried again.
+                rows::claim(store, &key, own, &owner).await?;
+                return Err(error);
             }
         }
         let forgotten: Vec<String> =

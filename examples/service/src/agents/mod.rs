@@ -7,6 +7,8 @@ mod script;
 
 use temporal_agents::{
     AgentsPlugin,
+    in_process::InProcessRuns,
+    store::SqlStore,
     worker::HeartbeatDeltas,
     workflow::{AgentSet, AgentWorkflow, ChatWorkflow},
 };
@@ -15,13 +17,22 @@ use temporalio_sdk::WorkerOptions;
 
 pub use self::{browser::browser, clerk::clerk, desk::desk};
 
+fn set() -> AgentSet {
+    AgentSet::new((desk, clerk, browser)).last_agent_continues()
+}
+
+/// Returns runs and chats of these agents as tasks of this process.
+pub fn tasks(store: SqlStore) -> InProcessRuns {
+    InProcessRuns::new(store, set(), FakeModel::function(|call, _| script::reply(call)))
+}
+
 /// Returns the options of a worker that serves runs and chats of these agents on a task queue, with
 /// heartbeats as the transport of tokens.
 ///
 /// # Errors
 /// The agents are invalid.
 pub fn worker(task_queue: &str) -> anyhow::Result<WorkerOptions> {
-    let agents = || AgentSet::new((desk, clerk, browser)).last_agent_continues();
+    let agents = set;
     let mut options = WorkerOptions::new(task_queue)
         .register_workflow_with_factory::<AgentWorkflow, _>(AgentWorkflow::factory(agents()))?
         .build();
