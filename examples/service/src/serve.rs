@@ -7,7 +7,6 @@ use clap::Parser;
 use temporal_agents::{
     client::AgentRuns,
     http::{AgentsService, BearerToken},
-    in_process::InProcessRuns,
     projection::Projector,
     store::SqlStore,
     wire::RunMode,
@@ -45,11 +44,6 @@ pub struct Options {
     /// this process.
     #[arg(long, env = "AGENT_RUNNER_MODE", default_value = "temporal")]
     mode: RunMode,
-    /// A database, as postgres://USER:PASSWORD@HOST:PORT/DATABASE or sqlite:PATH. In the mode
-    /// "temporal" a projector writes runs to it, and requests may choose the mode "inprocess". In
-    /// the mode "inprocess" it holds the runs; without it they are in a temporary file.
-    #[arg(long, env = "DATABASE_URL", hide_env_values = true)]
-    database: Option<String>,
     /// The task queue of worker and API.
     #[arg(long, env = "TEMPORAL_TASK_QUEUE", default_value = "agents")]
     task_queue: String,
@@ -59,6 +53,14 @@ pub struct Options {
     /// Starts only the API.
     #[arg(long)]
     api_only: bool,
+    /// Starts only the projector, which writes the runs to the database.
+    #[arg(long, conflicts_with_all = ["worker_only", "api_only"], requires = "database")]
+    projector_only: bool,
+    /// The database of runs: postgres://USER:PASSWORD@HOST:PORT/NAME, or sqlite:PATH. The API's
+    /// process writes them, and reads those that the server has deleted; with it, a request may
+    /// choose the mode "inprocess". Without it, in that mode, runs are in a temporary file.
+    #[arg(long, env = "DATABASE_URL", hide_env_values = true)]
+    database: Option<String>,
     /// A token that callers must send: `Authorization: Bearer TOKEN`.
     #[arg(long, env = "AGENTS_TOKEN", hide_env_values = true)]
     token: Option<String>,
@@ -78,59 +80,49 @@ pub async fn serve(options: Options) -> anyhow::Result<()> {
         Some(url) => Some(SqlStore::connect(url).await?),
         None => None,
     };
-    let ended = if options.api_only {
-        api_of_workflows(&client, store, &options, terminated).await
+    let (stopping, stopped) = oneshot::channel::<()>();
+    let projector = store.as_ref().filter(|_| !options.worker_only).map(|store| {
+        let projector = Projector::new(&client, store, &*options.task_queue);
+        tokio::spawn(projector.run(async { drop(stopped.await) }))
+    });
+    let ended = if options.projector_only {
+        println!("READY");
+        terminated.await;
+        Ok(())
+    } else if options.api_only {
+        api(&client, store.as_ref(), &options, terminated).await
     } else {
-        with_worker(&client, store, &options, terminated).await
+        with_worker(&client, store.as_ref(), &options, terminated).await
     };
+    drop(stopping);
+    if let Some(projector) = projector {
+        projector.await?;
+    }
     if let Some(server) = server {
         server.shutdown().await;
     }
     ended
 }
 
-/// Serves runs that are tasks of this process.
+/// Serves runs that are tasks of this process, without Temporal.
 async fn in_process(options: &Options, terminated: impl Future<Output = ()> + Send + 'static) -> anyhow::Result<()> {
     anyhow::ensure!(
-        !options.worker_only && !options.api_only,
-        "in the mode \"inprocess\" the process of the API runs the agents: leave --worker-only and --api-only out"
+        !options.worker_only && !options.api_only && !options.projector_only,
+        "in the mode \"inprocess\" the process of the API runs the agents and writes the rows: leave --worker-only, \
+         --api-only and --projector-only out"
     );
     let directory = tempfile::tempdir()?;
     let url = options.database.clone();
     let url = url.unwrap_or_else(|| format!("sqlite:{}", directory.path().join("agents.db").display()));
     let tasks = tasks(SqlStore::connect(&url).await?);
-    let service = AgentsService::of(AgentRuns::in_process(&tasks));
-    let ended = api(service, options, terminated).await;
-    stop(&tasks).await;
-    ended
-}
-
-/// Leaves runs that wait to other processes, and lets those under way end.
-async fn stop(tasks: &InProcessRuns) {
+    let ended = listen(AgentsService::of(AgentRuns::in_process(&tasks)), options, terminated).await;
     tasks.shutdown(TASK_GRACE).await;
-}
-
-/// Serves runs that are workflows; with a database also the others, and those that it remembers.
-async fn api_of_workflows(
-    client: &Client,
-    store: Option<SqlStore>,
-    options: &Options,
-    terminated: impl Future<Output = ()> + Send + 'static,
-) -> anyhow::Result<()> {
-    let runs = AgentRuns::new(client, &*options.task_queue);
-    let Some(store) = store else { return api(AgentsService::of(runs), options, terminated).await };
-    let tasks = tasks(store.clone());
-    let service = AgentsService::of(runs.and_in_process(&tasks)).run_store(&store);
-    let projector = tokio::spawn(Projector::new(client, &store, &*options.task_queue).run(std::future::pending()));
-    let ended = api(service, options, terminated).await;
-    projector.abort();
-    stop(&tasks).await;
     ended
 }
 
 async fn with_worker(
     client: &Client,
-    store: Option<SqlStore>,
+    store: Option<&SqlStore>,
     options: &Options,
     terminated: impl Future<Output = ()> + Send + 'static,
 ) -> anyhow::Result<()> {
@@ -144,7 +136,7 @@ async fn with_worker(
             terminated.await;
             Ok(())
         } else {
-            api_of_workflows(client, store, options, terminated).await
+            api(client, store, options, terminated).await
         }
     };
     let ended = tokio::select! {
@@ -158,8 +150,24 @@ async fn with_worker(
     ended
 }
 
-/// Answers requests until `terminated`; then lets open ones end, but for streams.
+/// Serves runs that are workflows, and with a database those that are tasks of this process.
 async fn api(
+    client: &Client,
+    store: Option<&SqlStore>,
+    options: &Options,
+    terminated: impl Future<Output = ()> + Send + 'static,
+) -> anyhow::Result<()> {
+    let runs = AgentRuns::new(client, &*options.task_queue);
+    let Some(store) = store else { return listen(AgentsService::of(runs), options, terminated).await };
+    let tasks = tasks(store.clone());
+    let service = AgentsService::of(runs.and_in_process(&tasks)).run_store(store);
+    let ended = listen(service, options, terminated).await;
+    tasks.shutdown(TASK_GRACE).await;
+    ended
+}
+
+/// Answers requests until `terminated`; then lets open ones end, but for streams.
+async fn listen(
     service: AgentsService,
     options: &Options,
     terminated: impl Future<Output = ()> + Send + 'static,

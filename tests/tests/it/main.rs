@@ -42,6 +42,7 @@ mod open_workflows;
 mod openai_provider;
 mod panics;
 mod paused_runs;
+mod projection;
 mod python_worker;
 mod random_graphs;
 mod rolling_deploys;
