@@ -12,6 +12,10 @@ mod agent_runs;
 mod chat_handle;
 mod history;
 mod new_run;
+#[cfg_attr(
+    not(all(feature = "http", any(feature = "postgres", feature = "sqlite"))),
+    allow(dead_code, reason = "only a service with a database uses all of it")
+)]
 mod process_runs;
 mod run_events;
 mod run_mode;

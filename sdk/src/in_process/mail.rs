@@ -163,3 +163,6 @@ fn received(row: &sqlx::any::AnyRow) -> Result<Received, SqlStoreError> {
         mail: serde_json::from_str(row.try_get("body")?)?,
     })
 }
+
+#[cfg(test)]
+mod tests;

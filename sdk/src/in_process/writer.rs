@@ -326,3 +326,6 @@ pub(super) fn number_of(cursor: &str, execution: &str) -> Result<Option<i64>, &'
     let number: i64 = number.parse().ok().filter(|number| *number >= 0).ok_or("an event is not a number")?;
     Ok((of == short_id(execution)).then_some(number))
 }
+
+#[cfg(test)]
+mod tests;
