@@ -166,7 +166,7 @@ async fn api(
     ended
 }
 
-/// Answers requests until `terminated`; then lets open ones end, but for streams.
+/// Answers requests until `terminated`; then ends streams, and lets other requests end.
 async fn listen(
     service: AgentsService,
     options: &Options,
@@ -179,20 +179,8 @@ async fn listen(
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, options.port)).await;
     let listener = listener.with_context(|| format!("port {} of 127.0.0.1 cannot be used", options.port))?;
     println!("READY http://{}", listener.local_addr()?);
-    let (stopping, stopped) = oneshot::channel::<()>();
-    let served = axum::serve(listener, service.into_router()).with_graceful_shutdown(async move {
-        terminated.await;
-        drop(stopping);
-    });
-    tokio::select! {
-        ended = served => Ok(ended?),
-        // Streams of events have no end of their own: their readers come back with a cursor.
-        () = async { stopped.await.ok(); tokio::time::sleep(GRACE).await } => Ok(()),
-    }
+    Ok(service.serve(listener, terminated).await?)
 }
-
-/// Time that open requests have at the end.
-const GRACE: std::time::Duration = std::time::Duration::from_millis(500);
 
 /// Time that runs in this process have at the end.
 const TASK_GRACE: std::time::Duration = std::time::Duration::from_secs(5);

@@ -47,7 +47,8 @@ impl Answer {
     }
 }
 
-/// Sends answers in the name of the caller. A request that is sent again changes nothing.
+/// Sends answers in the name of the caller. A request that is sent again changes nothing. Returns
+/// `true` if all calls have waited until now.
 ///
 /// # Errors
 /// 404 for a call that neither waits nor was answered, before anything is sent; 409 for a call that
@@ -59,7 +60,7 @@ pub(super) async fn send(
     run: (RunMode, &str),
     request: &str,
     answers: Vec<Answer>,
-) -> Result<(), ApiError> {
+) -> Result<bool, ApiError> {
     let (mode, id) = run;
     let Some(state) = shared.state(mode, id).await? else { return Err(ApiError::no_run(id)) };
     let waits = state.interruptions.iter().map(|call| &*call.id);
@@ -67,6 +68,8 @@ pub(super) async fn send(
     if let Some(unknown) = answers.iter().find(|answer| !known.contains(&answer.question())) {
         return Err(ApiError::no_question(unknown.question()));
     }
+    let waits = |answer: &Answer| state.interruptions.iter().any(|call| call.id == answer.question());
+    let are_new = answers.iter().all(waits);
     for answer in answers {
         let question = answer.question().to_owned();
         let update_id = answer.update_id(request);
@@ -79,7 +82,7 @@ pub(super) async fn send(
             _ => {}
         }
     }
-    Ok(())
+    Ok(are_new)
 }
 
 /// Waits for the answer of a worker.

@@ -8,7 +8,7 @@ use super::{
     error::ApiError,
     runs::{Found, Row, find},
     service::Shared,
-    turn::{Target, Turn},
+    turn::{Target, Turn, TurnStart},
 };
 use crate::wire::{AgentState, ChatMessage, ChatRequest, ChatTranscript, RunMode};
 
@@ -24,6 +24,8 @@ pub(super) struct Thread {
     agent: String,
     mode: RunMode,
     pub(super) workflow_id: String,
+    /// The latest execution (Temporal's run id), if the chat exists.
+    execution: Option<String>,
 }
 
 impl Thread {
@@ -47,14 +49,21 @@ impl Thread {
         match find(shared, &workflow_id).await? {
             Found::Run(row) if !is_thread(&row) => Err(ApiError::other_run(&workflow_id)),
             Found::Foreign => Err(ApiError::other_run(&workflow_id)),
-            Found::Run(row) => Ok(Self::new(shared, caller, agent, row.mode, workflow_id)),
+            Found::Run(row) => Ok(Self::new(shared, caller, agent, (row.mode, workflow_id), Some(row.execution))),
             // A thread that begins has the mode of the service.
-            Found::Nothing => Ok(Self::new(shared, caller, agent, shared.runs.default_mode(), workflow_id)),
+            Found::Nothing => Ok(Self::new(shared, caller, agent, (shared.runs.default_mode(), workflow_id), None)),
         }
     }
 
-    fn new(shared: &Arc<Shared>, caller: &Caller, agent: &str, mode: RunMode, workflow_id: String) -> Self {
-        Self { shared: Arc::clone(shared), caller: caller.clone(), agent: agent.to_owned(), mode, workflow_id }
+    fn new(
+        shared: &Arc<Shared>,
+        caller: &Caller,
+        agent: &str,
+        (mode, workflow_id): (RunMode, String),
+        execution: Option<String>,
+    ) -> Self {
+        let (shared, caller, agent) = (Arc::clone(shared), caller.clone(), agent.to_owned());
+        Self { shared, caller, agent, mode, workflow_id, execution }
     }
 
     /// Sends a message, and returns the turn that answers it. The same message id is the same turn.
@@ -68,7 +77,12 @@ impl Thread {
         let chat = ChatRequest::new(&*self.agent);
         let message = ChatMessage::new(message_id, text);
         let reply = self.shared.send(self.mode, &self.workflow_id, chat, message).await?;
-        Turn::new(&self.shared, self.run(), Target::Message(message_id.to_owned()), Some(reply))
+        let start = self.start_of(message_id).await;
+        Turn::new(&self.shared, self.run(), Target::Message(message_id.to_owned()), start, Some(reply))
+    }
+
+    async fn start_of(&self, message_id: &str) -> TurnStart {
+        TurnStart::of_message(&self.shared, self.run(), self.execution.as_deref(), message_id).await
     }
 
     /// Sends the answers to calls that wait, and returns the turn that continues after them.
@@ -80,8 +94,15 @@ impl Thread {
         check_id("run", request_id)?;
         self.shared.check_may_decide(&self.caller, &self.workflow_id)?;
         let questions: BTreeSet<String> = answers.iter().map(|answer| answer.question().to_owned()).collect();
-        answers::send(&self.shared, &self.caller, self.run(), request_id, answers).await?;
-        Turn::new(&self.shared, self.run(), Target::Decided(questions), None)
+        let are_new = answers::send(&self.shared, &self.caller, self.run(), request_id, answers).await?;
+        // Calls that have waited until now are those of the latest execution. The decisions of a
+        // request that is sent again may be in an earlier one.
+        let start = if are_new {
+            TurnStart::of_execution(&self.shared, self.run(), self.execution.as_deref()).await
+        } else {
+            TurnStart::default()
+        };
+        Turn::new(&self.shared, self.run(), Target::Decided(questions), start, None)
     }
 
     fn run(&self) -> (RunMode, &str) {
@@ -103,14 +124,10 @@ impl Thread {
     pub(super) async fn open(&self) -> Result<(ChatTranscript, Option<Turn>), ApiError> {
         let transcript = self.shared.transcript(self.mode, &self.workflow_id).await?;
         let current = transcript.current.as_ref().and_then(|message| message.id.clone());
-        let turn = match current {
-            Some(id) => {
-                let reply = self.shared.reply_to(self.mode, &self.workflow_id, &id)?;
-                Some(Turn::new(&self.shared, self.run(), Target::Open(id), Some(reply))?)
-            }
-            None => None,
-        };
-        Ok((transcript, turn))
+        let Some(id) = current else { return Ok((transcript, None)) };
+        let start = self.start_of(&id).await;
+        let reply = self.shared.reply_to(self.mode, &self.workflow_id, &id)?;
+        Ok((transcript, Some(Turn::new(&self.shared, self.run(), Target::Open(id), start, Some(reply))?)))
     }
 }
 

@@ -45,6 +45,7 @@ mod paused_runs;
 mod projection;
 mod python_worker;
 mod random_graphs;
+mod real_clients;
 mod rolling_deploys;
 mod run_events;
 mod run_threads;

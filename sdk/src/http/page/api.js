@@ -98,7 +98,8 @@ export async function followEvents(id, { signal, onEvent, onOpen, onWait }) {
         failures = 0;
         if (message.event === "end") return;
         if (message.id !== undefined) last = message.id;
-        if (message.data) onEvent(JSON.parse(message.data));
+        // Other events end the connection; the next one continues.
+        if (message.event === "message" && message.data) onEvent(JSON.parse(message.data));
       }
     } catch (error) {
       const isFinal = error instanceof ApiError && error.status < 500 && error.status !== 429;

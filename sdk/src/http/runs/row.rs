@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 use temporalio_client::{Memo, WorkflowExecution};
@@ -19,7 +20,7 @@ use crate::{
 };
 
 /// Kind of a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Kind {
     Run,
@@ -27,22 +28,25 @@ pub(super) enum Kind {
 }
 
 /// A run as the API shows it.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(in crate::http) struct Row {
     /// Id of the run, which is its workflow's.
     pub(in crate::http) id: String,
     pub(super) kind: Kind,
     pub(in crate::http) mode: RunMode,
+    /// Name of the agent that the run began with.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(in crate::http) agent: Option<String>,
     pub(in crate::http) status: RunStatus,
     /// Id of the latest execution (Temporal's run id).
-    pub(super) execution: String,
+    pub(in crate::http) execution: String,
     /// `true` if the workflow has not continued as new.
     #[serde(skip)]
     pub(super) is_first_execution: bool,
+    /// RFC 3339, UTC.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) started_at: Option<String>,
+    /// RFC 3339, UTC.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) ended_at: Option<String>,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
