@@ -21,4 +21,5 @@ pub(crate) mod record;
 pub(crate) mod registration;
 pub(crate) mod session;
 pub(crate) mod tool;
+pub(crate) mod tool_batch;
 pub(crate) mod tool_versions;

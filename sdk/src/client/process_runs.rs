@@ -20,6 +20,8 @@ pub(crate) struct ProcessRow {
     pub(crate) id: String,
     pub(crate) is_chat: bool,
     pub(crate) agent: Option<String>,
+    /// Id of the stored conversation that it continues.
+    pub(crate) thread: Option<String>,
     pub(crate) status: RunStatus,
     /// Id that no other run has.
     pub(crate) execution: String,

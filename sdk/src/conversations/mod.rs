@@ -65,7 +65,11 @@ use self::{
     pending::Pending,
     wanted::{Found, Wanted},
 };
-pub(crate) use self::{cache::RunKey, history::HistoryError, newest_first::NewestFirst};
+pub(crate) use self::{
+    cache::RunKey,
+    history::{HistoryError, details_of},
+    newest_first::NewestFirst,
+};
 use crate::wire::{
     Definitions, InputSegment, Item, ModelCall, ModelRequest, ModelResponse, ToolOutput,
     conversation::{CallPart, WORTH_A_REFERENCE},
@@ -222,12 +226,13 @@ impl ConversationCache {
         }
     }
 
-    /// Records the output of a tool, if it is large enough to be referred to.
-    pub(crate) fn returned(&self, info: &ActivityInfo, call_id: &str, output: &ToolOutput) {
+    /// Records the output of the tool call with this activity id, if it is large enough to be
+    /// referred to.
+    pub(crate) fn returned(&self, info: &ActivityInfo, activity_id: &str, call_id: &str, output: &ToolOutput) {
         if let Some(key) = RunKey::of(info) {
             let item = Item::function_call_output(call_id, output.clone().into_value());
             if item.json_len() > WORTH_A_REFERENCE {
-                self.lock().returned(&key, &info.activity_id, item);
+                self.lock().returned(&key, activity_id, item);
             }
         }
     }

@@ -19,7 +19,7 @@
 //! |---|---|
 //! | `GET /openapi.json` | the OpenAPI 3.1 description of these paths |
 //! | `GET /agents` | the agents |
-//! | `POST /runs` | starts a run, or a chat |
+//! | `POST /runs` | starts a run, also one that continues a stored `thread`, or a chat |
 //! | `GET /runs`, `GET /runs/{id}` | runs with their status; a result, questions |
 //! | `GET /runs/{id}/events` | the events of a run (SSE); `Last-Event-ID` or `?from=` continues |
 //! | `POST /runs/{id}/decisions`, `/outputs`, `/messages`, `/cancel` | acts on a run |

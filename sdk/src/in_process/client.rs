@@ -69,12 +69,12 @@ impl ProcessRuns for Client {
             run.check_in_process().map_err(|problem| StartRunError::new(&id, NotStarted::Invalid, problem))?;
             let uses_existing = run.id_conflict == IdConflict::UseExisting;
             let (request, labels) = run.into_parts();
-            let (is_chat, agent, request) = match request {
-                Request::Run(request) => (false, request.agent.clone(), json_of(&request)),
-                Request::Chat(request) => (true, request.agent.clone(), json_of(&request)),
+            let (is_chat, (agent, thread), request) = match request {
+                Request::Run(request) => (false, (request.agent.clone(), request.thread.clone()), json_of(&request)),
+                Request::Chat(request) => (true, (request.agent.clone(), None), json_of(&request)),
             };
             let mut task = Task::new(&id, is_chat, request, &self.0.settings.process);
-            (task.run.agent, task.run.labels) = (agent, labels);
+            (task.run.agent, task.run.thread, task.run.labels) = (agent, thread, labels);
             let failed = |error: SqlStoreError| StartRunError::new(&id, NotStarted::Server, error);
             if self.0.is_stopping() {
                 return Err(StartRunError::new(&id, NotStarted::Server, "this process is stopping"));

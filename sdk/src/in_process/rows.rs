@@ -93,6 +93,7 @@ impl Task {
             id: run.id,
             is_chat,
             agent: run.agent,
+            thread: run.thread,
             status: run.status,
             execution: run.key,
             started_at: rfc3339(run.started_at),

@@ -227,6 +227,8 @@ impl Process {
         let mut config = agents.config.clone();
         config.max_turns = request.max_turns.or(config.max_turns);
         config.context.extend(request.context);
+        let thread = agents.thread_session(&name, request.thread.as_deref()).map_err(RunFailure::from)?;
+        config.session = thread.or(config.session);
         let from = paused.unwrap_or_else(|| From::Input(request.input.into_items()));
         let result = self.run_on(owned, agent, config, from).await?;
         if !request.report {

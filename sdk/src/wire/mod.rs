@@ -42,6 +42,7 @@ pub(crate) mod session_facts;
 pub(crate) mod settings;
 pub(crate) mod size;
 pub(crate) mod stream;
+pub(crate) mod tool_batch;
 pub(crate) mod tool_call;
 mod unread;
 pub(crate) mod usage;

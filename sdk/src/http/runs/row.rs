@@ -11,7 +11,7 @@ use temporalio_common::protos::temporal::api::{
 };
 
 use crate::{
-    client::{AGENT_MEMO, LABELS_MEMO, ProcessRow},
+    client::{AGENT_MEMO, LABELS_MEMO, ProcessRow, THREAD_MEMO},
     wire::{
         AgentInterruption, RunMode, RunStatus,
         event::{NoteKind, RUN_NOTE_MEMO, RunNote},
@@ -37,6 +37,9 @@ pub(in crate::http) struct Row {
     /// Name of the agent that the run began with.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(in crate::http) agent: Option<String>,
+    /// Id of the stored conversation that the run continues.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) thread: Option<String>,
     pub(in crate::http) status: RunStatus,
     /// Id of the latest execution (Temporal's run id).
     pub(in crate::http) execution: String,
@@ -87,6 +90,7 @@ impl Row {
             kind: if is_chat { Kind::Chat } else { Kind::Run },
             mode: RunMode::Temporal,
             agent: memo.get(AGENT_MEMO).ok().flatten(),
+            thread: memo.get(THREAD_MEMO).ok().flatten(),
             status: status(raw),
             is_first_execution: raw.first_run_id == execution.run_id,
             execution: execution.run_id,
@@ -101,8 +105,19 @@ impl Row {
 
     /// Returns the row of a task of a process.
     pub(super) fn of_task(row: ProcessRow) -> Self {
-        let ProcessRow { id, is_chat, agent, status, execution, started_at, ended_at, labels, questions, outcome } =
-            row;
+        let ProcessRow {
+            id,
+            is_chat,
+            agent,
+            thread,
+            status,
+            execution,
+            started_at,
+            ended_at,
+            labels,
+            questions,
+            outcome,
+        } = row;
         let waits = !status.has_ended() && !questions.is_empty();
         let stored = outcome.map(|outcome| match outcome {
             Ok(output) => StoredResult { output: Some(output), failure: None },
@@ -113,6 +128,7 @@ impl Row {
             kind: if is_chat { Kind::Chat } else { Kind::Run },
             mode: RunMode::InProcess,
             agent,
+            thread,
             status: if waits { RunStatus::Waiting } else { status },
             execution,
             is_first_execution: true,

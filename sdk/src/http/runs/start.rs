@@ -27,6 +27,9 @@ pub(in crate::http) struct NewRunBody {
     /// Place of the run; by default that of the service.
     #[serde(default)]
     mode: Option<RunMode>,
+    /// Id of a stored conversation, which the run continues.
+    #[serde(default)]
+    thread: Option<String>,
     /// Starts a chat, which takes messages; without an input.
     #[serde(default)]
     chat: bool,
@@ -71,11 +74,18 @@ pub(in crate::http) async fn start(
             return Err(ApiError::forbidden("start a run with this id"));
         }
     }
+    if let Some(thread) = &body.thread {
+        check_id("thread", thread)?;
+        if !shared.access.may_use_thread(&caller, thread) {
+            return Err(ApiError::forbidden("use this thread"));
+        }
+    }
     let id = body.id;
     let mut run = if body.chat {
-        if body.input.is_some() || !body.context.is_empty() || body.max_turns.is_some() {
-            let message = "a chat begins without \"input\", \"context\" and \"max_turns\"; send its messages to \
-                           POST /runs/{id}/messages";
+        let is_plain = body.thread.is_none() && body.context.is_empty() && body.max_turns.is_none();
+        if body.input.is_some() || !is_plain {
+            let message = "a chat begins without \"input\", \"thread\", \"context\" and \"max_turns\"; send its \
+                           messages to POST /runs/{id}/messages";
             return Err(ApiError::invalid(message));
         }
         NewRun::chat(ChatRequest::new(body.agent))
@@ -85,6 +95,7 @@ pub(in crate::http) async fn start(
         };
         let mut request = AgentRequest::new(body.agent, "");
         (request.input, request.context, request.max_turns) = (input, body.context, body.max_turns);
+        request.thread = body.thread;
         NewRun::new(request)
     };
     run = run.id_conflict(body.id_conflict);

@@ -21,6 +21,7 @@ mod error;
 mod migrate;
 mod migrations;
 pub(crate) mod runs;
+mod sessions;
 mod target;
 pub(crate) mod text;
 

@@ -46,6 +46,11 @@ pub struct AgentRequest {
     /// Input of the agent.
     #[serde(default, skip_serializing_if = "is_default")]
     pub input: RequestInput,
+    /// Id of the thread, a stored conversation which the run continues and to which it adds its
+    /// items; absent = none. If the workflow's set of agents names no store for threads, it fails
+    /// the workflow.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thread: Option<String>,
     /// The run context at the start.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub context: Map<String, Value>,
@@ -59,6 +64,10 @@ pub struct AgentRequest {
     /// agents.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_turns: Option<u32>,
+    /// `true` if the activity tools of one response run in one activity; absent = the setting of the
+    /// workflow's set of agents.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub batch_tools: bool,
     /// The run so far; the workflow sets it when it continues as new. An input from any other
     /// source that has it fails the workflow.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -148,6 +157,13 @@ impl AgentRequest {
         Self { agent: Some(agent.into()), input: RequestInput::Text(input.into()), ..Self::empty() }
     }
 
+    /// Sets the [thread](Self::thread).
+    #[must_use]
+    pub fn in_thread(mut self, id: impl Into<String>) -> Self {
+        self.thread = Some(id.into());
+        self
+    }
+
     /// Returns the request with which a carried run continues.
     pub(crate) fn carried(agent: String, carried: Carried) -> Self {
         Self { agent: Some(agent), carried: Some(Box::new(carried)), ..Self::empty() }
@@ -163,10 +179,12 @@ impl AgentRequest {
             version: WIRE_VERSION,
             agent: None,
             input: RequestInput::default(),
+            thread: None,
             context: Map::new(),
             report: false,
             report_items: false,
             max_turns: None,
+            batch_tools: false,
             carried: None,
             agent_version: None,
             malformed: None,

@@ -26,6 +26,7 @@ use crate::wire::{
     nexus_endpoint::{NexusEndpointReply, NexusEndpointRequest},
     session_call::{SessionReply, SessionRequest},
     session_checkpoint::KeptCheckpoint,
+    tool_batch::{batch_of, calls_in, index_in},
     version::decode,
 };
 
@@ -74,6 +75,29 @@ fn tool_replies_have_their_golden_shape() {
     check("tool_reply-text", &values::tool_reply_text());
     check("tool_reply-content", &values::tool_reply_content());
     check("tool_reply-question", &values::tool_reply_question());
+}
+
+#[test]
+fn tool_calls_in_one_activity_have_their_golden_shape() {
+    check_all("tool_batch_request", &values::tool_batch_requests());
+    check("tool_batch_reply", &values::tool_batch_reply());
+    check_all("tool_batch_details", &values::tool_batch_details());
+}
+
+#[test]
+fn the_id_of_a_batch_names_its_calls() {
+    let ids = ["r1-4-tool-0", "r1-4-tool-1", "r1-4-tool-2", "r1-4-tool-5", "r1-4-tool-9", "r1-4-tool-10"];
+    let batch = batch_of(ids).expect("ids of calls");
+    assert_eq!(batch, "r1-4-tools-0_2.5.9_10");
+    assert_eq!(calls_in(&batch).into_iter().map(|(_, id)| id).collect::<Vec<_>>(), ids);
+    assert_eq!(ids.map(|id| index_in(&batch, id)), [0, 1, 2, 5, 9, 10].map(Some));
+    let others = ["r1-4-tool-3", "r1-4-tool-20", "r1-5-tool-0", "r1-4-model", "x"];
+    assert_eq!(others.map(|id| index_in(&batch, id)), [None; 5]);
+    assert_eq!(batch_of(["r1-4-model"]), None);
+    for hostile in ["x", "x-tools-", "x-tools-a", "x-tools-1_", "x-tools-4_2", "x-tool-1"] {
+        assert_eq!(calls_in(hostile), [], "{hostile}");
+    }
+    assert_eq!(calls_in("x-tools-0_4294967295.0_4294967295").len(), 1_000);
 }
 
 #[test]

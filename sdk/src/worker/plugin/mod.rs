@@ -7,7 +7,10 @@ mod install_error;
 mod mcp;
 mod tools;
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use futures::FutureExt;
 use serde::Serialize;
@@ -31,6 +34,7 @@ use crate::{
         registration::{Body, NamedActivities, of_values},
         session,
         tool::ToolActivity,
+        tool_batch::ToolBatchActivity,
         tool_versions::ToolVersions,
     },
     conversations::{ConversationCache, ForgetEnded},
@@ -46,6 +50,8 @@ use crate::{
         carried::{KEEP_STATE_ACTIVITY, LOAD_STATE_ACTIVITY},
         conversation::RECORD_ACTIVITY,
         session_call::SESSION_ACTIVITY,
+        tool_batch::TOOL_BATCH_ACTIVITY,
+        tool_call::TOOL_PREFIX,
     },
 };
 
@@ -267,17 +273,24 @@ impl AgentsPlugin {
             activities.push((RECORD_ACTIVITY.to_owned(), body));
         }
         let conversations = self.effective_cache();
+        let mut batched = BTreeMap::new();
         for (activity_type, versions) in tools {
             let here = versions.iter().filter(|tool| runs_on(tool, task_queue));
             let here = ToolVersions::new(here.filter_map(|tool| self.tool_activity(tool, &conversations, &beater)));
             if !here.is_empty() {
                 let versions = Arc::new(here);
+                if let Some(name) = activity_type.strip_prefix(TOOL_PREFIX) {
+                    batched.insert(name.to_owned(), Arc::clone(&versions));
+                }
                 let body: Body = Arc::new(move |ctx, request| {
                     let versions = Arc::clone(&versions);
                     async move { versions.run(&ctx, &request).await.map(Reply::Tool) }.boxed()
                 });
                 activities.push((activity_type, body));
             }
+        }
+        if !batched.is_empty() {
+            activities.push(batches_of(batched, &beater));
         }
         for (name, store) in self.resources.sessions.iter() {
             let store = Arc::clone(store);
@@ -313,6 +326,16 @@ impl AgentsPlugin {
             deltas: self.deltas.clone(),
         })
     }
+}
+
+/// Returns the activity of runs that make several tool calls in one activity.
+fn batches_of(tools: BTreeMap<String, Arc<ToolVersions>>, beater: &HeartbeatSender) -> (String, Body) {
+    let batch = Arc::new(ToolBatchActivity::new(tools, beater.clone()));
+    let body: Body = Arc::new(move |ctx, request| {
+        let batch = Arc::clone(&batch);
+        async move { batch.run(&ctx, &request).await.map(Reply::ToolBatch) }.boxed()
+    });
+    (TOOL_BATCH_ACTIVITY.to_owned(), body)
 }
 
 /// Returns the activities of runs that continue as new with a large state.

@@ -27,6 +27,7 @@ use super::{continuing::NotContinued, effect::json::Foreign, replay_journal::Rep
 use crate::wire::nexus_endpoint::NexusEndpointRequest;
 use crate::wire::{
     Json, ModelRequest, ToolRequest, conversation::RecordRequest, mcp_call::McpRequest, session_call::SessionRequest,
+    tool_batch::ToolBatchRequest,
 };
 
 pub(super) type ActivityResult = Result<Json, ActivityExecutionError>;
@@ -76,6 +77,12 @@ pub(super) trait DurableContext {
         &self,
         activity_type: String,
         request: ToolRequest,
+        options: ActivityOptions,
+    ) -> LocalBoxFuture<'static, ActivityResult>;
+    /// Makes several tool calls in one activity.
+    fn tool_batch_activity(
+        &self,
+        request: ToolBatchRequest,
         options: ActivityOptions,
     ) -> LocalBoxFuture<'static, ActivityResult>;
     fn local_tool_activity(

@@ -163,6 +163,17 @@ pub(in crate::workflow) fn timeout_of(failure: &ActivityExecutionError) -> Optio
     }
 }
 
+/// Returns the data of the first detail of the failure behind a failed activity: of its last
+/// heartbeat if it has timed out, otherwise of its own application failure.
+pub(in crate::workflow) fn details_of(failure: &ActivityExecutionError) -> Option<&[u8]> {
+    let details = match &reason(failure)?.failure_info {
+        Some(FailureInfo::TimeoutFailureInfo(info)) => info.last_heartbeat_details.as_ref(),
+        Some(FailureInfo::ApplicationFailureInfo(info)) => info.details.as_ref(),
+        _ => None,
+    };
+    details?.payloads.first().map(|payload| &*payload.data)
+}
+
 /// Returns `true` if the application failure behind a failed activity is marked as non-retryable.
 pub(in crate::workflow) fn is_non_retryable(failure: &ActivityExecutionError) -> bool {
     matches!(

@@ -220,6 +220,18 @@ impl Host for WorkflowHost {
         self.make_tool_call(call, id, scope).boxed_local()
     }
 
+    fn batches_tools(&self) -> bool {
+        true
+    }
+
+    fn call_tools<'a>(
+        &'a self,
+        calls: Vec<ToolEffect<'a>>,
+        scope: &'a Self::Scope,
+    ) -> LocalBoxFuture<'a, Vec<Result<ToolAnswer, ToolEffectError>>> {
+        self.make_tool_calls(calls, scope).boxed_local()
+    }
+
     fn list_mcp_tools<'a>(
         &'a self,
         call: McpEffect<'a>,

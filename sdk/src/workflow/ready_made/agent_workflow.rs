@@ -142,10 +142,12 @@ async fn run(ctx: &WorkflowContext<AgentWorkflow>, request: AgentRequest) -> Wor
         version: _,
         agent,
         input,
+        thread,
         context,
         report,
         report_items,
         max_turns,
+        batch_tools,
         carried,
         agent_version,
         malformed,
@@ -175,6 +177,11 @@ async fn run(ctx: &WorkflowContext<AgentWorkflow>, request: AgentRequest) -> Wor
         fail_task(ctx, agent.as_deref().unwrap_or_default(), error).await;
     }
     let name = name?;
+    let session = agents.thread_session(&name, thread.as_deref());
+    if let (Err(error), true) = (&session, carried.is_some()) {
+        fail_task(ctx, &name, error).await;
+    }
+    let session = session?;
     if carried.is_none() {
         let is_child = ctx.info().parent().is_some();
         let version = agent_version.as_deref();
@@ -185,14 +192,22 @@ async fn run(ctx: &WorkflowContext<AgentWorkflow>, request: AgentRequest) -> Wor
         Some(_) => carried_version(ctx, &agents, &name, agent_version.as_deref())?,
     };
     let mut runner = agents.runner(ctx).continue_with(move |carried| AgentRequest {
+        thread: thread.clone(),
         report,
         report_items,
         max_turns,
+        batch_tools,
         agent_version: agent_version.clone(),
         ..AgentRequest::carried(name.clone(), carried)
     });
+    if let Some(session) = session {
+        runner = runner.session(session);
+    }
     if let Some(max_turns) = max_turns {
         runner = runner.max_turns(max_turns);
+    }
+    if batch_tools {
+        runner = runner.batch_tools();
     }
     for (key, value) in context {
         runner = runner.context(key, value);

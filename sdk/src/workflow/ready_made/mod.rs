@@ -18,6 +18,7 @@ mod approval_workflow;
 mod chat;
 mod chat_agents;
 mod chat_workflow;
+mod threads;
 mod versions;
 
 #[cfg(any(feature = "postgres", feature = "sqlite"))]

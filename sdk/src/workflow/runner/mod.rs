@@ -223,6 +223,13 @@ impl<W: 'static> Runner<W> {
         self
     }
 
+    /// Runs the activity tools of one response in one activity. See [`RunConfig::batch_tools`].
+    #[must_use]
+    pub fn batch_tools(mut self) -> Self {
+        self.config.batch_tools = true;
+        self
+    }
+
     /// Sets a key of the run context. A value that cannot be written as JSON (a map with keys that
     /// are not strings, for example) fails the run.
     #[must_use]

@@ -177,6 +177,7 @@ fn shown(row: &RunRow) -> Row {
         id: row.id.clone(),
         kind: if row.workflow_type == CHAT_WORKFLOW { Kind::Chat } else { Kind::Run },
         agent: row.agent.clone(),
+        thread: row.thread.clone(),
         status: row.status,
         execution: row.execution.clone(),
         mode: row.mode,

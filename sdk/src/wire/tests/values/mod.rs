@@ -15,6 +15,7 @@ mod ready_made;
 mod run_state;
 mod session_call;
 mod session_checkpoint;
+mod tool_batch;
 mod tool_call;
 
 use serde_json::{Map, Value};
@@ -34,6 +35,7 @@ pub(super) use ready_made::*;
 pub(super) use run_state::run_states;
 pub(super) use session_call::*;
 pub(super) use session_checkpoint::*;
+pub(super) use tool_batch::*;
 pub(super) use tool_call::*;
 
 fn object(json: Value) -> Map<String, Value> {

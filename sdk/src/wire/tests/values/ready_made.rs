@@ -22,13 +22,17 @@ pub(in crate::wire::tests) fn agent_requests() -> Vec<(&'static str, AgentReques
     reporting.report = true;
     let mut limited = reporting.clone();
     (limited.report_items, limited.max_turns) = (true, Some(3));
+    let mut batching = AgentRequest::new("triage", "hi");
+    batching.batch_tools = true;
     vec![
+        ("batching", batching),
         ("text", AgentRequest::new("triage", "hi")),
         ("everything", everything),
         ("carried", continued),
         ("carried_version", versioned),
         ("report", reporting),
         ("limited_with_items", limited),
+        ("thread", AgentRequest::new("triage", "hi").in_thread("customer 7")),
     ]
 }
 
