@@ -114,7 +114,7 @@ async fn in_process(options: &Options, terminated: impl Future<Output = ()> + Se
     let directory = tempfile::tempdir()?;
     let url = options.database.clone();
     let url = url.unwrap_or_else(|| format!("sqlite:{}", directory.path().join("agents.db").display()));
-    let tasks = tasks(SqlStore::connect(&url).await?);
+    let tasks = tasks(&SqlStore::connect(&url).await?);
     let ended = listen(AgentsService::of(AgentRuns::in_process(&tasks)), options, terminated).await;
     tasks.shutdown(TASK_GRACE).await;
     ended
@@ -127,7 +127,7 @@ async fn with_worker(
     terminated: impl Future<Output = ()> + Send + 'static,
 ) -> anyhow::Result<()> {
     let runtime = Runtime::from_current_tokio(RuntimeOptions::default())?;
-    let mut worker = Worker::new(&runtime, client.clone(), worker(&options.task_queue)?)?;
+    let mut worker = Worker::new(&runtime, client.clone(), worker(&options.task_queue, store)?)?;
     let shut_down = worker.shutdown_handle();
     let mut running = pin!(worker.run());
     let outside = async {
@@ -159,7 +159,7 @@ async fn api(
 ) -> anyhow::Result<()> {
     let runs = AgentRuns::new(client, &*options.task_queue);
     let Some(store) = store else { return listen(AgentsService::of(runs), options, terminated).await };
-    let tasks = tasks(store.clone());
+    let tasks = tasks(store);
     let service = AgentsService::of(runs.and_in_process(&tasks)).run_store(store);
     let ended = listen(service, options, terminated).await;
     tasks.shutdown(TASK_GRACE).await;

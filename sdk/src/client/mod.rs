@@ -35,10 +35,10 @@ pub(crate) use history::memo_value;
 #[cfg(any(feature = "postgres", feature = "sqlite"))]
 pub(crate) use new_run::Request;
 #[cfg(any(feature = "http", feature = "postgres", feature = "sqlite"))]
-pub(crate) use new_run::{AGENT_MEMO, LABELS_MEMO};
+pub(crate) use new_run::{AGENT_MEMO, LABELS_MEMO, THREAD_MEMO};
 pub use new_run::{IdConflict, NewRun};
 #[cfg(feature = "http")]
-pub(crate) use new_run::{THREAD_MEMO, TypedAttribute};
+pub(crate) use new_run::TypedAttribute;
 #[cfg(any(feature = "postgres", feature = "sqlite"))]
 pub(crate) use process_runs::Asked;
 #[cfg(any(feature = "http", feature = "postgres", feature = "sqlite"))]

@@ -273,10 +273,8 @@ impl NewRun {
         if let Some(agent) = self.agent() {
             memo.insert(AGENT_MEMO, agent.to_owned());
         }
-        if let Request::Run(request) = &self.request
-            && let Some(thread) = &request.thread
-        {
-            memo.insert(THREAD_MEMO, thread.clone());
+        if let Some(thread) = self.thread() {
+            memo.insert(THREAD_MEMO, thread.to_owned());
         }
         if !self.labels.is_empty() {
             memo.insert(LABELS_MEMO, self.labels.clone());
@@ -297,6 +295,14 @@ impl NewRun {
     #[cfg(all(feature = "http", any(feature = "postgres", feature = "sqlite")))]
     pub(crate) fn labels(&self) -> &BTreeMap<String, String> {
         &self.labels
+    }
+
+    /// Returns the thread that the run continues.
+    pub(crate) fn thread(&self) -> Option<&str> {
+        match &self.request {
+            Request::Run(request) => request.thread.as_deref(),
+            Request::Chat(_) => None,
+        }
     }
 
     /// Returns the name of the start agent, if the request names one.

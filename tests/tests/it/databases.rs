@@ -5,7 +5,7 @@ use std::sync::{
     atomic::{AtomicU32, Ordering},
 };
 
-use sqlx::{Connection as _, any::AnyConnection};
+use sqlx::{AnyConnection, Connection as _};
 use tempfile::TempDir;
 use temporal_agents_testing::PostgresServer;
 use tokio::sync::Mutex;

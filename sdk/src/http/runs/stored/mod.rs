@@ -39,6 +39,7 @@ pub(in crate::http) struct RunStore(Option<SqlStore>);
 pub(super) struct DescribedRun {
     workflow_type: &'static str,
     agent: Option<String>,
+    thread: Option<String>,
     labels: BTreeMap<String, String>,
 }
 
@@ -126,8 +127,12 @@ impl RunStore {
 
     /// Returns the part of a run that its row shows.
     pub(super) fn describe(&self, run: &NewRun) -> DescribedRun {
-        let agent = run.agent().map(str::to_owned);
-        DescribedRun { workflow_type: run.workflow_type(), agent, labels: run.labels().clone() }
+        DescribedRun {
+            workflow_type: run.workflow_type(),
+            agent: run.agent().map(str::to_owned),
+            thread: run.thread().map(str::to_owned),
+            labels: run.labels().clone(),
+        }
     }
 
     /// Records that a run could not be started, and why.
@@ -136,10 +141,11 @@ impl RunStore {
         if error.reason != NotStarted::Server {
             return;
         }
-        let DescribedRun { workflow_type, agent, labels } = run;
+        let DescribedRun { workflow_type, agent, thread, labels } = run;
         let mut row = RunRow::new("", &*error.id, RunMode::Temporal);
         (row.namespace, row.task_queue) = (workflows.client.namespace(), workflows.task_queue.clone());
         (row.workflow_type, row.agent, row.labels) = (workflow_type.to_owned(), agent, labels);
+        row.thread = thread;
         let failure = RecordedFailure::new("StartRunError", error.to_string());
         if let Err(error) = store.record_failed_start(FailedStart { row, failure }).await {
             tracing::warn!(%error, "the failed start of a run cannot be recorded");
