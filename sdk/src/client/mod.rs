@@ -34,11 +34,11 @@ pub use chat_handle::ChatHandle;
 pub(crate) use history::memo_value;
 #[cfg(any(feature = "postgres", feature = "sqlite"))]
 pub(crate) use new_run::Request;
+#[cfg(feature = "http")]
+pub(crate) use new_run::TypedAttribute;
 #[cfg(any(feature = "http", feature = "postgres", feature = "sqlite"))]
 pub(crate) use new_run::{AGENT_MEMO, LABELS_MEMO, THREAD_MEMO};
 pub use new_run::{IdConflict, NewRun};
-#[cfg(feature = "http")]
-pub(crate) use new_run::TypedAttribute;
 #[cfg(any(feature = "postgres", feature = "sqlite"))]
 pub(crate) use process_runs::Asked;
 #[cfg(any(feature = "http", feature = "postgres", feature = "sqlite"))]

@@ -37,7 +37,7 @@ async fn pay(amount: u32) -> String {
 /// Looks a price up.
 #[tool(start_to_close = "20s")]
 async fn price(article: String) -> Result<String, ToolError> {
-    if article == "moon" { Err(ToolError::new("not for sale")) } else { Ok(format!("{article}: 40")) }
+    if article == "moon" { Err(ToolError::tell_model("not for sale")) } else { Ok(format!("{article}: 40")) }
 }
 
 /// The agent of the tests: it looks up, pays after an approval, asks the page, and hands off.
