@@ -86,6 +86,7 @@
 //! | `inline`, `agentic_session` | the two other hosts: plain tokio, and one activity |
 //! | `client` | handles for programs outside of a workflow, streams, and the transcript of a run |
 //! | `http` | a service of runs over HTTP (feature `http`) |
+//! | `in_process` | runs as tasks of a process, in a database (features `sqlite`, `postgres`) |
 //! | `mcp` | transports to MCP servers (feature `mcp`) |
 //! | `projection` | runs and their events as rows (features `postgres`, `sqlite`) |
 //! | `store` | traits for session stores and spill stores; a store in PostgreSQL or SQLite |
@@ -159,6 +160,8 @@ mod deltas;
 mod events;
 #[cfg(feature = "http")]
 pub mod http;
+#[cfg(any(feature = "postgres", feature = "sqlite"))]
+pub mod in_process;
 #[cfg(feature = "worker")]
 pub mod inline;
 #[cfg(feature = "mcp")]

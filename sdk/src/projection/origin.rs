@@ -10,9 +10,9 @@ use temporalio_common::protos::temporal::api::{
 
 use super::{Shared, follow::FollowError};
 use crate::{
-    client::{AGENT_MEMO, LABELS_MEMO, RunEventsError, described, memo_value},
-    store::sql::runs::{RunMode, RunRow, millis},
-    wire::RunStatus,
+    client::{AGENT_MEMO, LABELS_MEMO, RunEventsError, THREAD_MEMO, described, memo_value},
+    store::sql::runs::{RunRow, millis},
+    wire::{RunMode, RunStatus},
 };
 
 /// A workflow as the server describes it.
@@ -49,6 +49,7 @@ pub(super) async fn row_of(shared: &Shared, described: &Described) -> Result<Run
     row.workflow_type = info.r#type.clone().unwrap_or_default().name;
     row.task_queue.clone_from(&info.task_queue);
     row.agent = memo(&shared.client, info.memo.as_ref(), AGENT_MEMO).await;
+    row.thread = memo(&shared.client, info.memo.as_ref(), THREAD_MEMO).await;
     row.labels = memo(&shared.client, info.memo.as_ref(), LABELS_MEMO).await.unwrap_or_default();
     row.execution.clone_from(execution);
     row.status = if is_queued(info) { RunStatus::Queued } else { RunStatus::Running };

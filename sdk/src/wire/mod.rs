@@ -27,10 +27,12 @@ pub mod error_debug;
 pub(crate) mod event;
 pub(crate) mod failure;
 pub(crate) mod item;
+mod json_schemas;
 pub(crate) mod mcp_call;
 pub(crate) mod model_call;
 pub(crate) mod nexus_endpoint;
 pub(crate) mod ready_made;
+pub(crate) mod run_mode;
 pub(crate) mod run_state;
 pub(crate) mod run_status;
 pub(crate) mod schema;
@@ -69,6 +71,7 @@ pub use model_call::{MODEL_ACTIVITY, ModelCall, ModelReply, ModelRequest, ModelR
 pub use ready_made::{
     AgentReport, AgentRequest, ChatMessage, ChatOutcome, ChatReply, ChatRequest, ChatTranscript, RequestInput,
 };
+pub use run_mode::RunMode;
 pub use run_state::{
     Decision, DecisionRefused, GuardrailResults, InputGuardrailResult, Interruption, InterruptionKind, McpApproval,
     NewItem, NewItemKind, OutputGuardrailResult, RunState, ToolGuardrailBehavior, ToolGuardrailResult,

@@ -29,6 +29,7 @@
 //! |---|---|
 //! | `pages.rs` | the events of one execution, page by page, with retries |
 //! | `execution.rs` | the events of one execution, as facts and published deltas |
+//! | `chat_messages.rs` | the messages of a chat, with the ids that it assigns |
 //! | `chain.rs` | the executions of one workflow: continue-as-new, retries, resets |
 //! | `merged.rs` | the workflow and its children, in one order |
 //! | `cursor.rs` | the position in that order, as a string |
@@ -52,6 +53,7 @@
 
 mod attempts;
 mod chain;
+mod chat_messages;
 mod cursor;
 mod execution;
 mod follower;
@@ -81,6 +83,8 @@ use temporalio_common::{
     protos::temporal::api::history::v1::{History, history_event::Attributes},
 };
 
+#[cfg(feature = "http")]
+pub(crate) use self::chat_messages::ChatStart;
 use self::{
     cursor::Cursor,
     execution::{Execution, ReadOutcome},
@@ -229,6 +233,22 @@ impl RunEvents {
         RunEventStream(live(self.clone(), workflow_id, Some(cursor), events).boxed())
     }
 
+    /// Returns the events as [`watch_live`](Self::watch_live) does, from the beginning of this
+    /// execution on.
+    #[cfg(feature = "http")]
+    pub(crate) fn watch_live_of_execution(&self, workflow_id: &str, execution: &str) -> RunEventStream {
+        self.watch_live_from(workflow_id, Cursor::of_execution(execution).to_string())
+    }
+
+    /// Reads the beginning of an execution of a chat.
+    ///
+    /// # Errors
+    /// As [`attempts`](Self::attempts).
+    #[cfg(feature = "http")]
+    pub(crate) async fn chat_start(&self, workflow_id: &str, execution: &str) -> Result<ChatStart, RunEventsError> {
+        chat_messages::chat_start(&self.client, workflow_id, execution).await
+    }
+
     /// Returns the attempts at calls of the workflow that are under way or due, as deltas: the
     /// number of each attempt, the failure of the one before, and the time of the next. History
     /// holds an attempt only when it was the last.
@@ -318,6 +338,12 @@ impl RunEvents {
 }
 
 impl RunEventStream {
+    /// Returns the stream of these events.
+    #[cfg(any(feature = "postgres", feature = "sqlite"))]
+    pub(crate) fn of(events: impl Stream<Item = Result<RunEvent, RunEventsError>> + Send + 'static) -> Self {
+        Self(events.boxed())
+    }
+
     /// Returns the next event, as soon as there is one; `None` after the last. No event is lost if
     /// the future is dropped.
     ///

@@ -1,15 +1,15 @@
 //! Reads runs: lists, one with its result and questions, and its events.
 
-use std::time::Duration;
+use std::{convert::Infallible, time::Duration};
 
 use axum::{
     Extension, Json,
-    extract::{Path, Query, State},
-    http::HeaderMap,
-    response::IntoResponse,
+    extract::{FromRequestParts, Path, Query, State},
+    http::request::Parts,
 };
 use futures::{StreamExt, TryStreamExt, stream};
-use serde::Deserialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use temporalio_client::{
     WorkflowDescribeOptions, WorkflowGetResultOptions, WorkflowListOptions, errors::WorkflowInteractionError,
@@ -17,19 +17,21 @@ use temporalio_client::{
 use tokio::time::timeout;
 
 use super::{
+    asked::AskedInHistory,
     row::{Kind, Row, StoredResult},
     stored::StoredEvents,
 };
 use crate::{
-    client::{AgentHandle, ChatType, RunType},
+    client::{AgentHandle, ChatType, RunType, WorkflowRuns},
     http::{
         access::Caller,
         error::ApiError,
+        questions::Question,
         service::{Service, Shared},
-        sse,
+        sse::{self, EventStream},
     },
     wire::{
-        AgentInterruption, RunStatus,
+        AgentInterruption, RunEvent, RunStatus,
         ready_made::{AGENT_WORKFLOW, CHAT_WORKFLOW},
     },
 };
@@ -41,16 +43,47 @@ const MAX_ROWS: usize = 500;
 const MAX_SCANNED: usize = 10_000;
 /// Time in which a worker must answer the query for the state of a run.
 const QUERY_TIMEOUT: Duration = Duration::from_secs(5);
+/// Time without a fact after which a history is read to its present end.
+const QUIET: Duration = Duration::from_secs(1);
 /// Number of runs that are queried at the same time.
 const MAX_QUERIES: usize = 16;
 
 /// The query of `GET /runs`.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 pub(in crate::http) struct ListQuery {
+    /// Maximum number of runs: 50 by default, and at most 500.
     limit: Option<usize>,
     /// Only runs that have not ended.
     #[serde(default)]
     open: bool,
+}
+
+/// The runs, latest first.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(in crate::http) struct RunList {
+    runs: Vec<Row>,
+}
+
+/// A run with its result, or with the calls that wait.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(in crate::http) struct RunDetail {
+    #[serde(flatten)]
+    row: Row,
+    /// The output of a run that has completed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    output: Option<Value>,
+    /// The failure of a run that has failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    failure: Option<FailureBody>,
+    /// The calls that wait; absent for a run that has an output or has failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    questions: Option<Vec<Question>>,
+}
+
+/// A failure.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(in crate::http) struct FailureBody {
+    message: String,
 }
 
 /// `GET /runs`.
@@ -58,18 +91,18 @@ pub(in crate::http) async fn list(
     State(shared): Service,
     Extension(caller): Extension<Caller>,
     Query(ListQuery { limit, open }): Query<ListQuery>,
-) -> Result<Json<Value>, ApiError> {
+) -> Result<Json<RunList>, ApiError> {
     let limit = limit.unwrap_or(DEFAULT_ROWS).clamp(1, MAX_ROWS);
     let may_see = |row: &Row| shared.access.may_see(&caller, &row.id);
     let mut rows = rows(&shared, open, limit, may_see).await?;
     shared.run_store.add_runs(&shared, &mut rows, open, limit, may_see).await?;
-    let rows: Vec<Row> = stream::iter(rows)
+    let runs: Vec<Row> = stream::iter(rows)
         .map(|row| with_state(&shared, row))
         .buffered(MAX_QUERIES)
         .map(|(row, _)| row)
         .collect()
         .await;
-    Ok(Json(json!({"runs": rows})))
+    Ok(Json(RunList { runs }))
 }
 
 /// `GET /runs/{id}`.
@@ -77,31 +110,34 @@ pub(in crate::http) async fn read(
     State(shared): Service,
     Extension(caller): Extension<Caller>,
     Path(id): Path<String>,
-) -> Result<Json<Value>, ApiError> {
+) -> Result<Json<RunDetail>, ApiError> {
     let row = seen(&shared, &caller, &id).await?;
-    let (row, questions) = with_state(&shared, row).await;
-    let mut json = serde_json::to_value(&row).map_err(ApiError::server)?;
-    if let Some(StoredResult { output, failure }) = row.stored {
-        if let Some(output) = output {
-            json["output"] = output;
-        }
-        if let Some(message) = failure {
-            json["failure"] = json!({"message": message});
-        }
-        return Ok(Json(json));
+    let (mut row, mut questions) = with_state(&shared, row).await;
+    if let Some(StoredResult { output, failure }) = row.stored.take() {
+        let failure = failure.map(|message| FailureBody { message });
+        return Ok(Json(RunDetail { row, output, failure, questions: None }));
     }
+    if questions.is_none() {
+        // No worker answers: the history says what waits.
+        questions = Some(asked_in_history(&shared, &row).await);
+    }
+    let questions = questions.unwrap_or_default();
+    if !questions.is_empty() && row.is_open() {
+        row.status = RunStatus::Waiting;
+    }
+    let (mut output, mut failure, mut open) = (None, None, None);
     match row.status {
         RunStatus::Completed | RunStatus::Failed => match result(&shared, &row).await {
-            Ok(output) => json["output"] = output,
-            Err(message) => json["failure"] = json!({"message": message}),
+            Ok(value) => output = Some(value),
+            Err(message) => failure = Some(FailureBody { message }),
         },
-        _ => json["questions"] = questions.iter().map(question).collect(),
+        _ => open = Some(questions.iter().map(Question::of).collect()),
     }
-    Ok(Json(json))
+    Ok(Json(RunDetail { row, output, failure, questions: open }))
 }
 
 /// The query of `GET /runs/{id}/events`.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 pub(in crate::http) struct EventsQuery {
     /// Cursor of the latest event that the reader has.
     from: Option<String>,
@@ -114,29 +150,35 @@ fn yes() -> bool {
     true
 }
 
+/// The header `Last-Event-ID`: the cursor with which a reader comes back.
+#[derive(Debug)]
+pub(in crate::http) struct LastEventId(Option<String>);
+
+impl<S: Sync> FromRequestParts<S> for LastEventId {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Infallible> {
+        let header = parts.headers.get("last-event-id").and_then(|id| id.to_str().ok());
+        Ok(Self(header.map(str::to_owned)))
+    }
+}
+
 /// `GET /runs/{id}/events`: the events of a run, until the workflow ends.
 pub(in crate::http) async fn events(
     State(shared): Service,
     Extension(caller): Extension<Caller>,
     Path(id): Path<String>,
     Query(EventsQuery { from, deltas }): Query<EventsQuery>,
-    headers: HeaderMap,
-) -> Result<impl IntoResponse, ApiError> {
+    LastEventId(last): LastEventId,
+) -> Result<EventStream<RunEvent>, ApiError> {
     let row = seen(&shared, &caller, &id).await?;
-    let last = headers.get("last-event-id").and_then(|id| id.to_str().ok()).map(str::to_owned);
     let from = last.or(from).filter(|cursor| !cursor.is_empty());
     let stored = shared.run_store.events(&shared, &row, from.as_deref()).await?;
-    let watch = move |from: Option<String>| match (from, deltas) {
-        (Some(from), true) => shared.events.watch_live_from(id, from),
-        (Some(from), false) => shared.events.watch_from(id, from),
-        (None, true) => shared.events.watch_live(id),
-        (None, false) => shared.events.watch(id),
-    };
     let events = match stored {
-        None => watch(from).map_err(ApiError::from).boxed(),
+        None => shared.watch(row.mode, &id, from, deltas)?.map_err(ApiError::from).boxed(),
         Some(StoredEvents { events, next: None }) => events,
         Some(StoredEvents { events, next: Some(next) }) => {
-            events.chain(watch(Some(next)).map_err(ApiError::from)).boxed()
+            events.chain(shared.watch(row.mode, &id, Some(next), deltas)?.map_err(ApiError::from)).boxed()
         }
     };
     // After an error the reader comes back with its cursor, so no end follows.
@@ -147,20 +189,20 @@ pub(in crate::http) async fn events(
         let (event, is_over) = match events.next().await {
             Some(Ok(event)) => (sse::run_event(&event), false),
             Some(Err(error)) => (sse::failed(&error), true),
-            None => (sse::data(&json!({})).event("end"), true),
+            None => (sse::sent(sse::data(&json!({})).event("end")), true),
         };
         Some((event, (events, is_over)))
     });
-    Ok(sse::respond(sent))
+    Ok(EventStream::new(&shared.streams, sent, sse::cut))
 }
 
-/// Returns the runs that may wait for people and that the caller may see, with the calls that wait.
+/// Returns the runs that may wait for people, of those that `may_see` selects by id, with the calls
+/// that wait: `None` if no worker has answered.
 pub(in crate::http) async fn open_runs(
     shared: &Shared,
-    caller: &Caller,
-) -> Result<Vec<(Row, Vec<AgentInterruption>)>, ApiError> {
-    let may_wait = |row: &Row| row.has_paused && shared.access.may_see(caller, &row.id);
-    let rows = rows(shared, true, MAX_ROWS, may_wait).await?;
+    may_see: impl Fn(&str) -> bool,
+) -> Result<Vec<(Row, Option<Vec<AgentInterruption>>)>, ApiError> {
+    let rows = rows(shared, true, MAX_ROWS, |row| row.has_paused && may_see(&row.id)).await?;
     Ok(stream::iter(rows).map(|row| with_state(shared, row)).buffered(MAX_QUERIES).collect().await)
 }
 
@@ -189,26 +231,52 @@ pub(in crate::http) enum Found {
     Nothing,
 }
 
-/// Looks for the workflow with this id.
+/// Looks for the task or the workflow with this id.
 ///
 /// # Errors
-/// 502 if the server refuses.
+/// 502 if the server or the store refuses.
 pub(in crate::http) async fn find(shared: &Shared, id: &str) -> Result<Found, ApiError> {
-    let handle = shared.client.get_workflow_handle::<RunType>(id);
+    if let Some(tasks) = shared.runs.process()
+        && let Some(task) = tasks.find(id).await?
+    {
+        return Ok(Found::Run(Box::new(Row::of_task(task))));
+    }
+    let Some(workflows) = shared.runs.workflows() else { return Ok(Found::Nothing) };
+    let handle = workflows.client.get_workflow_handle::<RunType>(id);
     let described = match handle.describe(WorkflowDescribeOptions::default()).await {
         Ok(described) => described,
         Err(WorkflowInteractionError::NotFound(_)) => return Ok(Found::Nothing),
         Err(error) => return Err(ApiError::server(error)),
     };
     let is_ours = [AGENT_WORKFLOW, CHAT_WORKFLOW].contains(&described.workflow_type())
-        && described.task_queue() == shared.task_queue;
+        && described.task_queue() == workflows.task_queue;
     let info = described.raw().workflow_execution_info.as_ref().filter(|_| is_ours);
     Ok(info.map_or(Found::Foreign, |info| Found::Run(Box::new(Row::of_info(info, &described.memo())))))
 }
 
 /// Returns the latest runs that `is_kept` selects, among the latest [`MAX_SCANNED`].
 async fn rows(shared: &Shared, open: bool, limit: usize, is_kept: impl Fn(&Row) -> bool) -> Result<Vec<Row>, ApiError> {
-    let queue = shared.task_queue.replace('\\', "\\\\").replace('\'', "\\'");
+    let mut rows = match shared.runs.workflows() {
+        Some(workflows) => workflow_rows(workflows, open, limit, &is_kept).await?,
+        None => Vec::new(),
+    };
+    if let Some(tasks) = shared.runs.process() {
+        let tasks = tasks.list(open, MAX_SCANNED).await?.into_iter().map(Row::of_task);
+        rows.extend(tasks.filter(|row| is_kept(row)).take(limit));
+        rows.sort_by(|one, other| other.started_at.cmp(&one.started_at));
+        rows.truncate(limit);
+    }
+    Ok(rows)
+}
+
+/// Returns the latest workflows that `is_kept` selects, among the latest [`MAX_SCANNED`].
+async fn workflow_rows(
+    workflows: &WorkflowRuns,
+    open: bool,
+    limit: usize,
+    is_kept: impl Fn(&Row) -> bool,
+) -> Result<Vec<Row>, ApiError> {
+    let queue = workflows.task_queue.replace('\\', "\\\\").replace('\'', "\\'");
     let mut query = format!("WorkflowType IN ('{AGENT_WORKFLOW}', '{CHAT_WORKFLOW}') AND TaskQueue = '{queue}'");
     query.push_str(if open {
         " AND ExecutionStatus = 'Running'"
@@ -217,7 +285,7 @@ async fn rows(shared: &Shared, open: bool, limit: usize, is_kept: impl Fn(&Row) 
         " AND ExecutionStatus != 'ContinuedAsNew'"
     });
     let options = WorkflowListOptions::builder().limit(MAX_SCANNED).build();
-    let mut found = shared.client.list_workflows(query, options);
+    let mut found = workflows.client.list_workflows(query, options);
     let mut rows = Vec::new();
     while let Some(workflow) = found.next().await {
         let row = Row::of(&workflow.map_err(ApiError::server)?);
@@ -231,44 +299,47 @@ async fn rows(shared: &Shared, open: bool, limit: usize, is_kept: impl Fn(&Row) 
     Ok(rows)
 }
 
-/// Adds to a row whether the run waits, and returns the calls that do.
-async fn with_state(shared: &Shared, mut row: Row) -> (Row, Vec<AgentInterruption>) {
-    if !row.is_open() || !row.has_paused {
-        return (row, Vec::new());
+/// Adds to a row whether the run waits, and returns the calls that do; `None` if no worker has
+/// answered.
+async fn with_state(shared: &Shared, mut row: Row) -> (Row, Option<Vec<AgentInterruption>>) {
+    if let Some(questions) = row.questions.take() {
+        return (row, Some(questions));
     }
-    let handle = AgentHandle::new(&shared.client, &*row.id);
-    let Ok(Ok(state)) = timeout(QUERY_TIMEOUT, handle.state()).await else { return (row, Vec::new()) };
+    if !row.is_open() || !row.has_paused {
+        return (row, Some(Vec::new()));
+    }
+    let Ok(workflows) = shared.workflows() else { return (row, None) };
+    let handle = AgentHandle::new(&workflows.client, &*row.id);
+    let Ok(Ok(state)) = timeout(QUERY_TIMEOUT, handle.state()).await else { return (row, None) };
     if !state.interruptions.is_empty() {
         row.status = RunStatus::Waiting;
     }
-    (row, state.interruptions)
+    (row, Some(state.interruptions))
+}
+
+/// Returns the calls that wait according to the history, for a run whose worker does not answer.
+/// Their arguments may be cut.
+async fn asked_in_history(shared: &Shared, row: &Row) -> Vec<AgentInterruption> {
+    let Ok(mut events) = shared.watch(row.mode, &row.id, None, false) else { return Vec::new() };
+    let mut asked = AskedInHistory::default();
+    // The history is read to its present end when no further fact comes at once.
+    while let Ok(Some(Ok(event))) = timeout(QUIET, events.next()).await {
+        asked.observe(&event);
+    }
+    asked.open()
 }
 
 /// Returns the result of a run that has ended, or the message of its failure.
 async fn result(shared: &Shared, row: &Row) -> Result<Value, String> {
+    let client = &shared.workflows().map_err(|error| error.message().to_owned())?.client;
     let options = WorkflowGetResultOptions::default();
     let ended = match row.kind {
-        Kind::Run => shared.client.get_workflow_handle::<RunType>(&*row.id).get_result(options).await,
-        Kind::Chat => shared.client.get_workflow_handle::<ChatType>(&*row.id).get_result(options).await,
+        Kind::Run => client.get_workflow_handle::<RunType>(&*row.id).get_result(options).await,
+        Kind::Chat => client.get_workflow_handle::<ChatType>(&*row.id).get_result(options).await,
     };
     ended.map_err(|error| {
         // The innermost cause names the problem.
         let error: &dyn std::error::Error = &error;
         std::iter::successors(Some(error), |error| error.source()).last().map_or_else(String::new, ToString::to_string)
     })
-}
-
-/// Returns a call that waits, as the API shows it.
-pub(in crate::http) fn question(call: &AgentInterruption) -> Value {
-    let mut json = json!({
-        "question_id": call.id,
-        "agent": call.agent,
-        "tool": call.tool,
-        "arguments": call.arguments,
-        "waits_for": call.kind,
-    });
-    if let Some(question) = &call.question {
-        json["question"] = json!({"message": question.message, "schema": question.schema});
-    }
-    json
 }

@@ -2,18 +2,19 @@
 
 use std::collections::BTreeMap;
 
-use axum::{Extension, Json, extract::State, http::StatusCode};
-use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use axum::{Extension, Json, extract::State};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 use crate::{
     client::{IdConflict, NewRun, TypedAttribute},
-    http::{access::Caller, error::ApiError, service::Service, thread::check_id},
-    wire::{AgentRequest, ChatRequest, RequestInput},
+    http::{access::Caller, error::ApiError, openapi::Created, service::Service, thread::check_id},
+    wire::{AgentRequest, ChatRequest, RequestInput, RunMode},
 };
 
 /// The body of `POST /runs`.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(in crate::http) struct NewRunBody {
     agent: String,
@@ -23,6 +24,9 @@ pub(in crate::http) struct NewRunBody {
     /// Id of the run; a run that exists with this id is not started again.
     #[serde(default)]
     id: Option<String>,
+    /// Place of the run; by default that of the service.
+    #[serde(default)]
+    mode: Option<RunMode>,
     /// Id of a stored conversation, which the run continues.
     #[serde(default)]
     thread: Option<String>,
@@ -50,12 +54,19 @@ pub(in crate::http) struct NewRunBody {
     summary: Option<String>,
 }
 
+/// The answer to a run that was started, or that exists.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(in crate::http) struct Started {
+    /// Id of the run, which is its workflow's.
+    id: String,
+}
+
 /// Starts a run or a chat.
 pub(in crate::http) async fn start(
     State(shared): Service,
     Extension(caller): Extension<Caller>,
     Json(body): Json<NewRunBody>,
-) -> Result<(StatusCode, Json<Value>), ApiError> {
+) -> Result<Created<Started>, ApiError> {
     shared.startable(&caller, &body.agent)?;
     if let Some(id) = &body.id {
         check_id("run", id)?;
@@ -88,6 +99,9 @@ pub(in crate::http) async fn start(
         NewRun::new(request)
     };
     run = run.id_conflict(body.id_conflict);
+    if let Some(mode) = body.mode {
+        run = run.mode(mode);
+    }
     if let Some(id) = id {
         run = run.id(id);
     }
@@ -112,5 +126,5 @@ pub(in crate::http) async fn start(
             return Err(error.into());
         }
     };
-    Ok((StatusCode::CREATED, Json(json!({"id": id}))))
+    Ok(Created(Started { id }))
 }

@@ -48,13 +48,13 @@ pub struct AgentSet {
     pub(super) versions: Vec<Arc<AgentVersion>>,
     /// Activity types of the tools that have different parameters in different versions.
     pub(super) versioned_tools: Arc<BTreeSet<String>>,
-    pub(super) config: Arc<RunConfig>,
+    pub(crate) config: Arc<RunConfig>,
     /// Keys of the run context that callers may set if the configuration sets some.
     pub(super) allow_context: BTreeSet<String>,
     /// Permits callers to send items that are reserved for the operator.
     pub(super) opens_privileged_items: bool,
     /// Makes messages of a chat begin with the agent that answered last.
-    pub(super) last_agent_continues: bool,
+    pub(crate) last_agent_continues: bool,
     /// Permits callers to choose `last_agent_continues`.
     pub(super) opens_last_agent: bool,
     /// The store of the threads that callers may name.

@@ -42,10 +42,10 @@ pub(super) struct AgentVersion {
 
 /// The agent that was chosen for a run.
 #[derive(Clone, Debug)]
-pub(super) struct Chosen {
-    pub(super) agent: Arc<AgentDef>,
+pub(crate) struct Chosen {
+    pub(crate) agent: Arc<AgentDef>,
     /// Patch of the agent's version; `None` for the agents that the set was created with.
-    pub(super) version: Option<String>,
+    pub(crate) version: Option<String>,
 }
 
 impl AgentSet {
@@ -119,7 +119,7 @@ impl AgentSet {
     ///
     /// # Errors
     /// No version has the agent, or there is no name and more than one agent.
-    pub(super) fn name(&self, name: Option<&str>) -> Result<String, RunError> {
+    pub(crate) fn name(&self, name: Option<&str>) -> Result<String, RunError> {
         let known = || {
             let names: Vec<&str> = self.all().map(|agent| &*agent.name).collect();
             // Lists each name once, at its first place.
@@ -141,7 +141,7 @@ impl AgentSet {
     ///
     /// # Errors
     /// Only later versions have the agent, and the run began before them.
-    pub(super) fn choose(&self, name: &str, mut patched: impl FnMut(&str) -> bool) -> Result<Chosen, RunError> {
+    pub(crate) fn choose(&self, name: &str, mut patched: impl FnMut(&str) -> bool) -> Result<Chosen, RunError> {
         let versions = self.versions_with(name);
         let mut chosen = versions.into_iter().rev().filter(|(patch, _)| patch.is_none_or(&mut patched));
         chosen.next().map(Chosen::from).ok_or_else(|| {
@@ -155,7 +155,7 @@ impl AgentSet {
     ///
     /// # Errors
     /// No version has the agent.
-    pub(super) fn carried(&self, name: &str, version: Option<&str>) -> Result<(Chosen, bool), RunError> {
+    pub(crate) fn carried(&self, name: &str, version: Option<&str>) -> Result<(Chosen, bool), RunError> {
         let versions = self.versions_with(name);
         let same = versions.iter().find(|(patch, _)| *patch == version);
         let chosen = same.or(versions.last()).copied().map(Chosen::from);

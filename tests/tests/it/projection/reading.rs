@@ -18,7 +18,8 @@ use temporalio_client::{Client, ClientOptions};
 use tokio::time::timeout;
 use tower::ServiceExt;
 
-use super::support::{Database, Kind, PATIENCE, Running, clerk, delete, environment};
+use super::support::{Database, PATIENCE, Running, clerk, delete, environment};
+use crate::databases::Kind;
 
 fn service(env: &AgentEnvironment, database: &Database) -> Router {
     AgentsService::new(env.client(), env.task_queue()).agents((clerk,)).run_store(&database.store).into_router()

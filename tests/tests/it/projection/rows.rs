@@ -11,7 +11,8 @@ use temporal_agents::{
 use temporal_agents_testing::AgentEnvironment;
 use temporalio_client::{WorkflowCancelOptions, WorkflowStartOptions, WorkflowTerminateOptions};
 
-use super::support::{Database, Kind, Running, Stored, delete, environment, facts};
+use super::support::{Database, Running, Stored, delete, environment, facts};
+use crate::databases::Kind;
 
 /// Starts a run of the clerk, and returns its id.
 async fn start(env: &AgentEnvironment, id: &str, message: &str) -> anyhow::Result<String> {

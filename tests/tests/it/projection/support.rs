@@ -13,10 +13,10 @@ use temporal_agents::{
     workflow::{AgentSet, AgentWorkflow, ChatWorkflow, ContinueOptions},
 };
 use temporal_agents_testing::{
-    AgentEnvironment, FakeModel, PostgresServer,
+    AgentEnvironment, FakeModel,
     fake_model::{text, tool_call},
 };
-use temporalio_client::{Client, NamespacedClient, grpc::WorkflowService};
+use temporalio_client::{Client, NamespacedClient, grpc::WorkflowService, tonic::IntoRequest};
 use temporalio_common::protos::temporal::api::{
     common::v1::WorkflowExecution, workflowservice::v1::DeleteWorkflowExecutionRequest,
 };
@@ -26,22 +26,16 @@ use tokio::{
     time::{sleep, timeout},
 };
 
+use crate::databases::{Kind, TestDatabase};
+
 pub(super) const PATIENCE: Duration = Duration::from_mins(1);
 
-/// The kinds of databases.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Kind {
-    Postgres,
-    Sqlite,
-}
-
-/// A database with the tables of runs, and what it lives in.
+/// A database with the tables of runs.
 pub(super) struct Database {
     pub(super) store: SqlStore,
     pub(super) url: String,
     rows: AnyPool,
-    _server: Option<PostgresServer>,
-    _directory: tempfile::TempDir,
+    _database: TestDatabase,
 }
 
 /// A run as its rows say.
@@ -62,18 +56,11 @@ type RunColumns = (String, String, Option<String>, String, Option<i64>, Option<S
 
 impl Database {
     pub(super) async fn start(kind: Kind) -> anyhow::Result<Self> {
-        let directory = tempfile::tempdir()?;
-        let server = match kind {
-            Kind::Postgres => Some(PostgresServer::start().await?),
-            Kind::Sqlite => None,
-        };
-        let url = match &server {
-            Some(server) => server.url("postgres"),
-            None => format!("sqlite:{}", directory.path().join("agents.db").display()),
-        };
+        let database = kind.create().await?;
+        let url = database.url.clone();
         let store = SqlStore::connect(&url).await?;
         let rows = AnyPoolOptions::new().max_connections(2).connect(&url).await?;
-        Ok(Self { store, url, rows, _server: server, _directory: directory })
+        Ok(Self { store, url, rows, _database: database })
     }
 
     /// Returns the run with this id. The numbers of its events have no gap.
@@ -183,7 +170,7 @@ pub(super) async fn facts(client: &Client, id: &str) -> anyhow::Result<Vec<Value
 pub(super) async fn delete(client: &Client, id: &str) -> anyhow::Result<()> {
     let execution = Some(WorkflowExecution { workflow_id: id.to_owned(), run_id: String::new() });
     let request = DeleteWorkflowExecutionRequest { namespace: client.namespace(), workflow_execution: execution };
-    WorkflowService::delete_workflow_execution(&mut client.clone(), tonic::Request::new(request)).await?;
+    WorkflowService::delete_workflow_execution(&mut client.clone(), request.into_request()).await?;
     let gone = async {
         while facts_begin(client, id).await {
             sleep(Duration::from_millis(50)).await;

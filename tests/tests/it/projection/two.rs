@@ -8,7 +8,8 @@ use temporal_agents::{
     wire::{AgentRequest, ChatRequest},
 };
 
-use super::support::{Database, Kind, Running, environment, facts};
+use super::support::{Database, Running, environment, facts};
+use crate::databases::Kind;
 
 #[rstest]
 #[tokio::test]
