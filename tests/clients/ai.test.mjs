@@ -11,7 +11,7 @@ import { replica } from "./replica.mjs";
 const SERVICE = process.env.SERVICE_URL;
 
 /** A chat without a framework: its state is plain values. */
-function chatOf(ai, version, agent, { url = SERVICE, id = randomUUID() } = {}) {
+function chatOf(ai, version, agent, { url = SERVICE, target = { url }, moves = false, id = randomUUID(), ...options } = {}) {
   const state = {
     status: "ready",
     error: undefined,
@@ -22,10 +22,16 @@ function chatOf(ai, version, agent, { url = SERVICE, id = randomUUID() } = {}) {
     snapshot: (value) => structuredClone(value),
   };
   class Chat extends ai.AbstractChat {}
-  const api = `${url}/chat/${agent}?v=${version}`;
+  const reconnect = () => ({ api: `${target.url}/chat/${agent}/${id}/stream?v=${version}` });
+  const elsewhere = ({ id: chatId, messages, trigger, messageId, body }) => ({
+    api: `${target.url}/chat/${agent}?v=${version}`,
+    body: { ...body, id: chatId, messages, trigger, messageId },
+  });
   const transport = new ai.DefaultChatTransport({
-    api,
-    prepareReconnectToStreamRequest: () => ({ api: `${url}/chat/${agent}/${id}/stream?v=${version}` }),
+    api: `${target.url}/chat/${agent}?v=${version}`,
+    prepareReconnectToStreamRequest: reconnect,
+    // Only a chat that moves to another replica has requests that are not the default ones.
+    ...(moves ? { prepareSendMessagesRequest: elsewhere } : {}),
   });
   const errors = [];
   const chat = new Chat({
@@ -34,6 +40,7 @@ function chatOf(ai, version, agent, { url = SERVICE, id = randomUUID() } = {}) {
     transport,
     onError: (error) => void errors.push(error),
     sendAutomaticallyWhen: ai.lastAssistantMessageIsCompleteWithApprovalResponses,
+    ...options,
   });
   return { chat, errors };
 }
@@ -73,14 +80,18 @@ for (const [version, ai] of [[6, v6], [7, v7]]) {
 
   for (const [name, approved, state] of [["granted", true, "output-available"], ["refused", false, "output-denied"]]) {
     test(`v${version}: an approval is ${name}, by another replica`, async () => {
-      const { chat, errors } = chatOf(ai, version, "clerk");
+      const target = { url: SERVICE };
+      const { chat, errors } = chatOf(ai, version, "clerk", { target, moves: true });
       await chat.sendMessage({ text: "I want a refund." });
       await settled(chat, errors);
       const [call] = parts(chat, "dynamic-tool");
       assert.equal(call.state, "approval-requested");
+      const other = await replica();
+      target.url = other.url;
       await chat.addToolApprovalResponse({ id: call.approval.id, approved, reason: approved ? undefined : "not today" });
       await until(() => parts(chat, "text").length > 0 || errors.length > 0);
       await settled(chat, errors);
+      await other.kill();
       assert.equal(chat.messages.length, 2, "the answer continues the same message");
       assert.equal(parts(chat, "dynamic-tool")[0].state, state);
       assert.match(text(chat), approved ? /refunded 40 euros/ : /not today/);
@@ -98,6 +109,52 @@ for (const [version, ai] of [[6, v6], [7, v7]]) {
     } else {
       assert.equal(parts(chat, "data-attempt").length, 1);
     }
+  });
+
+  test(`v${version}: an approval is granted after the API was killed`, async () => {
+    const first = await replica();
+    const target = { url: first.url };
+    const { chat, errors } = chatOf(ai, version, "clerk", { target, moves: true });
+    await chat.sendMessage({ text: "I want a refund." });
+    await settled(chat, errors);
+    await first.kill();
+    const second = await replica();
+    target.url = second.url;
+    const [call] = parts(chat, "dynamic-tool");
+    await chat.addToolApprovalResponse({ id: call.approval.id, approved: true });
+    await until(() => parts(chat, "text").length > 0 || errors.length > 0);
+    await settled(chat, errors);
+    assert.match(text(chat), /refunded 40 euros/);
+    await second.kill();
+  });
+
+  test(`v${version}: a client tool is called by the page`, async () => {
+    const sendAutomaticallyWhen = ai.lastAssistantMessageIsCompleteWithToolCalls;
+    const { chat, errors } = chatOf(ai, version, "browser", { sendAutomaticallyWhen });
+    await chat.sendMessage({ text: "What do I see?" });
+    await settled(chat, errors);
+    const [call] = parts(chat, "dynamic-tool");
+    assert.deepEqual([call.toolName, call.state], ["ask_page", "input-available"]);
+    await chat.addToolOutput({ tool: "ask_page", toolCallId: call.toolCallId, output: "A page about lighthouses" });
+    await until(() => parts(chat, "text").length > 0 || errors.length > 0);
+    await settled(chat, errors);
+    assert.match(text(chat), /A page about lighthouses/);
+    assert.equal(chat.messages.length, 2, "the answer continues the same message");
+  });
+
+  test(`v${version}: a cancelled run aborts the message`, async () => {
+    const { chat, errors } = chatOf(ai, version, "desk");
+    let ended;
+    const answered = chat.sendMessage({ text: "hello" }).then(() => (ended = true));
+    await until(() => chat.messages.at(-1)?.parts.some((part) => part.type === "text"));
+    const headers = { "content-type": "application/json" };
+    const cancelled = await fetch(`${SERVICE}/runs/desk:${chat.id}/cancel`, { method: "POST", headers, body: "{}" });
+    assert.equal(cancelled.status, 202);
+    await answered;
+    assert.ok(ended && errors.length === 0, errors.join());
+    assert.doesNotMatch(text(chat), /find out for you\.$/, "the answer was not completed");
+    const run = await (await fetch(`${SERVICE}/runs/desk:${chat.id}`)).json();
+    assert.equal(run.status, "cancelled");
   });
 
   test(`v${version}: a lost connection is taken up again`, async () => {

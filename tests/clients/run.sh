@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
 # Plays clients that others wrote, from npm, against `serve`: HttpAgent of @ag-ui/client with its verifier, and the
-# chat of the AI SDK, versions 6 and 7. Needs Node 20. Installs the clients into a temporary directory; starts `serve`
-# on a free port, and stops it by its process id. SERVE is a program that is built already.
+# chat of the AI SDK, versions 6 and 7; and a validator of OpenAPI. Needs Node 20. Installs the clients into a temporary directory; starts `serve`
+# on a free port, and stops it by its process id. SERVE and IT are programs that
+# are built already: `serve`, and the integration tests.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
+repository=$PWD
 # No server of the user's environment or configuration file.
 for variable in "${!TEMPORAL_@}"; do
     case $variable in TEMPORAL_CLI | TEMPORAL_AGENTS_*) ;; *) unset "$variable" ;; esac
@@ -37,4 +39,11 @@ read -r _ address namespace < <(grep '^TEMPORAL ' "$work/serve.txt")
 read -r _ url < <(grep '^READY ' "$work/serve.txt")
 export SERVICE_URL=$url SERVE=$(realpath "$serve") TEMPORAL=$address NAMESPACE=$namespace
 cd "$work"
-node --test --test-concurrency=4 agui.test.mjs ai.test.mjs
+node --test --test-concurrency=4 agui.test.mjs ai.test.mjs openapi.test.mjs
+# The same clients against agents of the tests and a second replica.
+if [ -n "${IT:-}" ]; then
+    CLIENTS_DIR=$work "$IT" --exact real_clients::clients_of_others_talk_to_other_agents_through_two_replicas
+else
+    (cd "$repository" && CLIENTS_DIR=$work cargo test --quiet --workspace --all-features --test it -- \
+        --exact real_clients::clients_of_others_talk_to_other_agents_through_two_replicas)
+fi

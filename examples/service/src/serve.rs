@@ -12,7 +12,7 @@ use temporalio_client::{
 };
 use temporalio_common::envconfig::load_client_config_profile;
 use temporalio_sdk::{Runtime, Worker, runtime::RuntimeOptions};
-use tokio::{net::TcpListener, sync::oneshot};
+use tokio::net::TcpListener;
 
 use crate::agents::{browser, clerk, desk, worker};
 
@@ -95,7 +95,7 @@ async fn with_worker(
     ended
 }
 
-/// Answers requests until `terminated`; then lets open ones end, but for streams.
+/// Answers requests until `terminated`; then ends streams, and lets other requests end.
 async fn api(
     client: &Client,
     options: &Options,
@@ -108,20 +108,8 @@ async fn api(
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, options.port)).await;
     let listener = listener.with_context(|| format!("port {} of 127.0.0.1 cannot be used", options.port))?;
     println!("READY http://{}", listener.local_addr()?);
-    let (stopping, stopped) = oneshot::channel::<()>();
-    let served = axum::serve(listener, service.into_router()).with_graceful_shutdown(async move {
-        terminated.await;
-        drop(stopping);
-    });
-    tokio::select! {
-        ended = served => Ok(ended?),
-        // Streams of events have no end of their own: their readers come back with a cursor.
-        () = async { stopped.await.ok(); tokio::time::sleep(GRACE).await } => Ok(()),
-    }
+    Ok(service.serve(listener, terminated).await?)
 }
-
-/// Time that open requests have at the end.
-const GRACE: std::time::Duration = std::time::Duration::from_millis(500);
 
 /// Connects to the server of the flags or of the environment, or else to a new dev server, which
 /// stops when it is dropped.

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use axum::{
     Extension, Json,
     extract::{Path, State},
-    response::{IntoResponse, Response},
+    response::sse::Event,
 };
 use futures::stream::{self, StreamExt};
 use serde_json::Value;
@@ -20,7 +20,7 @@ use super::{
     answers::Answer,
     error::ApiError,
     service::{Service, Shared, client_tools},
-    sse,
+    sse::{self, Cut, EventStream},
     thread::Thread,
     turn::{self, Turn, TurnStep},
 };
@@ -35,7 +35,7 @@ pub(super) async fn run(
     Extension(caller): Extension<Caller>,
     Path(agent): Path<String>,
     Json(input): Json<RunAgentInput>,
-) -> Result<Response, ApiError> {
+) -> Result<EventStream<AguiEvent>, ApiError> {
     let thread = Thread::find(&shared, &caller, &agent, &input.thread_id).await?;
     check_tools(&shared, &agent, &input)?;
     let answers = answers(&thread, &input).await?;
@@ -53,7 +53,7 @@ pub(super) async fn run(
     };
     let mut mapper = AguiMapper::new(input.thread_id, input.run_id, is_resumed).with_messages(input.messages);
     let start = mapper.start(None);
-    Ok(respond(start, mapper, turn))
+    Ok(respond(&shared, start, mapper, turn))
 }
 
 /// `GET /agui/{agent}/{thread}`: the conversation so far, and then the run that is open.
@@ -61,7 +61,7 @@ pub(super) async fn connect(
     State(shared): Service,
     Extension(caller): Extension<Caller>,
     Path((agent, thread_id)): Path<(String, String)>,
-) -> Result<Response, ApiError> {
+) -> Result<EventStream<AguiEvent>, ApiError> {
     let thread = Thread::find(&shared, &caller, &agent, &thread_id).await?;
     let (transcript, turn) = thread.open().await?;
     let current = transcript.current.as_ref();
@@ -74,12 +74,13 @@ pub(super) async fn connect(
     let mut start = mapper.start(Some(messages));
     let Some(turn) = turn else {
         start.extend(mapper.finished(None));
-        return Ok(sse::respond(stream::iter(start).map(|event| sse::data(&event))).into_response());
+        let events = stream::iter(start).map(|event| sse::sent(sse::data(&event)));
+        return Ok(EventStream::new(&shared.streams, events, last_event));
     };
-    Ok(respond(start, mapper, turn))
+    Ok(respond(&shared, start, mapper, turn))
 }
 
-fn respond(start: Vec<AguiEvent>, mapper: AguiMapper, turn: Turn) -> Response {
+fn respond(shared: &Shared, start: Vec<AguiEvent>, mapper: AguiMapper, turn: Turn) -> EventStream<AguiEvent> {
     let rest = stream::unfold((mapper, turn), |(mut mapper, mut turn)| async move {
         if mapper.is_over() {
             return None;
@@ -89,7 +90,14 @@ fn respond(start: Vec<AguiEvent>, mapper: AguiMapper, turn: Turn) -> Response {
         Some((stream::iter(events), (mapper, turn)))
     });
     let events = stream::iter(start).chain(rest.flatten());
-    sse::respond(events.map(|event| sse::data(&event))).into_response()
+    EventStream::new(&shared.streams, events.map(|event| sse::sent(sse::data(&event))), last_event)
+}
+
+/// Returns the end of a stream that was cut. The protocol has no cursor: the frontend returns to the
+/// thread.
+fn last_event(cut: Cut, _cursor: Option<String>) -> Event {
+    let (message, code) = (cut.message().to_owned(), cut.code().to_owned());
+    sse::data(&AguiEvent::RunError { message, code, usage: Vec::new() })
 }
 
 /// Returns the AG-UI events of a step.

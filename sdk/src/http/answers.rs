@@ -63,7 +63,8 @@ pub(super) async fn state(shared: &Shared, workflow_id: &str) -> Result<Option<A
     }
 }
 
-/// Sends answers in the name of the caller. A request that is sent again changes nothing.
+/// Sends answers in the name of the caller. A request that is sent again changes nothing. Returns
+/// `true` if all calls have waited until now.
 ///
 /// # Errors
 /// 404 for a call that neither waits nor was answered, before anything is sent; 409 for a call that
@@ -75,13 +76,15 @@ pub(super) async fn send(
     workflow_id: &str,
     request: &str,
     answers: Vec<Answer>,
-) -> Result<(), ApiError> {
+) -> Result<bool, ApiError> {
     let Some(state) = state(shared, workflow_id).await? else { return Err(ApiError::no_run(workflow_id)) };
     let waits = state.interruptions.iter().map(|call| &*call.id);
     let known: Vec<&str> = waits.chain(state.decided.iter().map(|decided| &*decided.id)).collect();
     if let Some(unknown) = answers.iter().find(|answer| !known.contains(&answer.question())) {
         return Err(ApiError::no_question(unknown.question()));
     }
+    let waits = |answer: &Answer| state.interruptions.iter().any(|call| call.id == answer.question());
+    let are_new = answers.iter().all(waits);
     let handle = AgentHandle::new(&shared.client, workflow_id);
     let handle = caller.name.as_ref().map_or_else(|| handle.clone(), |name| handle.by(name));
     for answer in answers {
@@ -100,7 +103,7 @@ pub(super) async fn send(
             _ => {}
         }
     }
-    Ok(())
+    Ok(are_new)
 }
 
 /// Waits for the answer of a worker.

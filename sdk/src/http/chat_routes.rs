@@ -6,10 +6,11 @@ use std::collections::BTreeSet;
 use axum::{
     Extension, Json,
     extract::{Path, Query, State},
-    http::{HeaderName, StatusCode},
-    response::{IntoResponse, Response, sse::Event},
+    http::HeaderName,
+    response::sse::Event,
 };
 use futures::stream::{self, StreamExt};
+use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 use uuid::Uuid;
@@ -23,8 +24,9 @@ use super::{
     },
     answers::Answer,
     error::ApiError,
-    service::Service,
-    sse,
+    openapi::StreamIfAny,
+    service::{Service, Shared},
+    sse::{self, Cut, EventStream},
     thread::Thread,
     turn::{self, Turn, TurnStep},
 };
@@ -34,7 +36,7 @@ use crate::wire::{AgentDecision, SuppliedOutput, run_state::InterruptionKind};
 const STREAM_HEADER: (HeaderName, &str) = (HeaderName::from_static("x-vercel-ai-ui-message-stream"), "v1");
 
 /// The query of both paths.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 pub(super) struct StreamQuery {
     /// Major version of the package `ai`: 6 by default, or 7.
     #[serde(default = "six")]
@@ -67,7 +69,7 @@ pub(super) async fn send(
     Path(agent): Path<String>,
     Query(query): Query<StreamQuery>,
     Json(post): Json<ChatPost>,
-) -> Result<Response, ApiError> {
+) -> Result<EventStream<Chunk>, ApiError> {
     let version = query.version()?;
     let thread = Thread::find(&shared, &caller, &agent, &post.id).await?;
     let answers = answers(&thread, &post).await?;
@@ -77,7 +79,7 @@ pub(super) async fn send(
         let turn = thread.answer(&format!("answers-{continued}"), answers).await?;
         let message_id = post.continues_assistant().unwrap_or_else(|| Uuid::new_v4().to_string());
         let mapper = AiSdkMapper::new(message_id, version).continuing(post.call_ids());
-        return Ok(respond(mapper, turn));
+        return Ok(respond(&shared, mapper, turn));
     }
     let Some((message_id, text)) = post.last_user_message() else {
         return Err(ApiError::invalid("the request has neither a message of the user nor an answer to a call"));
@@ -86,7 +88,7 @@ pub(super) async fn send(
     let is_new = message_id.is_empty() || post.trigger == Trigger::RegenerateMessage;
     let message_id = if is_new { Uuid::new_v4().to_string() } else { message_id };
     let turn = thread.send(&message_id, &text).await?;
-    Ok(respond(AiSdkMapper::new(format!("{message_id}-answer"), version), turn))
+    Ok(respond(&shared, AiSdkMapper::new(format!("{message_id}-answer"), version), turn))
 }
 
 /// `GET /chat/{agent}/{chat}/stream`; 204 if no message is being answered.
@@ -95,16 +97,17 @@ pub(super) async fn resume(
     Extension(caller): Extension<Caller>,
     Path((agent, chat)): Path<(String, String)>,
     Query(query): Query<StreamQuery>,
-) -> Result<Response, ApiError> {
+) -> Result<StreamIfAny<Chunk>, ApiError> {
     let version = query.version()?;
     let thread = Thread::find(&shared, &caller, &agent, &chat).await?;
     let (transcript, turn) = thread.open().await?;
-    let Some(turn) = turn else { return Ok(StatusCode::NO_CONTENT.into_response()) };
+    let Some(turn) = turn else { return Ok(StreamIfAny(None)) };
     let message_id = transcript.current.and_then(|message| message.id).unwrap_or_default();
-    Ok(respond(AiSdkMapper::new(format!("{message_id}-answer"), version), turn))
+    let mapper = AiSdkMapper::new(format!("{message_id}-answer"), version);
+    Ok(StreamIfAny(Some(respond(&shared, mapper, turn))))
 }
 
-fn respond(mut mapper: AiSdkMapper, turn: Turn) -> Response {
+fn respond(shared: &Shared, mut mapper: AiSdkMapper, turn: Turn) -> EventStream<Chunk> {
     let start = mapper.start();
     let rest = stream::unfold((mapper, turn), |(mut mapper, mut turn)| async move {
         if mapper.is_over() {
@@ -116,7 +119,13 @@ fn respond(mut mapper: AiSdkMapper, turn: Turn) -> Response {
     });
     let chunks = stream::iter(start).chain(rest.flatten()).map(|chunk| sse::data(&chunk));
     let done = stream::iter([Event::default().data("[DONE]")]);
-    ([STREAM_HEADER], sse::respond(chunks.chain(done))).into_response()
+    EventStream::new(&shared.streams, chunks.chain(done).map(sse::sent), last_event).with_header(STREAM_HEADER)
+}
+
+/// Returns the end of a stream that was cut. The protocol has no cursor: the page returns to the
+/// stream.
+fn last_event(cut: Cut, _cursor: Option<String>) -> Event {
+    sse::data(&Chunk::Error { error_text: cut.message().to_owned() })
 }
 
 /// Returns the chunks of a step.

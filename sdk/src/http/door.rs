@@ -4,7 +4,8 @@
 //! # Design
 //! A page of any site can send a browser of this machine to a service on it. Without a token, two
 //! checks stop that: a page whose name resolves to this machine has another `Host`, and a form or a
-//! simple request cannot have the content type JSON. The service allows no other origin.
+//! simple request cannot have the content type JSON. Only a service with a policy allows other
+//! origins, and only those that its operator names.
 
 use std::sync::Arc;
 

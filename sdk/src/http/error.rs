@@ -2,15 +2,20 @@
 
 use axum::{
     Json,
-    http::StatusCode,
+    body::to_bytes,
+    http::{StatusCode, header},
     response::{IntoResponse, Response},
 };
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::client::{AgentHandleError, NotStarted, RunEventsError, StartRunError};
 
+/// Maximum bytes of a message of axum that is passed on.
+const MAX_MESSAGE_BYTES: usize = 4 * 1024;
+
 /// A refused request.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct ApiError {
     status: StatusCode,
     code: &'static str,
@@ -72,11 +77,59 @@ impl ApiError {
     }
 }
 
+/// The body of the answer to a refused request.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct ErrorBody {
+    error: ErrorInfo,
+}
+
+/// The reason for which a request was refused.
+#[derive(Debug, Serialize, JsonSchema)]
+struct ErrorInfo {
+    /// A word for programs, for example `not_found`.
+    code: &'static str,
+    /// A message for people.
+    message: String,
+}
+
+impl ErrorBody {
+    pub(super) fn of(error: &ApiError) -> Self {
+        Self { error: ErrorInfo { code: error.code, message: error.message.clone() } }
+    }
+}
+
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
-        let Self { status, code, message } = self;
-        (status, Json(json!({"error": {"code": code, "message": message}}))).into_response()
+        (self.status, Json(ErrorBody::of(&self))).into_response()
     }
+}
+
+/// Gives the refusals of axum and tower-http the form of all others.
+pub(super) async fn in_json(response: Response) -> Response {
+    let status = response.status();
+    let kind = response.headers().get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+    if !(status.is_client_error() || status.is_server_error()) || kind.is_some_and(|kind| kind.contains("json")) {
+        return response;
+    }
+    let (code, message) = match status {
+        StatusCode::NOT_FOUND => ("not_found", "there is no such path"),
+        StatusCode::METHOD_NOT_ALLOWED => ("method_not_allowed", "the path has no such method"),
+        StatusCode::PAYLOAD_TOO_LARGE => ("too_large", "the body of the request is too large"),
+        StatusCode::GATEWAY_TIMEOUT => ("timeout", "the request has taken too long; send the same request again"),
+        _ => ("invalid_request", "the request is invalid"),
+    };
+    let (parts, body) = response.into_parts();
+    let text = to_bytes(body, MAX_MESSAGE_BYTES).await.ok().and_then(|bytes| String::from_utf8(bytes.to_vec()).ok());
+    let message = text.filter(|text| !text.is_empty()).unwrap_or_else(|| message.to_owned());
+    // A body that is not of the expected shape is as invalid as one that is no JSON.
+    let status = if status == StatusCode::UNPROCESSABLE_ENTITY { StatusCode::BAD_REQUEST } else { status };
+    let mut json = ApiError::new(status, code, message).into_response();
+    for (name, value) in &parts.headers {
+        if name != header::CONTENT_TYPE && name != header::CONTENT_LENGTH {
+            json.headers_mut().insert(name, value.clone());
+        }
+    }
+    json
 }
 
 impl From<AgentHandleError> for ApiError {

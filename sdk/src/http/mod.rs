@@ -11,12 +11,13 @@
 //! let token = BearerToken::new("a long random string", "ann");
 //! let service = AgentsService::new(client, "support").agents((triage,)).access(token);
 //! let listener = tokio::net::TcpListener::bind("127.0.0.1:8080").await?;
-//! axum::serve(listener, service.into_router()).await
+//! service.serve(listener, std::future::pending()).await
 //! # }
 //! ```
 //!
 //! | path | content |
 //! |---|---|
+//! | `GET /openapi.json` | the OpenAPI 3.1 description of these paths |
 //! | `GET /agents` | the agents |
 //! | `POST /runs` | starts a run, or a chat |
 //! | `GET /runs`, `GET /runs/{id}` | runs with their status; a result, questions |
@@ -31,7 +32,10 @@
 //! its update, and a reader is a cursor. Any replica answers any request, also after a crash.
 //!
 //! **A client that leaves cancels nothing.** Readers follow the history; `POST /runs/{id}/cancel`
-//! cancels.
+//! cancels. A reader that takes nothing for 30 seconds is cut, with a cursor to come back with.
+//!
+//! **What every service needs comes from `tower-http`:** limits of bodies and of time, request ids
+//! (`x-request-id`), CORS. They surround the API and not its streams.
 //!
 //! **A run of another service is not visible.** `/runs/{id}` knows the workflows of types
 //! `AgentWorkflow` and `ChatWorkflow` on the service's task queue; for all others it answers 404.
@@ -50,6 +54,7 @@ mod answers;
 mod chat_routes;
 mod door;
 mod error;
+mod openapi;
 mod page;
 mod questions;
 mod runs;

@@ -1,62 +1,128 @@
 //! The calls of all runs that wait for people.
+//!
+//! # Design
+//! **One watcher for all readers.** It looks at the open runs every two seconds as long as the event
+//! stream has a reader; each reader gets the runs that its caller may see, whenever these have
+//! changed. A run whose worker does not answer keeps the questions that it had.
 
-use std::{sync::Arc, time::Duration};
+mod watcher;
 
-use axum::{Extension, Json, extract::State, response::IntoResponse};
+use axum::{Extension, Json, extract::State};
 use futures::stream::unfold;
-use serde_json::{Value, json};
-use tokio::time::sleep;
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value;
 
+pub(super) use self::watcher::QuestionWatch;
 use super::{
     access::Caller,
     error::ApiError,
     runs,
-    service::{Service, Shared},
-    sse,
+    service::Service,
+    sse::{self, EventStream},
 };
+use crate::wire::{AgentInterruption, InterruptionKind, McpQuestion};
 
-/// The interval between two looks at the open runs, for readers of the event stream.
-const INTERVAL: Duration = Duration::from_secs(2);
+/// A call that waits for a person.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub(super) struct Question {
+    /// Id of the run; absent where the run is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    run_id: Option<String>,
+    /// Id to decide by.
+    question_id: String,
+    /// Name of the agent that made the call.
+    agent: String,
+    /// Name of the tool.
+    tool: String,
+    /// The arguments as the model wrote them: JSON text.
+    arguments: String,
+    /// Kind of answer: a decision, an output, or an input.
+    waits_for: InterruptionKind,
+    /// Label of the hosted MCP server that requests approval.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    server: Option<String>,
+    /// The question of an MCP server, with the schema of the answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    question: Option<AskedValue>,
+}
+
+/// The value that an MCP server requests.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+struct AskedValue {
+    message: String,
+    /// JSON schema of the answer.
+    schema: Value,
+}
+
+impl Question {
+    pub(super) fn of(call: &AgentInterruption) -> Self {
+        let asked = call.question.as_ref();
+        Self {
+            run_id: None,
+            question_id: call.id.clone(),
+            agent: call.agent.clone(),
+            tool: call.tool.clone(),
+            arguments: call.arguments.clone(),
+            waits_for: call.kind,
+            server: call.server.clone(),
+            question: asked
+                .map(|McpQuestion { message, schema }| AskedValue { message: message.clone(), schema: schema.clone() }),
+        }
+    }
+
+    fn of_run(run_id: &str, call: &AgentInterruption) -> Self {
+        Self { run_id: Some(run_id.to_owned()), ..Self::of(call) }
+    }
+}
+
+/// The calls that wait.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct QuestionList {
+    questions: Vec<Question>,
+}
 
 /// `GET /questions`.
 pub(super) async fn list(
     State(shared): Service,
     Extension(caller): Extension<Caller>,
-) -> Result<Json<Value>, ApiError> {
-    Ok(Json(json!({"questions": questions(&shared, &caller).await?})))
+) -> Result<Json<QuestionList>, ApiError> {
+    let may_see = |id: &str| shared.access.may_see(&caller, id);
+    let found = runs::open_runs(&shared, may_see).await?;
+    let of_run = |(row, calls): (runs::Row, Option<Vec<AgentInterruption>>)| {
+        let calls = calls.unwrap_or_default();
+        calls.iter().map(|call| Question::of_run(&row.id, call)).collect::<Vec<_>>()
+    };
+    Ok(Json(QuestionList { questions: found.into_iter().flat_map(of_run).collect() }))
 }
 
 /// `GET /questions/events`: the list, whenever it has changed.
-pub(super) async fn events(State(shared): Service, Extension(caller): Extension<Caller>) -> impl IntoResponse {
-    sse::respond(unfold((shared, caller, None), |(shared, caller, mut latest)| async move {
+pub(super) async fn events(State(shared): Service, Extension(caller): Extension<Caller>) -> EventStream<QuestionList> {
+    let watched = QuestionWatch::subscribe(&shared);
+    let limits = shared.streams.clone();
+    let state = (shared, caller, watched, None, false);
+    let events = unfold(state, |(shared, caller, mut watched, mut latest, mut has_failed)| async move {
         loop {
-            if latest.is_some() {
-                sleep(INTERVAL).await;
-            }
-            match questions(&shared, &caller).await {
-                Ok(questions) if latest.as_ref() != Some(&questions) => {
-                    latest = Some(questions);
-                    let event = sse::data(&json!({"questions": latest}));
-                    return Some((event, (shared, caller, latest)));
+            match watched.next().await? {
+                Ok(all) => {
+                    let is_visible = |question: &&Question| {
+                        question.run_id.as_deref().is_some_and(|id| shared.access.may_see(&caller, id))
+                    };
+                    let questions: Vec<Question> = all.iter().filter(is_visible).cloned().collect();
+                    if latest.as_ref() != Some(&questions) {
+                        let list = QuestionList { questions: questions.clone() };
+                        latest = Some(questions);
+                        return Some((sse::sent(sse::data(&list)), (shared, caller, watched, latest, has_failed)));
+                    }
                 }
-                Err(error) if latest.is_none() => {
-                    return Some((sse::failed(&error), (shared, caller, Some(Vec::new()))));
+                // Later the server is unavailable for a while, and the list stays.
+                Err(error) if latest.is_none() && !has_failed => {
+                    has_failed = true;
+                    return Some((sse::failed(&error), (shared, caller, watched, latest, has_failed)));
                 }
-                // Nothing new, or the server is unavailable for a while.
-                Ok(_) | Err(_) => {}
+                Err(_) => {}
             }
         }
-    }))
-}
-
-async fn questions(shared: &Arc<Shared>, caller: &Caller) -> Result<Vec<Value>, ApiError> {
-    let mut questions = Vec::new();
-    for (row, calls) in runs::open_runs(shared, caller).await? {
-        for call in &calls {
-            let mut question = runs::question(call);
-            question["run_id"] = json!(row.id);
-            questions.push(question);
-        }
-    }
-    Ok(questions)
+    });
+    EventStream::new(&limits, events, sse::cut)
 }

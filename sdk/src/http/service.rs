@@ -1,23 +1,41 @@
 //! The service: its settings, and the router with all paths.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
 
 use axum::{
     Json, Router,
     extract::{DefaultBodyLimit, State},
+    http::{HeaderName, HeaderValue, Method, StatusCode},
     middleware,
-    routing::{get, post},
 };
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value;
 use temporalio_client::Client;
-use tower_http::request_id::{MakeRequestUuid, PropagateRequestIdLayer, SetRequestIdLayer};
+use tokio::{net::TcpListener, time::sleep};
+use tokio_util::sync::CancellationToken;
+use tower::util::option_layer;
+use tower_http::{
+    cors::{AllowHeaders, CorsLayer},
+    limit::RequestBodyLimitLayer,
+    request_id::{MakeRequestUuid, PropagateRequestIdLayer, SetRequestIdLayer},
+    timeout::TimeoutLayer,
+};
 
 use super::{
     access::{AccessPolicy, Caller},
     agui_routes, chat_routes,
     door::{self, LocalCallers},
-    error::ApiError,
-    page, questions, runs,
+    error::{self, ApiError},
+    openapi::Api,
+    page,
+    questions::{self, QuestionWatch},
+    runs,
+    sse::StreamLimits,
 };
 use crate::{
     agent::{AgentDef, AgentSources, Graph},
@@ -27,6 +45,15 @@ use crate::{
 
 /// Maximum bytes of a request's body.
 const MAX_BODY_BYTES: usize = 4 * 1024 * 1024;
+/// Time in which a request is answered; for a stream, in which it begins.
+const REQUEST_TIMEOUT: Duration = Duration::from_mins(1);
+/// Time in which a connection must take the next event of a stream.
+const SLOW_READER: Duration = Duration::from_secs(30);
+/// Time that open requests have when the service stops.
+const GRACE: Duration = Duration::from_secs(10);
+/// Headers of answers that pages of other origins may read.
+const EXPOSED: [HeaderName; 2] =
+    [HeaderName::from_static("x-request-id"), HeaderName::from_static("x-vercel-ai-ui-message-stream")];
 
 /// Runs of agents over HTTP, as a router to mount in any axum service.
 ///
@@ -39,6 +66,8 @@ pub struct AgentsService {
     task_queue: String,
     agents: BTreeMap<String, AgentDef>,
     access: Option<Arc<dyn AccessPolicy>>,
+    origins: Vec<HeaderValue>,
+    streams: StreamLimits,
 }
 
 /// The parts that all requests share. None of them is the state of a run.
@@ -50,6 +79,10 @@ pub(super) struct Shared {
     pub(super) is_local: bool,
     pub(super) runs: AgentRuns,
     pub(super) events: RunEvents,
+    pub(super) streams: StreamLimits,
+    pub(super) questions: QuestionWatch,
+    /// The description of the service.
+    description: OnceLock<Value>,
 }
 
 /// The shared parts, as handlers extract them.
@@ -58,7 +91,14 @@ pub(super) type Service = State<Arc<Shared>>;
 impl AgentsService {
     /// Creates a service for the ready-made workflows of this task queue; sends nothing yet.
     pub fn new(client: &Client, task_queue: impl Into<String>) -> Self {
-        Self { client: client.clone(), task_queue: task_queue.into(), agents: BTreeMap::new(), access: None }
+        Self {
+            client: client.clone(),
+            task_queue: task_queue.into(),
+            agents: BTreeMap::new(),
+            access: None,
+            origins: Vec::new(),
+            streams: StreamLimits { slow_reader: SLOW_READER, stopping: CancellationToken::new() },
+        }
     }
 
     /// Adds the agents that callers may start, by name. The workers of the task queue serve
@@ -76,44 +116,123 @@ impl AgentsService {
         self
     }
 
+    /// Lets pages of these origins call the service, for example `https://app.example.com`. Only a
+    /// service with an [access policy](Self::access) does so: without one, every page that a browser
+    /// of this machine shows could act on runs.
+    ///
+    /// # Panics
+    /// If an origin is `*`, or is not the value of a header.
+    #[must_use]
+    pub fn allow_origins<O: AsRef<str>>(mut self, origins: impl IntoIterator<Item = O>) -> Self {
+        for origin in origins {
+            let origin = origin.as_ref();
+            assert!(origin != "*", "name the origins that may call the service; \"*\" would allow all");
+            self.origins.push(HeaderValue::from_str(origin).expect("an origin is the value of a header"));
+        }
+        self
+    }
+
+    /// Sets the time in which a connection must take the next event of a stream. After it the stream
+    /// ends with an event `cut`, whose data have the cursor to come back with. Default: 30 seconds.
+    #[must_use]
+    pub fn slow_reader_timeout(mut self, timeout: Duration) -> Self {
+        self.streams.slow_reader = timeout;
+        self
+    }
+
+    /// Answers requests until `stop` ends. Then it takes no new connection, ends all streams with an
+    /// event `cut`, so that their readers come back to another replica, and gives open requests 10
+    /// seconds.
+    ///
+    /// # Errors
+    /// Those of the listener.
+    pub async fn serve(
+        self,
+        listener: TcpListener,
+        stop: impl Future<Output = ()> + Send + 'static,
+    ) -> std::io::Result<()> {
+        let stopping = self.streams.stopping.clone();
+        let stopped = stopping.clone();
+        let served = axum::serve(listener, self.into_router()).with_graceful_shutdown(async move {
+            stop.await;
+            stopping.cancel();
+        });
+        tokio::select! {
+            ended = served.into_future() => ended,
+            () = async { stopped.cancelled().await; sleep(GRACE).await } => Ok(()),
+        }
+    }
+
     /// Returns the router, with the paths in the [module's table](crate::http). Bodies are JSON of
     /// at most 4 MiB. A refused request has a status and
     /// `{"error": {"code": .., "message": ..}}`; one that was not answered may be sent again, with
-    /// the same ids.
+    /// the same ids. A request is answered within a minute; streams have no such limit.
     pub fn into_router(self) -> Router {
-        let Self { client, task_queue, agents, access } = self;
+        let Self { client, task_queue, agents, access, origins, streams } = self;
+        let is_local = access.is_none();
+        let cors = cors(origins, is_local);
         let shared = Arc::new(Shared {
             runs: AgentRuns::new(&client, &*task_queue),
             events: RunEvents::new(&client),
-            is_local: access.is_none(),
+            is_local,
             access: access.unwrap_or_else(|| Arc::new(LocalCallers)),
             client,
             task_queue,
             agents,
+            streams,
+            questions: QuestionWatch::default(),
+            description: OnceLock::new(),
         });
-        Router::new()
-            .route("/agents", get(agents_of))
-            .route("/runs", get(runs::list).post(runs::start))
-            .route("/runs/{id}", get(runs::read))
-            .route("/runs/{id}/events", get(runs::events))
-            .route("/runs/{id}/decisions", post(runs::decide))
-            .route("/runs/{id}/outputs", post(runs::supply_output))
-            .route("/runs/{id}/messages", post(runs::send_message))
-            .route("/runs/{id}/cancel", post(runs::cancel))
-            .route("/questions", get(questions::list))
-            .route("/questions/events", get(questions::events))
-            .route("/agui/{agent}", post(agui_routes::run))
-            .route("/agui/{agent}/{thread}", get(agui_routes::connect))
-            .route("/chat/{agent}", post(chat_routes::send))
-            .route("/chat/{agent}/{chat}/stream", get(chat_routes::resume))
+        let (routes, description) = api().finish();
+        shared.description.get_or_init(|| description);
+        routes
             .route_layer(middleware::from_fn_with_state(Arc::clone(&shared), door::check))
             .merge(page::routes())
             .layer(middleware::from_fn_with_state(Arc::clone(&shared), door::check_host))
-            .layer(DefaultBodyLimit::max(MAX_BODY_BYTES))
+            .layer(DefaultBodyLimit::disable())
+            .layer(RequestBodyLimitLayer::new(MAX_BODY_BYTES))
+            .layer(TimeoutLayer::with_status_code(StatusCode::GATEWAY_TIMEOUT, REQUEST_TIMEOUT))
+            .layer(middleware::map_response(error::in_json))
+            .layer(option_layer(cors))
             .layer(PropagateRequestIdLayer::x_request_id())
             .layer(SetRequestIdLayer::x_request_id(MakeRequestUuid))
             .with_state(shared)
     }
+}
+
+/// Returns the paths of the API.
+fn api() -> Api {
+    Api::new()
+        .get("/openapi.json", ("describe", "Returns this description."), description)
+        .get("/agents", ("list_agents", "Lists the agents that callers may start."), agents_of)
+        .get("/runs", ("list_runs", "Lists runs, latest first."), runs::list)
+        .post("/runs", ("start_run", "Starts a run or a chat."), runs::start)
+        .get("/runs/{id}", ("read_run", "Returns a run with its result, or with the calls that wait."), runs::read)
+        .get("/runs/{id}/events", ("follow_run", "Streams the events of a run until it ends."), runs::events)
+        .post("/runs/{id}/decisions", ("decide", "Approves or rejects a call that waits."), runs::decide)
+        .post("/runs/{id}/outputs", ("supply_output", "Supplies the output of a call."), runs::supply_output)
+        .post("/runs/{id}/messages", ("send_message", "Sends a message to a chat."), runs::send_message)
+        .post("/runs/{id}/cancel", ("cancel_run", "Requests the cancellation of a run."), runs::cancel)
+        .get("/questions", ("list_questions", "Lists the calls of all runs that wait for people."), questions::list)
+        .get("/questions/events", ("follow_questions", "Streams that list when it changes."), questions::events)
+        .post("/agui/{agent}", ("run_agui", "Runs or resumes a thread of AG-UI."), agui_routes::run)
+        .get("/agui/{agent}/{thread}", ("connect_agui", "Returns to a thread of AG-UI."), agui_routes::connect)
+        .post("/chat/{agent}", ("send_chat", "Sends messages of the AI SDK."), chat_routes::send)
+        .get("/chat/{agent}/{chat}/stream", ("resume_chat", "Returns to a stream of the AI SDK."), chat_routes::resume)
+}
+
+/// Returns the layer that answers pages of other origins; `None` if there are none, and for a
+/// service without an access policy.
+fn cors(origins: Vec<HeaderValue>, is_local: bool) -> Option<CorsLayer> {
+    if origins.is_empty() {
+        return None;
+    }
+    if is_local {
+        tracing::warn!("no other origin may call a service without an access policy; allow_origins is ignored");
+        return None;
+    }
+    let cors = CorsLayer::new().allow_origin(origins).allow_methods([Method::GET, Method::POST]);
+    Some(cors.allow_headers(AllowHeaders::mirror_request()).expose_headers(EXPOSED))
 }
 
 impl Shared {
@@ -142,9 +261,24 @@ pub(super) fn client_tools(agent: &AgentDef) -> Vec<String> {
     tools.filter(|tool| matches!(tool.binding(), ToolBinding::Client)).map(|tool| tool.name().to_owned()).collect()
 }
 
-async fn agents_of(State(shared): Service) -> Json<Value> {
-    let agents: Vec<Value> = shared.agents.keys().map(|name| json!({"name": name})).collect();
-    Json(json!({"agents": agents}))
+/// The agents that callers may start.
+#[derive(Debug, Serialize, JsonSchema)]
+struct AgentList {
+    agents: Vec<AgentEntry>,
+}
+
+/// An agent.
+#[derive(Debug, Serialize, JsonSchema)]
+struct AgentEntry {
+    name: String,
+}
+
+async fn agents_of(State(shared): Service) -> Json<AgentList> {
+    Json(AgentList { agents: shared.agents.keys().map(|name| AgentEntry { name: name.clone() }).collect() })
+}
+
+async fn description(State(shared): Service) -> Json<Value> {
+    Json(shared.description.get().cloned().unwrap_or_default())
 }
 
 impl std::fmt::Debug for AgentsService {

@@ -12,7 +12,7 @@ use super::{
     error::ApiError,
     runs::{Found, Row, find},
     service::Shared,
-    turn::{Target, Turn},
+    turn::{Target, Turn, TurnStart},
 };
 use crate::{
     client::{AgentHandleError, ChatHandle},
@@ -30,6 +30,8 @@ pub(super) struct Thread {
     caller: Caller,
     agent: String,
     pub(super) workflow_id: String,
+    /// The latest execution (Temporal's run id), if the chat exists.
+    execution: Option<String>,
 }
 
 impl Thread {
@@ -53,8 +55,10 @@ impl Thread {
         match find(shared, &workflow_id).await? {
             Found::Run(row) if !is_thread(&row) => Err(ApiError::other_run(&workflow_id)),
             Found::Foreign => Err(ApiError::other_run(&workflow_id)),
-            Found::Run(_) | Found::Nothing => {
-                Ok(Self { shared: Arc::clone(shared), caller: caller.clone(), agent: agent.to_owned(), workflow_id })
+            found @ (Found::Run(_) | Found::Nothing) => {
+                let execution = if let Found::Run(row) = found { Some(row.execution) } else { None };
+                let (shared, caller, agent) = (Arc::clone(shared), caller.clone(), agent.to_owned());
+                Ok(Self { shared, caller, agent, workflow_id, execution })
             }
         }
     }
@@ -71,7 +75,12 @@ impl Thread {
         let message = ChatMessage::new(message_id, text);
         let sent = answers::in_time(self.shared.runs.send(&self.workflow_id, chat, message)).await??;
         let reply = reply(sent, ChatHandle::new(&self.shared.client, &*self.workflow_id), message_id.to_owned());
-        Ok(Turn::new(&self.shared, &self.workflow_id, Target::Message(message_id.to_owned()), Some(reply)))
+        let start = self.start_of(message_id).await;
+        Ok(Turn::new(&self.shared, &self.workflow_id, Target::Message(message_id.to_owned()), start, Some(reply)))
+    }
+
+    async fn start_of(&self, message_id: &str) -> TurnStart {
+        TurnStart::of_message(&self.shared, &self.workflow_id, self.execution.as_deref(), message_id).await
     }
 
     /// Sends the answers to calls that wait, and returns the turn that continues after them.
@@ -83,8 +92,15 @@ impl Thread {
         check_id("run", request_id)?;
         self.shared.check_may_decide(&self.caller, &self.workflow_id)?;
         let questions: BTreeSet<String> = answers.iter().map(|answer| answer.question().to_owned()).collect();
-        answers::send(&self.shared, &self.caller, &self.workflow_id, request_id, answers).await?;
-        Ok(Turn::new(&self.shared, &self.workflow_id, Target::Decided(questions), None))
+        let are_new = answers::send(&self.shared, &self.caller, &self.workflow_id, request_id, answers).await?;
+        // Calls that have waited until now are those of the latest execution. The decisions of a
+        // request that is sent again may be in an earlier one.
+        let start = if are_new {
+            TurnStart::of_execution(&self.shared, &self.workflow_id, self.execution.as_deref()).await
+        } else {
+            TurnStart::default()
+        };
+        Ok(Turn::new(&self.shared, &self.workflow_id, Target::Decided(questions), start, None))
     }
 
     /// Returns the calls that wait, and the answers so far; `None` if the thread does not exist.
@@ -106,12 +122,11 @@ impl Thread {
             other => other.into(),
         })?;
         let current = transcript.current.as_ref().and_then(|message| message.id.clone());
-        let turn = current.map(|id| {
-            let answered = id.clone();
-            let reply = async move { chat.reply_to(&answered).await }.boxed();
-            Turn::new(&self.shared, &self.workflow_id, Target::Open(id), Some(reply))
-        });
-        Ok((transcript, turn))
+        let Some(id) = current else { return Ok((transcript, None)) };
+        let start = self.start_of(&id).await;
+        let answered = id.clone();
+        let reply = async move { chat.reply_to(&answered).await }.boxed();
+        Ok((transcript, Some(Turn::new(&self.shared, &self.workflow_id, Target::Open(id), start, Some(reply)))))
     }
 }
 

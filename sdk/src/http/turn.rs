@@ -9,6 +9,7 @@
 //! skips everything until the history has all decisions of the request.
 
 mod chat_runs;
+mod start;
 
 use std::{
     collections::{BTreeSet, VecDeque},
@@ -17,11 +18,12 @@ use std::{
 };
 
 use futures::{FutureExt, future::BoxFuture};
-use serde_json::{Value, json};
-use tokio::time::{sleep, timeout};
+use serde_json::Value;
+use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use self::chat_runs::ChatRuns;
-use super::{error::ApiError, service::Shared};
+pub(super) use self::start::TurnStart;
+use super::{error::ApiError, runs::AskedInHistory, service::Shared};
 use crate::{
     client::{AgentHandle, RunEventStream},
     wire::{AgentInterruption, ChatOutcome, ChatReply, EventKind, Item, RunEvent},
@@ -33,6 +35,9 @@ const QUERY_TIMEOUT: Duration = Duration::from_secs(5);
 const MAX_EARLY: usize = 256;
 /// Time after the reply to a message in which its run must have ended in the history.
 const GRACE: Duration = Duration::from_secs(10);
+
+/// Time without a fact after which a reader of a history has read it to its present end.
+const SETTLED: Duration = Duration::from_secs(2);
 
 /// The part of a chat that a turn follows.
 pub(super) enum Target {
@@ -77,7 +82,10 @@ pub(super) struct Turn {
     /// The calls that the run waits for: the turn ends with them.
     paused: Option<Vec<AgentInterruption>>,
     /// The questions of the run that are open according to the facts.
-    asked: Vec<AgentInterruption>,
+    asked: AskedInHistory,
+    /// The time at which the open questions are those of the present: no worker has said so, and no
+    /// later fact has come until then.
+    settled_at: Option<Instant>,
     reply: Option<BoxFuture<'static, Option<ChatReply>>>,
     answered: Option<ChatReply>,
     is_over: bool,
@@ -98,8 +106,14 @@ impl Turn {
         shared: &Arc<Shared>,
         workflow_id: &str,
         target: Target,
+        start: TurnStart,
         reply: Option<BoxFuture<'static, Option<ChatReply>>>,
     ) -> Self {
+        let TurnStart { execution, answered } = start;
+        let events = match execution {
+            Some(execution) => shared.events.watch_live_of_execution(workflow_id, &execution),
+            None => shared.events.watch_live(workflow_id),
+        };
         let undecided = match &target {
             Target::Decided(questions) => questions.clone(),
             Target::Message(_) | Target::Open(_) => BTreeSet::new(),
@@ -107,15 +121,16 @@ impl Turn {
         Self {
             shared: Arc::clone(shared),
             workflow_id: workflow_id.to_owned(),
-            events: shared.events.watch_live(workflow_id),
-            chat: ChatRuns::default(),
+            events,
+            chat: ChatRuns::new(answered),
             target,
             undecided,
             run: None,
             early: Vec::new(),
             due: VecDeque::new(),
             paused: None,
-            asked: Vec::new(),
+            asked: AskedInHistory::default(),
+            settled_at: None,
             reply,
             answered: None,
             is_over: false,
@@ -140,6 +155,11 @@ impl Turn {
             let event = tokio::select! {
                 biased;
                 event = self.events.next() => event,
+                () = until(self.settled_at) => {
+                    self.settled_at = None;
+                    self.paused = Some(self.asked.open()).filter(|asked| !asked.is_empty());
+                    continue;
+                }
                 reply = next_reply(&mut self.reply, self.answered.is_some()) => {
                     match self.replied(reply) {
                         None => continue,
@@ -155,6 +175,10 @@ impl Turn {
                 }
                 Some(Ok(event)) => event,
             };
+            if self.settled_at.is_some() && !event.is_delta() {
+                let is_asked = !self.asked.is_empty();
+                self.settled_at = is_asked.then(|| Instant::now() + SETTLED);
+            }
             match self.observe(&event) {
                 Observed::Skip => {}
                 Observed::Pass => return Some(Ok(TurnStep::Event(Box::new(event)))),
@@ -171,7 +195,7 @@ impl Turn {
 
     fn observe(&mut self, event: &RunEvent) -> Observed {
         let is_root = event.path.is_empty() && event.workflow.is_none();
-        self.observe_question(event);
+        self.asked.observe(event);
         match &event.kind {
             EventKind::RunContinued { .. } if is_root && !event.run.is_empty() => {
                 self.chat.moving = Some(event.run.clone());
@@ -182,12 +206,13 @@ impl Turn {
                     self.run = Some(event.run.clone());
                 }
             }
-            EventKind::ChatMessageDelta { chat_message_id, is_refused, .. } if event.workflow.is_none() => {
-                self.chat.message(chat_message_id, *is_refused);
+            EventKind::ChatMessageDelta { chat_message_id, text, is_refused } if event.workflow.is_none() => {
+                self.chat.message(chat_message_id, text, *is_refused);
                 return Observed::Skip;
             }
             EventKind::RunStarted { .. } | EventKind::RunResumed {} if is_root => {
-                let message = self.chat.began(&event.run);
+                let input = if let EventKind::RunStarted { input } = &event.kind { &**input } else { &[] };
+                let message = self.chat.began(&event.run, input);
                 if let EventKind::RunStarted { .. } = &event.kind {
                     self.asked.clear();
                 }
@@ -218,19 +243,6 @@ impl Turn {
         self.observe_of_run(event, is_root, run.clone() == event.run)
     }
 
-    /// Keeps the questions that are open.
-    fn observe_question(&mut self, event: &RunEvent) {
-        match &event.kind {
-            EventKind::QuestionAsked { question_id, .. } => {
-                // A run that continues as new asks again.
-                self.asked.retain(|asked| asked.id != *question_id);
-                self.asked.extend(interruption(event));
-            }
-            EventKind::QuestionDecided { question_id, .. } => self.asked.retain(|asked| asked.id != *question_id),
-            _ => {}
-        }
-    }
-
     fn observe_of_run(&mut self, event: &RunEvent, is_root: bool, is_own: bool) -> Observed {
         let was_undecided = !self.undecided.is_empty();
         if let EventKind::QuestionDecided { question_id, .. } = &event.kind
@@ -252,21 +264,25 @@ impl Turn {
         }
     }
 
-    /// Returns the calls that the run waits for; `None` if the pause is over.
+    /// Returns the calls that the run waits for; `None` if the pause is over, or may be.
     async fn waiting(&mut self) -> Option<Vec<AgentInterruption>> {
         let handle = AgentHandle::new(&self.shared.client, &*self.workflow_id);
         let state = timeout(QUERY_TIMEOUT, handle.state()).await;
-        let is_asked = |call: &AgentInterruption| self.asked.iter().any(|asked| asked.id == call.id);
-        let waiting: Vec<_> = match state {
-            Ok(Ok(state)) => state.interruptions.into_iter().filter(is_asked).collect(),
-            // No worker answers; the facts have all but long arguments.
-            _ => self.asked.clone(),
+        let is_asked = |call: &AgentInterruption| self.asked.has(&call.id);
+        let waiting: Option<Vec<_>> = match state {
+            Ok(Ok(state)) => Some(state.interruptions.into_iter().filter(is_asked).collect()),
+            Ok(Err(_)) | Err(_) => None,
         };
-        match (&self.target, waiting.is_empty()) {
-            (_, false) => Some(waiting),
-            // A repeated request has the same end.
-            (Target::Message(_), true) => Some(self.asked.clone()),
-            (Target::Open(_) | Target::Decided(_), true) => None,
+        match (&self.target, waiting) {
+            (_, Some(waiting)) if !waiting.is_empty() => Some(waiting),
+            // A repeated request has the same end. The facts have all but long arguments.
+            (Target::Message(_), _) => Some(self.asked.open()),
+            (Target::Open(_) | Target::Decided(_), Some(_)) => None,
+            // No worker answers: the pause is that of the present if no later fact follows.
+            (Target::Open(_) | Target::Decided(_), None) => {
+                self.settled_at = Some(Instant::now() + SETTLED);
+                None
+            }
         }
     }
 
@@ -282,6 +298,14 @@ impl Turn {
             _ => self.answered = Some(reply),
         }
         None
+    }
+}
+
+/// Waits until this time, if there is one.
+async fn until(time: Option<Instant>) {
+    match time {
+        Some(time) => sleep_until(time).await,
+        None => std::future::pending().await,
     }
 }
 
@@ -313,18 +337,6 @@ fn ended(kind: EventKind) -> TurnStep {
         EventKind::RunTimedOut {} => failed("timed_out", "the workflow has exceeded a timeout".to_owned()),
         _ => TurnStep::Cancelled,
     }
-}
-
-/// Returns the call of a question, as far as the fact has it.
-fn interruption(event: &RunEvent) -> Option<AgentInterruption> {
-    let EventKind::QuestionAsked { question_id, asked_by, tool, arguments, server, waits_for, .. } = &event.kind else {
-        return None;
-    };
-    let call = json!({
-        "id": question_id, "agent": asked_by, "tool": tool, "arguments": arguments, "server": server,
-        "kind": waits_for,
-    });
-    serde_json::from_value(call).ok()
 }
 
 /// Returns the message of a reply whose run has left no facts.

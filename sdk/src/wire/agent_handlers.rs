@@ -6,6 +6,7 @@
 //! that the workflow cannot read is a failed update. An *interruption* is a call that waits, see
 //! [`InterruptionKind`].
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
 use serde_json::Value;
 
@@ -54,7 +55,7 @@ pub struct AgentDecision {
 }
 
 /// A verdict on a call. A message with an unknown kind is an error.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Verdict {

@@ -27,6 +27,7 @@ pub mod error_debug;
 pub(crate) mod event;
 pub(crate) mod failure;
 pub(crate) mod item;
+mod json_schemas;
 pub(crate) mod mcp_call;
 pub(crate) mod model_call;
 pub(crate) mod nexus_endpoint;

@@ -8,10 +8,11 @@
 //! two only, and would take a new word for a status of a later release. Readers accept both
 //! spellings everywhere. All that is new (API, page, rows) writes the names of this enum.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer};
 
 /// Status of a run. JSON: the name in snake case, for example `"timed_out"`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum RunStatus {

@@ -1,5 +1,6 @@
 //! Token and request counts of a model call, and their sum over a run.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::absent::is_default;
@@ -9,7 +10,7 @@ use super::absent::is_default;
 /// # Source
 /// `Usage` of the OpenAI Agents SDK, without its per-request entries (a run's history contains the
 /// usage of each call).
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct Usage {
@@ -73,7 +74,7 @@ pub(super) mod in_answer {
 }
 
 /// Breakdown of the tokens read.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct InputTokensDetails {
@@ -84,7 +85,7 @@ pub struct InputTokensDetails {
 }
 
 /// Breakdown of the tokens written.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct OutputTokensDetails {

@@ -2,6 +2,7 @@
 //! from a worker.
 
 use std::{
+    collections::BTreeMap,
     convert::Infallible,
     net::SocketAddr,
     sync::{
@@ -21,7 +22,7 @@ use hyper_util::{
     client::legacy::{Client, connect::HttpConnector},
     rt::{TokioExecutor, TokioIo},
 };
-use tokio::{net::TcpListener, task::JoinHandle};
+use tokio::{net::TcpListener, sync::watch, task::JoinHandle};
 
 type Body = BoxBody<Bytes, hyper::Error>;
 
@@ -29,8 +30,12 @@ type Body = BoxBody<Bytes, hyper::Error>;
 pub(crate) struct Gateway {
     address: SocketAddr,
     refused: Arc<AtomicU32>,
+    calls: watch::Sender<Calls>,
     serving: JoinHandle<()>,
 }
+
+/// The calls of each method: all, and those without an answer.
+type Calls = BTreeMap<String, (u32, u32)>;
 
 /// A gRPC status code, as it travels.
 #[derive(Clone, Copy)]
@@ -50,9 +55,26 @@ impl Gateway {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let address = listener.local_addr()?;
         let refused = Arc::new(AtomicU32::new(0));
-        let rule = Rule { upstream, method, refusal, times, refused: Arc::clone(&refused) };
+        let calls = watch::Sender::new(Calls::new());
+        let rule = Rule { upstream, method, refusal, times, refused: Arc::clone(&refused), calls: calls.clone() };
         let serving = tokio::spawn(serve(listener, rule));
-        Ok(Self { address, refused, serving })
+        Ok(Self { address, refused, calls, serving })
+    }
+
+    /// A gateway that refuses nothing, and counts.
+    pub(crate) async fn counting(upstream: String) -> anyhow::Result<Self> {
+        Self::start(upstream, "", Refusal::Unavailable, 0).await
+    }
+
+    /// How often this method was called.
+    pub(crate) fn calls(&self, method: &str) -> u32 {
+        self.calls.borrow().get(method).map_or(0, |(all, _)| *all)
+    }
+
+    /// Waits until this number of calls of a method has no answer yet.
+    pub(crate) async fn until_open(&self, method: &str, number: u32) {
+        let is_open = |calls: &Calls| calls.get(method).map_or(0, |(_, open)| *open) == number;
+        self.calls.subscribe().wait_for(is_open).await.expect("the gateway lives");
     }
 
     pub(crate) fn url(&self) -> String {
@@ -78,6 +100,27 @@ struct Rule {
     refusal: Refusal,
     times: u32,
     refused: Arc<AtomicU32>,
+    calls: watch::Sender<Calls>,
+}
+
+/// A call without an answer.
+struct Call<'r>(&'r Rule, String);
+
+impl<'r> Call<'r> {
+    fn new(rule: &'r Rule, method: &str) -> Self {
+        rule.calls.send_modify(|calls| {
+            let (all, open) = calls.entry(method.to_owned()).or_default();
+            *all += 1;
+            *open += 1;
+        });
+        Self(rule, method.to_owned())
+    }
+}
+
+impl Drop for Call<'_> {
+    fn drop(&mut self) {
+        self.0.calls.send_modify(|calls| calls.entry(self.1.clone()).or_default().1 -= 1);
+    }
 }
 
 async fn serve(listener: TcpListener, rule: Rule) {
@@ -94,7 +137,9 @@ async fn answer(
     rule: Rule,
     mut request: Request<Incoming>,
 ) -> Result<Response<Body>, Infallible> {
-    let is_meant = request.uri().path().rsplit('/').next() == Some(rule.method);
+    let method = request.uri().path().rsplit('/').next().unwrap_or_default().to_owned();
+    let _call = Call::new(&rule, &method);
+    let is_meant = method == rule.method;
     let has_more = |refused: u32| (refused < rule.times).then_some(refused + 1);
     if is_meant && rule.refused.fetch_update(Ordering::SeqCst, Ordering::SeqCst, has_more).is_ok() {
         return Ok(status(rule.refusal as u8));

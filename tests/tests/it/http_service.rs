@@ -1,5 +1,13 @@
 //! The service over HTTP: its router, called without a socket, in front of a real server.
 
+mod doors;
+mod openapi;
+mod pairing;
+mod readers;
+mod rules;
+mod starts;
+mod without_workers;
+
 use std::time::Duration;
 
 use axum::{
@@ -21,8 +29,10 @@ use temporal_agents::{
 };
 use temporal_agents_testing::{
     AgentEnvironment, FakeModel,
+    environment::AgentEnvironmentBuilder,
     fake_model::{text, tool_call},
 };
+use temporalio_common::data_converters::{PayloadConverter, RawValue};
 use tokio::time::timeout;
 use tower::ServiceExt;
 
@@ -41,6 +51,10 @@ fn clerk() -> Agent {
 /// An environment with runs and chats of the clerk; with `moves` a chat continues as new whenever
 /// it may.
 async fn environment(model: FakeModel, moves: bool) -> anyhow::Result<AgentEnvironment> {
+    Ok(builder(model, moves)?.start().await?)
+}
+
+fn builder(model: FakeModel, moves: bool) -> anyhow::Result<AgentEnvironmentBuilder> {
     let set = move || {
         let set = AgentSet::new((clerk,));
         if moves { set.continue_when(ContinueOptions::builder().new_events(0).build()) } else { set }
@@ -51,7 +65,12 @@ async fn environment(model: FakeModel, moves: bool) -> anyhow::Result<AgentEnvir
         .model_provider(model)
         .plugin(|plugin| plugin.deltas(HeartbeatDeltas::new()))
         .agents((clerk,));
-    Ok(builder.start().await?)
+    Ok(builder)
+}
+
+/// A value as a client without this crate sends it.
+fn raw(value: &Value) -> RawValue {
+    RawValue::from_value(value, &PayloadConverter::default())
 }
 
 /// A process that serves the environment's runs.

@@ -43,6 +43,7 @@ mod panics;
 mod paused_runs;
 mod python_worker;
 mod random_graphs;
+mod real_clients;
 mod rolling_deploys;
 mod run_events;
 mod run_threads;

@@ -54,6 +54,13 @@ pub(super) struct Position {
 pub(super) struct Cursor(pub(super) BTreeMap<ChainKey, Position>);
 
 impl Cursor {
+    /// Returns the place before the first event of an execution.
+    #[cfg(feature = "http")]
+    pub(super) fn of_execution(execution: &str) -> Self {
+        let position = Position { execution: execution.to_owned(), event: 0, index: 0 };
+        Self(BTreeMap::from([(ChainKey::new(), position)]))
+    }
+
     /// Reads a cursor of a client.
     ///
     /// # Errors

@@ -4,7 +4,11 @@ use std::collections::BTreeMap;
 
 use temporalio_common::{data_converters::DataConverter, protos::temporal::api::history::v1::HistoryEvent};
 
-use super::{cursor::short, published::PublishedDeltas};
+use super::{
+    chat_messages::{CarriedMessages, ChatMessages},
+    cursor::short,
+    published::PublishedDeltas,
+};
 use crate::{
     client::{
         history::{HistoryReader, Kind, Record, Reply, Request, Start},
@@ -13,8 +17,8 @@ use crate::{
     conversations::Recorded,
     events::{Attempts, Facts, Place, Role, ScheduledModelCall, lineage},
     wire::{
-        AgentDecision, ChatMessage, DecisionAnswer, EventKind, Item, ModelRequest, RecordedFailure, RunEvent,
-        ToolReply, ready_made::CHAT_WORKFLOW,
+        AgentDecision, DecisionAnswer, EventKind, Item, ModelRequest, RecordedFailure, RunEvent, ToolReply,
+        ready_made::CHAT_WORKFLOW,
     },
 };
 
@@ -35,8 +39,7 @@ pub(super) struct Execution {
     published: PublishedDeltas,
     /// The messages that a chat has received or refused with the latest event.
     messages: Vec<RunEvent>,
-    /// The ids of the messages that a chat has received, by the event that accepted their update.
-    received: BTreeMap<i64, String>,
+    chat: ChatMessages,
     workflow_id: String,
 }
 
@@ -85,7 +88,7 @@ impl Execution {
             children: BTreeMap::new(),
             published: PublishedDeltas::default(),
             messages: Vec::new(),
-            received: BTreeMap::new(),
+            chat: ChatMessages::default(),
             workflow_id: String::new(),
         }
     }
@@ -114,12 +117,11 @@ impl Execution {
         match record {
             Record::Started(start) => self.started(*start),
             Record::ChatMessage { event, message } => {
-                let id = message.id.clone().unwrap_or_default();
-                self.chat_message(message);
-                self.received.insert(event, id);
+                let id = self.chat.received(event, message.id);
+                self.message(id, message.text, false);
             }
             Record::ChatMessageRefused { event } => {
-                if let Some(id) = self.received.remove(&event) {
+                if let Some(id) = self.chat.refused(event) {
                     self.message(id, String::new(), true);
                 }
             }
@@ -196,17 +198,11 @@ impl Execution {
         if start.workflow_type != CHAT_WORKFLOW {
             return;
         }
-        // The conversation, which may be large, is not read.
-        let member = |name: &str| start.input.pointer(&format!("/carried/{name}")).cloned().unwrap_or_default();
-        let current: Option<ChatMessage> = serde_json::from_value(member("current")).ok();
-        let waiting: Vec<ChatMessage> = serde_json::from_value(member("waiting")).unwrap_or_default();
-        for message in current.into_iter().chain(waiting) {
-            self.chat_message(message);
+        let carried = CarriedMessages::of_input(&start.input);
+        self.chat = ChatMessages::of(&carried);
+        for message in carried.current.into_iter().chain(carried.waiting) {
+            self.message(message.id.unwrap_or_default(), message.text, false);
         }
-    }
-
-    fn chat_message(&mut self, message: ChatMessage) {
-        self.message(message.id.unwrap_or_default(), message.text, false);
     }
 
     fn message(&mut self, id: String, text: String, is_refused: bool) {

@@ -31,8 +31,8 @@ struct Log {
     numbers: HashMap<String, u64>,
     /// Number of the first event that is held.
     first: u64,
-    /// `true` if event 0 is the first of the workflow.
-    is_from_beginning: bool,
+    /// The cursor after which event 0 comes; `None` if it is the first of the workflow.
+    start: Option<String>,
     end: Option<FollowerEnd>,
 }
 
@@ -49,8 +49,9 @@ enum FollowerEnd {
 enum Subscription {
     /// Nothing was read.
     Start(Option<Cursor>),
-    /// The subscriber reads the history itself, until it reaches what the follower holds.
-    Alone(Box<Merged>),
+    /// The subscriber reads the history itself, until the follower holds the event after the one
+    /// that it has read last.
+    Alone(Box<Merged>, Option<Cursor>),
     /// The next event is the follower's event of this number; the cursor is that of the event
     /// before.
     With {
@@ -82,24 +83,33 @@ pub(super) fn subscribe(
                     follower = Some(shared);
                     match number {
                         Some(number) => Subscription::With { number, before: from },
-                        None => Subscription::Alone(Box::new(Merged::new(&client, &workflow_id, from))),
+                        None => {
+                            let reader = Merged::new(&client, &workflow_id, from.clone());
+                            Subscription::Alone(Box::new(reader), from)
+                        }
                     }
                 }
-                Subscription::Alone(mut reader) => match reader.next().await {
-                    Ok(None) => return None,
-                    Err(error) => {
-                        return Some((Err(error), (events, client, workflow_id, follower, Subscription::Ended)));
+                Subscription::Alone(mut reader, before) => {
+                    let shared = follower.clone()?;
+                    let read = tokio::select! {
+                        // A reader that waits for news waits with the others.
+                        biased;
+                        number = shared.number_of_news(before.as_ref()) => Err(number),
+                        read = reader.next() => Ok(read),
+                    };
+                    match read {
+                        Err(number) => Subscription::With { number, before },
+                        Ok(Ok(None)) => return None,
+                        Ok(Err(error)) => {
+                            return Some((Err(error), (events, client, workflow_id, follower, Subscription::Ended)));
+                        }
+                        Ok(Ok(Some(event))) => {
+                            let cursor = event.cursor.as_deref().and_then(|cursor| Cursor::parse(cursor).ok());
+                            let place = Subscription::Alone(reader, cursor);
+                            return Some((Ok(event), (events, client, workflow_id, follower, place)));
+                        }
                     }
-                    Ok(Some(event)) => {
-                        let cursor = event.cursor.as_deref().and_then(|cursor| Cursor::parse(cursor).ok());
-                        let number = follower.as_ref().and_then(|follower| follower.number_after(cursor.as_ref()));
-                        let place = match (number, cursor) {
-                            (Some(number), Some(cursor)) => Subscription::With { number, before: Some(cursor) },
-                            _ => Subscription::Alone(reader),
-                        };
-                        return Some((Ok(event), (events, client, workflow_id, follower, place)));
-                    }
-                },
+                }
                 Subscription::With { number, before } => {
                     let shared = follower.clone()?;
                     match shared.event(number).await {
@@ -110,7 +120,10 @@ pub(super) fn subscribe(
                             return Some((Ok(event), (events, client, workflow_id, follower, place)));
                         }
                         Next::Ended => return None,
-                        Next::NotHeld => Subscription::Alone(Box::new(Merged::new(&client, &workflow_id, before))),
+                        Next::NotHeld => {
+                            let reader = Merged::new(&client, &workflow_id, before.clone());
+                            Subscription::Alone(Box::new(reader), before)
+                        }
                     }
                 }
             };
@@ -129,7 +142,7 @@ enum Next {
 impl Follower {
     /// Starts a reader.
     fn start(client: &Client, workflow_id: &str, from: Option<Cursor>) -> Arc<Self> {
-        let log = Log { is_from_beginning: from.is_none(), ..Log::default() };
+        let log = Log { start: from.as_ref().map(Cursor::to_string), ..Log::default() };
         let follower = Arc::new(Self { log: Mutex::new(log), news: watch::Sender::new(0), reader: Mutex::default() });
         let reader = Merged::new(client, workflow_id, from);
         let task = tokio::spawn(read(reader, Arc::downgrade(&follower)));
@@ -145,10 +158,27 @@ impl Follower {
     /// Returns the number of the event after this cursor, if the follower holds the event before
     /// or begins there.
     fn number_after(&self, cursor: Option<&Cursor>) -> Option<u64> {
+        let cursor = cursor.map(Cursor::to_string);
         let log = self.log();
-        match cursor {
-            None => (log.is_from_beginning && log.first == 0).then_some(0),
-            Some(cursor) => log.numbers.get(&cursor.to_string()).map(|number| number + 1),
+        if log.end == Some(FollowerEnd::Failed) {
+            return None;
+        }
+        let held = cursor.as_ref().and_then(|cursor| log.numbers.get(cursor)).map(|number| number + 1);
+        held.or_else(|| (log.start == cursor && log.first == 0).then_some(0))
+    }
+
+    /// Waits until the follower holds the event with this cursor; returns the number of the next.
+    /// Waits without an end for an event that the follower never reaches.
+    async fn number_of_news(&self, cursor: Option<&Cursor>) -> u64 {
+        let mut news = self.news.subscribe();
+        loop {
+            news.mark_unchanged();
+            if let Some(number) = self.number_after(cursor) {
+                return number;
+            }
+            if news.changed().await.is_err() {
+                return std::future::pending().await;
+            }
         }
     }
 

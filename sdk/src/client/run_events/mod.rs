@@ -29,6 +29,7 @@
 //! |---|---|
 //! | `pages.rs` | the events of one execution, page by page, with retries |
 //! | `execution.rs` | the events of one execution, as facts and published deltas |
+//! | `chat_messages.rs` | the messages of a chat, with the ids that it assigns |
 //! | `chain.rs` | the executions of one workflow: continue-as-new, retries, resets |
 //! | `merged.rs` | the workflow and its children, in one order |
 //! | `cursor.rs` | the position in that order, as a string |
@@ -51,6 +52,7 @@
 
 mod attempts;
 mod chain;
+mod chat_messages;
 mod cursor;
 mod execution;
 mod follower;
@@ -75,6 +77,8 @@ use temporalio_common::{
     protos::temporal::api::history::v1::{History, history_event::Attributes},
 };
 
+#[cfg(feature = "http")]
+pub(crate) use self::chat_messages::ChatStart;
 use self::{
     cursor::Cursor,
     execution::{Execution, ReadOutcome},
@@ -216,6 +220,22 @@ impl RunEvents {
         let cursor = cursor.into();
         let events = self.stream(workflow_id.clone(), Some(cursor.clone()));
         RunEventStream(live(self.clone(), workflow_id, Some(cursor), events).boxed())
+    }
+
+    /// Returns the events as [`watch_live`](Self::watch_live) does, from the beginning of this
+    /// execution on.
+    #[cfg(feature = "http")]
+    pub(crate) fn watch_live_of_execution(&self, workflow_id: &str, execution: &str) -> RunEventStream {
+        self.watch_live_from(workflow_id, Cursor::of_execution(execution).to_string())
+    }
+
+    /// Reads the beginning of an execution of a chat.
+    ///
+    /// # Errors
+    /// As [`attempts`](Self::attempts).
+    #[cfg(feature = "http")]
+    pub(crate) async fn chat_start(&self, workflow_id: &str, execution: &str) -> Result<ChatStart, RunEventsError> {
+        chat_messages::chat_start(&self.client, workflow_id, execution).await
     }
 
     /// Returns the attempts at calls of the workflow that are under way or due, as deltas: the

@@ -60,6 +60,12 @@ impl Pages {
         }
     }
 
+    /// Returns a reader whose first page is the first event alone.
+    #[cfg(feature = "http")]
+    pub(super) fn first_event(client: &Client, workflow_id: &str, execution: &str) -> Self {
+        Self { page_size: 1, ..Self::new(client, workflow_id, execution) }
+    }
+
     /// Returns the next events; none if the server has none for some 20 s, `None` after the last
     /// page. Waits as long as the server is unavailable.
     ///

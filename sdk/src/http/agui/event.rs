@@ -3,6 +3,7 @@
 //! Clients of the protocol refuse `null` in place of an optional member, so absent members are left
 //! out everywhere. Events that [`AguiMapper`](super::AguiMapper) never sends are not here.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -12,7 +13,7 @@ use super::message::AguiMessage;
 ///
 /// `subagent_run_id` is the id of the nested run that an event belongs to; absent for the run
 /// itself.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "SCREAMING_SNAKE_CASE", rename_all_fields = "camelCase")]
 pub(crate) enum AguiEvent {
     /// The first event of a stream.
@@ -163,7 +164,7 @@ pub(crate) enum AguiEvent {
 }
 
 /// The outcome of a run.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case", rename_all_fields = "camelCase")]
 pub(crate) enum Outcome {
     /// The run has an output, or waits for calls that the frontend makes.
@@ -180,7 +181,7 @@ pub(crate) enum Outcome {
 }
 
 /// The outcome of a nested run.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case", rename_all_fields = "camelCase")]
 pub(crate) enum SubagentOutcome {
     /// The run has an output.
@@ -193,7 +194,7 @@ pub(crate) enum SubagentOutcome {
 }
 
 /// A call that waits for a person.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Interrupt {
     /// Id to resume by.
@@ -214,7 +215,7 @@ pub(crate) struct Interrupt {
 }
 
 /// The reason of an interrupt.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum InterruptReason {
     /// A tool call of the stream needs approval.
@@ -229,7 +230,7 @@ pub(crate) enum InterruptReason {
 }
 
 /// Token usage of the calls of one model.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct UsageEntry {
     pub(crate) provider: String,

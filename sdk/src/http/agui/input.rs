@@ -1,5 +1,6 @@
 //! The request that starts or resumes a run, and the answers of people in it.
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
@@ -9,7 +10,7 @@ use super::message::{AguiMessage, AguiRole, null_as_default};
 ///
 /// JSON shape: `{"threadId": "t1", "runId": "r1", "messages": [..], "tools": [], "context": []}`,
 /// with `resume` after an interrupt. Unknown members are ignored.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct RunAgentInput {
     pub(crate) thread_id: String,
@@ -26,13 +27,13 @@ pub(crate) struct RunAgentInput {
 }
 
 /// A tool that the frontend executes.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 pub(crate) struct AguiTool {
     pub(crate) name: String,
 }
 
 /// The answer to an interrupt.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ResumeEntry {
     pub(crate) interrupt_id: String,
@@ -42,7 +43,7 @@ pub(crate) struct ResumeEntry {
 }
 
 /// The status of an answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum ResumeStatus {
     /// A person has answered.

@@ -3,11 +3,12 @@
 //! Members and roles that this build does not know are kept and written again unchanged, so that a
 //! snapshot returns to a client what the client has sent.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
 /// A message. JSON shape: `{"id": "m1", "role": "user", "content": "hi"}`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct AguiMessage {
     #[serde(default)]
@@ -27,7 +28,7 @@ pub(crate) struct AguiMessage {
 }
 
 /// The role of a message.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum AguiRole {
     Developer,
@@ -43,7 +44,7 @@ pub(crate) enum AguiRole {
 }
 
 /// A tool call of an assistant's message.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct AguiToolCall {
     pub(crate) id: String,
     /// `function`, the only type of the protocol.
@@ -55,7 +56,7 @@ pub(crate) struct AguiToolCall {
 }
 
 /// The function that a tool call names.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct AguiFunction {
     pub(crate) name: String,
     /// The arguments as the model wrote them: JSON text.

@@ -2,6 +2,7 @@
 //!
 //! An absent member is left out, never null: clients refuse null.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -9,7 +10,7 @@ use crate::wire::Usage;
 
 /// One chunk of a stream. JSON shape: an object with the kebab-case name of the variant in `type`,
 /// and members in camel case.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub(in crate::http) enum Chunk {
     /// The first chunk: the message begins, or continues if the page has one with this id.
@@ -60,7 +61,7 @@ pub(in crate::http) enum Chunk {
 }
 
 /// Reason for which a stream was completed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(in crate::http) enum FinishReason {
     /// The run has ended with an output.
@@ -71,7 +72,7 @@ pub(in crate::http) enum FinishReason {
 
 /// A data part. A part with the id of an earlier one of its type replaces it; a transient one is
 /// passed to the page and is not part of the message.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub(in crate::http) struct DataPart {
     /// `data-` and the name.
     #[serde(rename = "type")]
@@ -84,7 +85,7 @@ pub(in crate::http) struct DataPart {
 }
 
 /// Metadata of the message of a run that has finished.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub(in crate::http) struct MessageMetadata {
     /// Token usage of the run.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -95,7 +96,7 @@ pub(in crate::http) struct MessageMetadata {
 }
 
 /// Token usage, with the names of the AI SDK.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(in crate::http) struct MessageUsage {
     requests: u64,

@@ -3,6 +3,7 @@
 //! Parts are kept as JSON, because a page may send kinds that this crate does not know; those are
 //! skipped. The size of a request is limited by the server that receives it, not here.
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -14,7 +15,7 @@ const MAX_ID_BYTES: usize = 1024;
 const MAX_REASON_BYTES: usize = 1024;
 
 /// The body of a `POST` of a page: all messages of the conversation.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(in crate::http) struct ChatPost {
     /// Id of the conversation.
@@ -28,7 +29,7 @@ pub(in crate::http) struct ChatPost {
 }
 
 /// Reason for a request.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(in crate::http) enum Trigger {
     /// A new message, or answers to calls of the last one.
@@ -42,7 +43,7 @@ pub(in crate::http) enum Trigger {
 }
 
 /// A message of a page.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub(in crate::http) struct UiMessage {
     /// Id of the message.
     #[serde(default)]
@@ -55,7 +56,7 @@ pub(in crate::http) struct UiMessage {
 }
 
 /// Author of a message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(in crate::http) enum Role {
     /// The person at the page.

@@ -99,7 +99,8 @@ export async function followEvents(id, { signal, onEvent, onOpen, onWait }) {
         if (message.event === "end") return;
         if (message.event === "error") throw streamError(message.data);
         if (message.id !== undefined) last = message.id;
-        if (message.data) onEvent(JSON.parse(message.data));
+        // Other events end the connection; the next one continues.
+        if (message.event === "message" && message.data) onEvent(JSON.parse(message.data));
       }
     } catch (error) {
       if (signal.aborted) return;

@@ -3,10 +3,10 @@
 use axum::{
     Extension, Json,
     extract::{Path, State},
-    http::StatusCode,
 };
-use serde::Deserialize;
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use temporalio_client::WorkflowCancelOptions;
 use uuid::Uuid;
 
@@ -20,6 +20,7 @@ use crate::{
         access::Caller,
         answers::{self, Answer},
         error::ApiError,
+        openapi::{Accepted, Acknowledged},
         service::{Service, Shared},
         thread::check_message,
     },
@@ -27,7 +28,7 @@ use crate::{
 };
 
 /// The body of `POST /runs/{id}/decisions`.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(in crate::http) struct DecisionBody {
     question_id: String,
@@ -41,7 +42,7 @@ pub(in crate::http) struct DecisionBody {
 }
 
 /// The body of `POST /runs/{id}/outputs`.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(in crate::http) struct OutputBody {
     question_id: String,
@@ -49,7 +50,7 @@ pub(in crate::http) struct OutputBody {
 }
 
 /// The body of `POST /runs/{id}/messages`.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(in crate::http) struct MessageBody {
     text: String,
@@ -58,13 +59,26 @@ pub(in crate::http) struct MessageBody {
     id: Option<String>,
 }
 
+/// The answer to a decision or an output that counts.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(in crate::http) struct AnswerAccepted {
+    accepted: bool,
+}
+
+/// The answer to a message that a chat has accepted.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(in crate::http) struct MessageAccepted {
+    /// Id of the message.
+    message_id: String,
+}
+
 /// Approves or rejects a call that waits.
 pub(in crate::http) async fn decide(
     State(shared): Service,
     Extension(caller): Extension<Caller>,
     Path(id): Path<String>,
     Json(body): Json<DecisionBody>,
-) -> Result<Json<Value>, ApiError> {
+) -> Result<Json<AnswerAccepted>, ApiError> {
     open(&shared, &caller, &id).await?;
     let DecisionBody { question_id, approved, message, always } = body;
     let mut decision = match (approved, message) {
@@ -85,7 +99,7 @@ pub(in crate::http) async fn supply_output(
     Extension(caller): Extension<Caller>,
     Path(id): Path<String>,
     Json(OutputBody { question_id, output }): Json<OutputBody>,
-) -> Result<Json<Value>, ApiError> {
+) -> Result<Json<AnswerAccepted>, ApiError> {
     open(&shared, &caller, &id).await?;
     answer(&shared, &caller, &id, Answer::Output(SuppliedOutput::new(question_id, output))).await
 }
@@ -96,7 +110,7 @@ pub(in crate::http) async fn send_message(
     Extension(caller): Extension<Caller>,
     Path(id): Path<String>,
     Json(MessageBody { text, id: message_id }): Json<MessageBody>,
-) -> Result<(StatusCode, Json<Value>), ApiError> {
+) -> Result<Accepted<MessageAccepted>, ApiError> {
     let row = open(&shared, &caller, &id).await?;
     if row.kind != Kind::Chat {
         let message = format!("run {id:?} is not a chat; start one with POST /runs and \"chat\": true");
@@ -106,7 +120,7 @@ pub(in crate::http) async fn send_message(
     let chat = ChatRequest::new(row.agent.unwrap_or_default());
     check_message(&message_id, &text)?;
     answers::in_time(shared.runs.send(&id, chat, ChatMessage::new(&*message_id, text))).await??;
-    Ok((StatusCode::ACCEPTED, Json(json!({"message_id": message_id}))))
+    Ok(Accepted(MessageAccepted { message_id }))
 }
 
 /// Requests the cancellation of a run.
@@ -114,11 +128,11 @@ pub(in crate::http) async fn cancel(
     State(shared): Service,
     Extension(caller): Extension<Caller>,
     Path(id): Path<String>,
-) -> Result<StatusCode, ApiError> {
+) -> Result<Acknowledged, ApiError> {
     open(&shared, &caller, &id).await?;
     let workflow = shared.client.get_workflow_handle::<RunType>(&*id);
     workflow.cancel(WorkflowCancelOptions::default()).await.map_err(ApiError::server)?;
-    Ok(StatusCode::ACCEPTED)
+    Ok(Acknowledged)
 }
 
 /// Returns a run that has not ended, on which the caller may act.
@@ -129,7 +143,7 @@ async fn open(shared: &Shared, caller: &Caller, id: &str) -> Result<Row, ApiErro
 }
 
 /// Sends an answer. The same answer again changes nothing.
-async fn answer(shared: &Shared, caller: &Caller, id: &str, answer: Answer) -> Result<Json<Value>, ApiError> {
+async fn answer(shared: &Shared, caller: &Caller, id: &str, answer: Answer) -> Result<Json<AnswerAccepted>, ApiError> {
     answers::send(shared, caller, id, "", vec![answer]).await?;
-    Ok(Json(json!({"accepted": true})))
+    Ok(Json(AnswerAccepted { accepted: true }))
 }

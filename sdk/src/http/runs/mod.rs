@@ -1,13 +1,15 @@
 //! The paths below `/runs`.
 
 mod act;
+mod asked;
 mod read;
 mod row;
 mod start;
 
 pub(super) use self::{
     act::{cancel, decide, send_message, supply_output},
-    read::{Found, events, find, list, open_runs, question, read},
+    asked::AskedInHistory,
+    read::{Found, LastEventId, events, find, list, open_runs, read},
     row::Row,
     start::start,
 };

@@ -1,32 +1,36 @@
 //! Reads runs: lists, one with its result and questions, and its events.
 
-use std::time::Duration;
+use std::{convert::Infallible, time::Duration};
 
 use axum::{
     Extension, Json,
-    extract::{Path, Query, State},
-    http::HeaderMap,
-    response::IntoResponse,
+    extract::{FromRequestParts, Path, Query, State},
+    http::request::Parts,
 };
 use futures::{StreamExt, stream};
-use serde::Deserialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use temporalio_client::{
     WorkflowDescribeOptions, WorkflowGetResultOptions, WorkflowListOptions, errors::WorkflowInteractionError,
 };
 use tokio::time::timeout;
 
-use super::row::{Kind, Row};
+use super::{
+    asked::AskedInHistory,
+    row::{Kind, Row},
+};
 use crate::{
     client::{AgentHandle, ChatType, RunType},
     http::{
         access::Caller,
         error::ApiError,
+        questions::Question,
         service::{Service, Shared},
-        sse,
+        sse::{self, EventStream},
     },
     wire::{
-        AgentInterruption, RunStatus,
+        AgentInterruption, RunEvent, RunStatus,
         ready_made::{AGENT_WORKFLOW, CHAT_WORKFLOW},
     },
 };
@@ -38,16 +42,47 @@ const MAX_ROWS: usize = 500;
 const MAX_SCANNED: usize = 10_000;
 /// Time in which a worker must answer the query for the state of a run.
 const QUERY_TIMEOUT: Duration = Duration::from_secs(5);
+/// Time without a fact after which a history is read to its present end.
+const QUIET: Duration = Duration::from_secs(1);
 /// Number of runs that are queried at the same time.
 const MAX_QUERIES: usize = 16;
 
 /// The query of `GET /runs`.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 pub(in crate::http) struct ListQuery {
+    /// Maximum number of runs: 50 by default, and at most 500.
     limit: Option<usize>,
     /// Only runs that have not ended.
     #[serde(default)]
     open: bool,
+}
+
+/// The runs, latest first.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(in crate::http) struct RunList {
+    runs: Vec<Row>,
+}
+
+/// A run with its result, or with the calls that wait.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(in crate::http) struct RunDetail {
+    #[serde(flatten)]
+    row: Row,
+    /// The output of a run that has completed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    output: Option<Value>,
+    /// The failure of a run that has failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    failure: Option<FailureBody>,
+    /// The calls that wait; absent for a run that has an output or has failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    questions: Option<Vec<Question>>,
+}
+
+/// A failure.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(in crate::http) struct FailureBody {
+    message: String,
 }
 
 /// `GET /runs`.
@@ -55,16 +90,16 @@ pub(in crate::http) async fn list(
     State(shared): Service,
     Extension(caller): Extension<Caller>,
     Query(ListQuery { limit, open }): Query<ListQuery>,
-) -> Result<Json<Value>, ApiError> {
+) -> Result<Json<RunList>, ApiError> {
     let limit = limit.unwrap_or(DEFAULT_ROWS).clamp(1, MAX_ROWS);
     let rows = rows(&shared, open, limit, |row| shared.access.may_see(&caller, &row.id)).await?;
-    let rows: Vec<Row> = stream::iter(rows)
+    let runs: Vec<Row> = stream::iter(rows)
         .map(|row| with_state(&shared, row))
         .buffered(MAX_QUERIES)
         .map(|(row, _)| row)
         .collect()
         .await;
-    Ok(Json(json!({"runs": rows})))
+    Ok(Json(RunList { runs }))
 }
 
 /// `GET /runs/{id}`.
@@ -72,22 +107,30 @@ pub(in crate::http) async fn read(
     State(shared): Service,
     Extension(caller): Extension<Caller>,
     Path(id): Path<String>,
-) -> Result<Json<Value>, ApiError> {
+) -> Result<Json<RunDetail>, ApiError> {
     let row = seen(&shared, &caller, &id).await?;
-    let (row, questions) = with_state(&shared, row).await;
-    let mut json = serde_json::to_value(&row).map_err(ApiError::server)?;
+    let (mut row, mut questions) = with_state(&shared, row).await;
+    if questions.is_none() {
+        // No worker answers: the history says what waits.
+        questions = Some(asked_in_history(&shared, &id).await);
+    }
+    let questions = questions.unwrap_or_default();
+    if !questions.is_empty() && row.is_open() {
+        row.status = RunStatus::Waiting;
+    }
+    let (mut output, mut failure, mut open) = (None, None, None);
     match row.status {
         RunStatus::Completed | RunStatus::Failed => match result(&shared, &row).await {
-            Ok(output) => json["output"] = output,
-            Err(message) => json["failure"] = json!({"message": message}),
+            Ok(value) => output = Some(value),
+            Err(message) => failure = Some(FailureBody { message }),
         },
-        _ => json["questions"] = questions.iter().map(question).collect(),
+        _ => open = Some(questions.iter().map(Question::of).collect()),
     }
-    Ok(Json(json))
+    Ok(Json(RunDetail { row, output, failure, questions: open }))
 }
 
 /// The query of `GET /runs/{id}/events`.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 pub(in crate::http) struct EventsQuery {
     /// Cursor of the latest event that the reader has.
     from: Option<String>,
@@ -100,16 +143,28 @@ fn yes() -> bool {
     true
 }
 
+/// The header `Last-Event-ID`: the cursor with which a reader comes back.
+#[derive(Debug)]
+pub(in crate::http) struct LastEventId(Option<String>);
+
+impl<S: Sync> FromRequestParts<S> for LastEventId {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Infallible> {
+        let header = parts.headers.get("last-event-id").and_then(|id| id.to_str().ok());
+        Ok(Self(header.map(str::to_owned)))
+    }
+}
+
 /// `GET /runs/{id}/events`: the events of a run, until the workflow ends.
 pub(in crate::http) async fn events(
     State(shared): Service,
     Extension(caller): Extension<Caller>,
     Path(id): Path<String>,
     Query(EventsQuery { from, deltas }): Query<EventsQuery>,
-    headers: HeaderMap,
-) -> Result<impl IntoResponse, ApiError> {
+    LastEventId(last): LastEventId,
+) -> Result<EventStream<RunEvent>, ApiError> {
     seen(&shared, &caller, &id).await?;
-    let last = headers.get("last-event-id").and_then(|id| id.to_str().ok()).map(str::to_owned);
     let from = last.or(from).filter(|cursor| !cursor.is_empty());
     let events = match (from, deltas) {
         (Some(from), true) => shared.events.watch_live_from(id, from),
@@ -125,20 +180,20 @@ pub(in crate::http) async fn events(
         let (event, is_over) = match events.next().await {
             Some(Ok(event)) => (sse::run_event(&event), false),
             Some(Err(error)) => (sse::failed(&error.into()), true),
-            None => (sse::data(&json!({})).event("end"), true),
+            None => (sse::sent(sse::data(&json!({})).event("end")), true),
         };
         Some((event, (events, is_over)))
     });
-    Ok(sse::respond(sent))
+    Ok(EventStream::new(&shared.streams, sent, sse::cut))
 }
 
-/// Returns the runs that may wait for people and that the caller may see, with the calls that wait.
+/// Returns the runs that may wait for people, of those that `may_see` selects by id, with the calls
+/// that wait: `None` if no worker has answered.
 pub(in crate::http) async fn open_runs(
     shared: &Shared,
-    caller: &Caller,
-) -> Result<Vec<(Row, Vec<AgentInterruption>)>, ApiError> {
-    let may_wait = |row: &Row| row.has_paused && shared.access.may_see(caller, &row.id);
-    let rows = rows(shared, true, MAX_ROWS, may_wait).await?;
+    may_see: impl Fn(&str) -> bool,
+) -> Result<Vec<(Row, Option<Vec<AgentInterruption>>)>, ApiError> {
+    let rows = rows(shared, true, MAX_ROWS, |row| row.has_paused && may_see(&row.id)).await?;
     Ok(stream::iter(rows).map(|row| with_state(shared, row)).buffered(MAX_QUERIES).collect().await)
 }
 
@@ -208,17 +263,30 @@ async fn rows(shared: &Shared, open: bool, limit: usize, is_kept: impl Fn(&Row) 
     Ok(rows)
 }
 
-/// Adds to a row whether the run waits, and returns the calls that do.
-async fn with_state(shared: &Shared, mut row: Row) -> (Row, Vec<AgentInterruption>) {
+/// Adds to a row whether the run waits, and returns the calls that do; `None` if no worker has
+/// answered.
+async fn with_state(shared: &Shared, mut row: Row) -> (Row, Option<Vec<AgentInterruption>>) {
     if !row.is_open() || !row.has_paused {
-        return (row, Vec::new());
+        return (row, Some(Vec::new()));
     }
     let handle = AgentHandle::new(&shared.client, &*row.id);
-    let Ok(Ok(state)) = timeout(QUERY_TIMEOUT, handle.state()).await else { return (row, Vec::new()) };
+    let Ok(Ok(state)) = timeout(QUERY_TIMEOUT, handle.state()).await else { return (row, None) };
     if !state.interruptions.is_empty() {
         row.status = RunStatus::Waiting;
     }
-    (row, state.interruptions)
+    (row, Some(state.interruptions))
+}
+
+/// Returns the calls that wait according to the history, for a run whose worker does not answer.
+/// Their arguments may be cut.
+async fn asked_in_history(shared: &Shared, id: &str) -> Vec<AgentInterruption> {
+    let mut events = shared.events.watch(id);
+    let mut asked = AskedInHistory::default();
+    // The history is read to its present end when no further fact comes at once.
+    while let Ok(Some(Ok(event))) = timeout(QUIET, events.next()).await {
+        asked.observe(&event);
+    }
+    asked.open()
 }
 
 /// Returns the result of a run that has ended, or the message of its failure.
@@ -233,19 +301,4 @@ async fn result(shared: &Shared, row: &Row) -> Result<Value, String> {
         let error: &dyn std::error::Error = &error;
         std::iter::successors(Some(error), |error| error.source()).last().map_or_else(String::new, ToString::to_string)
     })
-}
-
-/// Returns a call that waits, as the API shows it.
-pub(in crate::http) fn question(call: &AgentInterruption) -> Value {
-    let mut json = json!({
-        "question_id": call.id,
-        "agent": call.agent,
-        "tool": call.tool,
-        "arguments": call.arguments,
-        "waits_for": call.kind,
-    });
-    if let Some(question) = &call.question {
-        json["question"] = json!({"message": question.message, "schema": question.schema});
-    }
-    json
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use temporalio_client::{Memo, WorkflowExecution};
 use temporalio_common::protos::temporal::api::{
@@ -18,7 +19,7 @@ use crate::{
 };
 
 /// Kind of a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Kind {
     Run,
@@ -26,18 +27,21 @@ pub(super) enum Kind {
 }
 
 /// A run as the API shows it.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(in crate::http) struct Row {
     /// Id of the run, which is its workflow's.
     pub(in crate::http) id: String,
     pub(super) kind: Kind,
+    /// Name of the agent that the run began with.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(in crate::http) agent: Option<String>,
     pub(in crate::http) status: RunStatus,
     /// Id of the latest execution (Temporal's run id).
-    execution: String,
+    pub(in crate::http) execution: String,
+    /// RFC 3339, UTC.
     #[serde(skip_serializing_if = "Option::is_none")]
     started_at: Option<String>,
+    /// RFC 3339, UTC.
     #[serde(skip_serializing_if = "Option::is_none")]
     ended_at: Option<String>,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]

@@ -2,18 +2,19 @@
 
 use std::collections::BTreeMap;
 
-use axum::{Extension, Json, extract::State, http::StatusCode};
-use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use axum::{Extension, Json, extract::State};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 use crate::{
     client::{IdConflict, NewRun, TypedAttribute},
-    http::{access::Caller, error::ApiError, service::Service, thread::check_id},
+    http::{access::Caller, error::ApiError, openapi::Created, service::Service, thread::check_id},
     wire::{AgentRequest, ChatRequest, RequestInput},
 };
 
 /// The body of `POST /runs`.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(in crate::http) struct NewRunBody {
     agent: String,
@@ -47,12 +48,19 @@ pub(in crate::http) struct NewRunBody {
     summary: Option<String>,
 }
 
+/// The answer to a run that was started, or that exists.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(in crate::http) struct Started {
+    /// Id of the run, which is its workflow's.
+    id: String,
+}
+
 /// Starts a run or a chat.
 pub(in crate::http) async fn start(
     State(shared): Service,
     Extension(caller): Extension<Caller>,
     Json(body): Json<NewRunBody>,
-) -> Result<(StatusCode, Json<Value>), ApiError> {
+) -> Result<Created<Started>, ApiError> {
     shared.startable(&caller, &body.agent)?;
     if let Some(id) = &body.id {
         check_id("run", id)?;
@@ -93,5 +101,5 @@ pub(in crate::http) async fn start(
         run = run.label(name, value);
     }
     let id = shared.runs.start_run(run).await?;
-    Ok((StatusCode::CREATED, Json(json!({"id": id}))))
+    Ok(Created(Started { id }))
 }

@@ -1,5 +1,6 @@
 //! A failure as history holds it: its type, its message and its cause.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Maximum bytes of the message of a failure that a run records.
@@ -9,7 +10,7 @@ const MAX_MESSAGE_BYTES: usize = 1024;
 ///
 /// JSON shape: `{"type": "Timeout", "message": "..", "cause": {..}}`, the cause only if there is
 /// one.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[non_exhaustive]
 pub struct RecordedFailure {
     /// Type of an application failure (`ModelInvocationError.RateLimit`), name of a

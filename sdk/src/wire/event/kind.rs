@@ -2,6 +2,7 @@
 
 mod json;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -12,7 +13,7 @@ use crate::wire::{absent::is_default, agent_handlers::Verdict, item::Item, run_s
 /// snake case, and the members are beside it.
 ///
 /// Kinds whose names end in `Delta` are deltas; all others are facts.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum EventKind {
@@ -230,7 +231,7 @@ pub enum EventKind {
     /// A chat has received a message. The runs of a chat answer its messages in this order. One
     /// that waits when the chat continues as new is reported again in the next execution.
     ChatMessageDelta {
-        /// Id of the message, as its sender has chosen it; empty if it has none.
+        /// Id of the message: its sender's, or else the one that the chat has assigned.
         #[serde(default, skip_serializing_if = "is_default")]
         chat_message_id: String,
         /// Text of the message.
@@ -317,7 +318,7 @@ pub enum EventKind {
 }
 
 /// The data that a guardrail checks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum GuardrailStage {

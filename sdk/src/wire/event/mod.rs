@@ -17,6 +17,7 @@ mod failure;
 mod kind;
 mod note;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de, ser};
 use serde_json::{Map, Value};
 
@@ -73,8 +74,8 @@ pub struct RunEvent {
 }
 
 /// The members that all kinds have.
-#[derive(Serialize, Deserialize)]
-struct Common {
+#[derive(Serialize, Deserialize, JsonSchema)]
+pub(in crate::wire) struct Common {
     version: WireVersion,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     cursor: Option<String>,

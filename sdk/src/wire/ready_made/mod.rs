@@ -8,6 +8,7 @@
 
 mod chat;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
@@ -99,7 +100,7 @@ fn read<'de, D: Deserializer<'de>, T>(
 }
 
 /// Input of an agent; JSON shape: a string, or a list of items.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 #[non_exhaustive]
 pub enum RequestInput {
