@@ -33,7 +33,9 @@ export function questionList({ title, linksToRun, onAnswer }) {
       shown.delete(key);
     }
     node.hidden = shown.size === 0;
-    if (hadFocus) (node.hidden ? document.querySelector("h1") : heading).focus();
+    if (!hadFocus) return;
+    if (node.hidden) document.querySelector("h1").focus({ preventScroll: true });
+    else heading.focus();
   };
   const finish = (question, wasLost) => {
     const key = keyOf(question);

@@ -30,7 +30,8 @@ export function usageTable() {
         el("tbody", {}, ...models.slice(0, MAX_ROWS).map((sum) => row(nameOf(sum), sum, columns))),
         el("tfoot", {}, row(["All"], { ...total, cost }, columns)),
       );
-      const notes = [`${count(total.calls)} model ${total.calls === 1 ? "call" : "calls"}`];
+      const calls = total.calls === 1 ? "model call" : "model calls";
+      const notes = [`${count(total.calls)} ${calls} answered`];
       if (total.cached > 0) notes.push(`${count(total.cached)} of the tokens in were cached`);
       if (total.reasoning > 0) notes.push(`${count(total.reasoning)} of those out were reasoning`);
       setParts(extra, [`${notes.join("; ")}.`]);
