@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     agent::AgentDef,
-    drive::{PausedRun, RunFailure, RunResult},
+    drive::{PausedRun, RunConfig, RunFailure, RunResult},
     engine::{RunError, without_orphan_calls},
     store::sql::text::indexed,
     wire::{
@@ -46,7 +46,7 @@ fn start(process: &Process, owned: &Arc<Owned>, task: &Task) -> Result<AgentDef,
     let name = agents.name(request.agent.as_deref()).map_err(RunFailure::from)?;
     let agent = agents.choose(&name, |_| true).map_err(RunFailure::from)?.agent;
     if task.chat.is_some() {
-        return Ok(agent);
+        return Ok((*agent).clone());
     }
     agents.admit_items(&name, "conversation", &request.conversation).map_err(RunFailure::from)?;
     let continues = agents.admit_last_agent(&name, request.last_agent_continues).map_err(RunFailure::from)?;
@@ -54,7 +54,7 @@ fn start(process: &Process, owned: &Arc<Owned>, task: &Task) -> Result<AgentDef,
         (chat.agent, chat.conversation, chat.last_agent_continues) = (Some(name), request.conversation, continues);
     }
     owned.log.push(Entry::Chat);
-    Ok(agent)
+    Ok((*agent).clone())
 }
 
 async fn answer_messages(
@@ -76,7 +76,7 @@ async fn answer_messages(
         };
         let last = owned.chat().and_then(|chat| chat.last_agent.clone());
         let agent = last.and_then(|name| start.find(&name)).unwrap_or_else(|| start.clone());
-        let mut config = process.settings.agents.config.clone();
+        let mut config = RunConfig::clone(&process.settings.agents.config);
         // The chat keeps its conversation itself.
         config.session = None;
         let ended = process.run_on(owned, agent, config, from).await;

@@ -73,7 +73,7 @@ impl InProcessRuns {
     /// Creates the tasks of this process: runs of these agents, with these resources or with a
     /// model provider alone. All processes that share the store have the same agents.
     pub fn new(store: SqlStore, agents: AgentSet, resources: impl Into<Resources>) -> Self {
-        let runner = InlineRunner::with_config(resources, agents.config.clone());
+        let runner = InlineRunner::with_config(resources, RunConfig::clone(&agents.config));
         let process = Uuid::new_v4().simple().to_string();
         let settings = Settings { store, agents, runner, lease: LEASE, process, answered: Arc::default() };
         Self { settings, process: Arc::default() }
@@ -224,13 +224,13 @@ impl Process {
         };
         agents.admit(&name, &asked).map_err(RunFailure::from)?;
         let agent = agents.choose(&name, |_| true).map_err(RunFailure::from)?.agent;
-        let mut config = agents.config.clone();
+        let mut config = RunConfig::clone(&agents.config);
         config.max_turns = request.max_turns.or(config.max_turns);
         config.context.extend(request.context);
         let thread = agents.thread_session(&name, request.thread.as_deref()).map_err(RunFailure::from)?;
         config.session = thread.or(config.session);
         let from = paused.unwrap_or_else(|| From::Input(request.input.into_items()));
-        let result = self.run_on(owned, agent, config, from).await?;
+        let result = self.run_on(owned, (*agent).clone(), config, from).await?;
         if !request.report {
             return Ok(result.final_output);
         }

@@ -232,7 +232,7 @@ impl<W: 'static> Runner<W> {
     /// Runs the activity tools of one response in one activity. See [`RunConfig::batch_tools`].
     #[must_use]
     pub fn batch_tools(mut self) -> Self {
-        self.config.batch_tools = true;
+        self.config_mut().batch_tools = true;
         self
     }
 
