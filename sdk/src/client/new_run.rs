@@ -2,8 +2,8 @@
 //! records beside it: labels, memo, search attributes, summary.
 //!
 //! # Design
-//! **One builder for a Rust client and for `POST /runs`.** Both are checked by [`NewRun::check`], so
-//! that neither can start a run that the other one cannot.
+//! **One builder for a Rust client and for `POST /runs`.** Both are checked by [`NewRun::check`],
+//! so that neither can start a run that the other one cannot.
 
 use std::collections::BTreeMap;
 
@@ -143,8 +143,8 @@ impl NewRun {
         self
     }
 
-    /// Adds a label, which lists of runs show; at most 16, of 256 bytes each. Labels are recorded in
-    /// the workflow's memo.
+    /// Adds a label, which lists of runs show; at most 16, of 256 bytes each. Labels are recorded
+    /// in the workflow's memo.
     #[must_use]
     pub fn label(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.labels.insert(name.into(), value.into());

@@ -135,8 +135,8 @@ impl AgentsService {
     }
 
     /// Lets pages of these origins call the service, for example `https://app.example.com`. Only a
-    /// service with an [access policy](Self::access) does so: without one, every page that a browser
-    /// of this machine shows could act on runs.
+    /// service with an [access policy](Self::access) does so: without one, every page that a
+    /// browser of this machine shows could act on runs.
     ///
     /// # Panics
     /// If an origin is `*`, or is not the value of a header.
@@ -150,17 +150,18 @@ impl AgentsService {
         self
     }
 
-    /// Sets the time in which a connection must take the next event of a stream. After it the stream
-    /// ends with an event `cut`, whose data have the cursor to come back with. Default: 30 seconds.
+    /// Sets the time in which a connection must take the next event of a stream. After it the
+    /// stream ends with an event `cut`, whose data have the cursor to come back with. Default: 30
+    /// seconds.
     #[must_use]
     pub fn slow_reader_timeout(mut self, timeout: Duration) -> Self {
         self.streams.slow_reader = timeout;
         self
     }
 
-    /// Answers requests until `stop` ends. Then it takes no new connection, ends all streams with an
-    /// event `cut`, so that their readers come back to another replica, and gives open requests 10
-    /// seconds.
+    /// Answers requests until `stop` ends. Then it takes no new connection, ends all streams with
+    /// an event `cut`, so that their readers come back to another replica, and gives open requests
+    /// 10 seconds.
     ///
     /// # Errors
     /// Those of the listener.

@@ -1,5 +1,5 @@
-//! The messages of a chat, as its history has them: those that an execution begins with, and the ids
-//! that the chat assigns.
+//! The messages of a chat, as its history has them: those that an execution begins with, and the
+//! ids that the chat assigns.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -43,8 +43,8 @@ impl CarriedMessages {
 pub(super) struct ChatMessages {
     count: u32,
     known: BTreeSet<String>,
-    /// The messages that were received, by the event that accepted their update; `true` for one that
-    /// was new.
+    /// The messages that were received, by the event that accepted their update; `true` for one
+    /// that was new.
     received: BTreeMap<i64, (String, bool)>,
 }
 

@@ -8,8 +8,8 @@
 //!
 //! **No crate for it.** `schemars`, which the tools use already, writes the dialect of OpenAPI 3.1.
 //! `utoipa` would need a second derive on each type and an attribute on each handler, which repeats
-//! its types by hand and can be wrong; `aide` reads signatures as this does, at the price of some 30
-//! crates and of its own versions of axum and schemars.
+//! its types by hand and can be wrong; `aide` reads signatures as this does, at the price of some
+//! 30 crates and of its own versions of axum and schemars.
 
 mod described;
 mod schemas;

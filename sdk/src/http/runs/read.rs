@@ -44,7 +44,7 @@ const MAX_SCANNED: usize = 10_000;
 /// Time in which a worker must answer the query for the state of a run.
 const QUERY_TIMEOUT: Duration = Duration::from_secs(5);
 /// Time without a fact after which a history is read to its present end.
-const QUIET: Duration = Duration::from_secs(1);
+const QUIET: Duration = Duration::from_secs(2);
 /// Number of runs that are queried at the same time.
 const MAX_QUERIES: usize = 16;
 
