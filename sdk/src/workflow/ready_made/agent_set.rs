@@ -6,7 +6,7 @@ use temporalio_workflow::{WorkflowContext, WorkflowTermination};
 
 use super::versions::AgentVersion;
 use crate::{
-    agent::{AgentDef, AgentSources},
+    agent::{AgentDef, AgentSources, Graph, SpecParts},
     drive::RunConfig,
     engine::{ReasoningItemIds, RunError},
     workflow::{ActivityBackedModel, ContinueOptions, HasAgentInbox, ModelActivityOptions, Runner},
@@ -48,6 +48,8 @@ pub struct AgentSet {
     pub(super) versions: Vec<Arc<AgentVersion>>,
     /// Activity types of the tools that have different parameters in different versions.
     pub(super) versioned_tools: Arc<BTreeSet<String>>,
+    /// The parts that agents as data may use; `None` if the workflow runs none.
+    pub(super) specs: Option<SpecParts>,
     pub(super) config: RunConfig,
     /// Keys of the run context that callers may set if the configuration sets some.
     pub(super) allow_context: BTreeSet<String>,
@@ -68,6 +70,7 @@ impl AgentSet {
             agents: agents.agent_defs().into(),
             versions: Vec::new(),
             versioned_tools: Arc::default(),
+            specs: None,
             config: RunConfig::default(),
             allow_context: BTreeSet::new(),
             opens_privileged_items: false,
@@ -152,6 +155,24 @@ impl AgentSet {
     pub fn continue_when(mut self, options: ContinueOptions) -> Self {
         self.continue_when = options;
         self
+    }
+
+    /// Returns `true` if models are called on another task queue than the workflow's own.
+    pub(super) fn calls_models_elsewhere(&self) -> bool {
+        self.model.has_task_queue()
+    }
+
+    /// Creates a runner as [`runner`](Self::runner) does, for an agent that is not in the code:
+    /// options for the model calls of other agents are left out, since its graph does not have
+    /// them.
+    pub(super) fn runner_of<W: HasAgentInbox + 'static>(
+        &self,
+        ctx: &WorkflowContext<W>,
+        agent: &AgentDef,
+    ) -> Runner<W> {
+        let mut set = self.clone();
+        set.model.keep_agents(&Graph::new(agent));
+        set.runner(ctx)
     }
 
     pub(super) fn reasoning_item_ids(&self) -> ReasoningItemIds {

@@ -30,6 +30,8 @@ const LAST_AGENT: &str = "temporal-agents/chat-last-agent";
 #[derive(Debug)]
 pub(super) struct ChatAgents {
     set: AgentSet,
+    /// `true` if the start agent is that of a spec, which is the same for all messages.
+    is_spec: bool,
     /// Name of the start agent.
     start: String,
     /// Version that messages of this execution have moved to.
@@ -68,7 +70,12 @@ impl ChatAgents {
             Some(_) => carried_version(ctx, &set, &start, version.as_deref())?,
         };
         let moved_to = moved_to.filter(|_| version.is_some());
-        Ok(Self { set, start, moved_to, has_continued: false, latest })
+        Ok(Self { set, is_spec: false, start, moved_to, has_continued: false, latest })
+    }
+
+    /// Creates the agents of a chat with an agent as data.
+    pub(super) fn of_spec(set: AgentSet, agent: AgentDef) -> Self {
+        Self { set, is_spec: true, start: agent.name.clone(), moved_to: None, has_continued: false, latest: agent }
     }
 
     /// Returns the start agent, in the version that was chosen latest, for operations that do not
@@ -96,8 +103,11 @@ impl ChatAgents {
     ) -> Result<Begins, RunError> {
         let of_message = |patch: &str| ctx.patched(&format!("{patch}/message-{message}"));
         let moved_to = self.moved_to.as_deref();
-        let Chosen { agent, version } =
-            self.set.choose(&self.start, |patch| moved_to == Some(patch) || of_message(patch))?;
+        let Chosen { agent, version } = if self.is_spec {
+            Chosen { agent: self.latest.clone(), version: None }
+        } else {
+            self.set.choose(&self.start, |patch| moved_to == Some(patch) || of_message(patch))?
+        };
         self.moved_to.clone_from(&version);
         self.latest = agent.clone();
         let last = last_agent.and_then(|name| found(ctx, &agent, &name));

@@ -18,6 +18,7 @@ mod approval_workflow;
 mod chat;
 mod chat_agents;
 mod chat_workflow;
+mod specs;
 mod versions;
 
 pub use agent_set::AgentSet;
