@@ -17,7 +17,7 @@
 //!
 //! | path | content |
 //! |---|---|
-//! | `GET /agents` | the agents |
+//! | `GET /agents`, `GET /agents/{name}`, `/versions`, `PUT` | the agents; agents as data, with versions |
 //! | `POST /runs` | starts a run, or a chat |
 //! | `GET /runs`, `GET /runs/{id}` | runs with their status; a result, questions |
 //! | `GET /runs/{id}/events` | the events of a run (SSE); `Last-Event-ID` or `?from=` continues |
@@ -43,6 +43,7 @@
 )]
 
 mod access;
+mod agents;
 mod agui;
 mod agui_routes;
 mod ai_sdk;

@@ -3,25 +3,25 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use axum::{
-    Json, Router,
+    Router,
     extract::{DefaultBodyLimit, State},
     middleware,
     routing::{get, post},
 };
-use serde_json::{Value, json};
 use temporalio_client::Client;
 use tower_http::request_id::{MakeRequestUuid, PropagateRequestIdLayer, SetRequestIdLayer};
 
 use super::{
     access::{AccessPolicy, Caller},
-    agui_routes, chat_routes,
+    agents, agui_routes, chat_routes,
     door::{self, LocalCallers},
     error::ApiError,
     page, questions, runs,
 };
 use crate::{
-    agent::{AgentDef, AgentSources, Graph},
+    agent::{AgentDef, AgentSources, Graph, SpecParts},
     client::{AgentRuns, RunEvents},
+    store::{AgentStore, OptionalAgentStore},
     tool::ToolBinding,
 };
 
@@ -38,6 +38,8 @@ pub struct AgentsService {
     client: Client,
     task_queue: String,
     agents: BTreeMap<String, AgentDef>,
+    parts: Option<SpecParts>,
+    store: OptionalAgentStore,
     access: Option<Arc<dyn AccessPolicy>>,
 }
 
@@ -46,6 +48,10 @@ pub(super) struct Shared {
     pub(super) client: Client,
     pub(super) task_queue: String,
     pub(super) agents: BTreeMap<String, AgentDef>,
+    /// The parts that agents as data may use, if the service knows them.
+    pub(super) parts: Option<SpecParts>,
+    /// The store of agents as data.
+    pub(super) store: OptionalAgentStore,
     pub(super) access: Arc<dyn AccessPolicy>,
     pub(super) is_local: bool,
     pub(super) runs: AgentRuns,
@@ -58,14 +64,34 @@ pub(super) type Service = State<Arc<Shared>>;
 impl AgentsService {
     /// Creates a service for the ready-made workflows of this task queue; sends nothing yet.
     pub fn new(client: &Client, task_queue: impl Into<String>) -> Self {
-        Self { client: client.clone(), task_queue: task_queue.into(), agents: BTreeMap::new(), access: None }
+        Self {
+            client: client.clone(),
+            task_queue: task_queue.into(),
+            agents: BTreeMap::new(),
+            parts: None,
+            store: OptionalAgentStore::default(),
+            access: None,
+        }
     }
 
     /// Adds the agents that callers may start, by name. The workers of the task queue serve
-    /// `AgentWorkflow` and `ChatWorkflow` with the same agents.
+    /// `AgentWorkflow` and `ChatWorkflow` with the same agents. From an `AgentSet`, as
+    /// `.agents(&set)`, the service also knows the parts of agents as data, and checks specs against
+    /// them before it stores them.
     #[must_use]
     pub fn agents(mut self, agents: impl AgentSources) -> Self {
+        if let Some(parts) = agents.spec_parts() {
+            self.parts.get_or_insert_default().extend(parts);
+        }
         self.agents.extend(agents.agent_defs().into_iter().map(|agent| (agent.name.clone(), agent)));
+        self
+    }
+
+    /// Sets the store of agents as data, which callers may start, list and edit; it is that of the
+    /// workers. [`AccessPolicy::may_edit_spec`] decides who may edit: by default nobody.
+    #[must_use]
+    pub fn agent_store(mut self, store: impl AgentStore + 'static) -> Self {
+        self.store = OptionalAgentStore(Some(Arc::new(store)));
         self
     }
 
@@ -81,7 +107,7 @@ impl AgentsService {
     /// `{"error": {"code": .., "message": ..}}`; one that was not answered may be sent again, with
     /// the same ids.
     pub fn into_router(self) -> Router {
-        let Self { client, task_queue, agents, access } = self;
+        let Self { client, task_queue, agents, parts, store, access } = self;
         let shared = Arc::new(Shared {
             runs: AgentRuns::new(&client, &*task_queue),
             events: RunEvents::new(&client),
@@ -90,9 +116,13 @@ impl AgentsService {
             client,
             task_queue,
             agents,
+            parts,
+            store,
         });
         Router::new()
-            .route("/agents", get(agents_of))
+            .route("/agents", get(agents::list))
+            .route("/agents/{name}", get(agents::read).put(agents::put))
+            .route("/agents/{name}/versions", get(agents::versions))
             .route("/runs", get(runs::list).post(runs::start))
             .route("/runs/{id}", get(runs::read))
             .route("/runs/{id}/events", get(runs::events))
@@ -140,11 +170,6 @@ pub(super) fn client_tools(agent: &AgentDef) -> Vec<String> {
     let graph = Graph::new(agent);
     let tools = graph.agents().flat_map(|agent| &agent.tools);
     tools.filter(|tool| matches!(tool.binding(), ToolBinding::Client)).map(|tool| tool.name().to_owned()).collect()
-}
-
-async fn agents_of(State(shared): Service) -> Json<Value> {
-    let agents: Vec<Value> = shared.agents.keys().map(|name| json!({"name": name})).collect();
-    Json(json!({"agents": agents}))
 }
 
 impl std::fmt::Debug for AgentsService {

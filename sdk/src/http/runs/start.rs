@@ -9,8 +9,8 @@ use serde_json::{Map, Value, json};
 use super::read::{Found, find};
 use crate::{
     client::NewRun,
-    http::{access::Caller, error::ApiError, service::Service, thread::check_id},
-    wire::{AgentRequest, ChatRequest, RequestInput},
+    http::{access::Caller, agents, error::ApiError, service::Service, thread::check_id},
+    wire::{AgentRequest, ChatRequest, RequestInput, SpecRef},
 };
 
 /// Maximum number of labels, and of bytes in each.
@@ -21,7 +21,12 @@ const MAX_LABEL_BYTES: usize = 256;
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(in crate::http) struct NewRunBody {
-    agent: String,
+    /// Name of an agent in the code; absent with a `spec`.
+    #[serde(default)]
+    agent: Option<String>,
+    /// An agent as data; without a version, the newest one now.
+    #[serde(default)]
+    spec: Option<SpecRef>,
     /// A string, or a list of items.
     #[serde(default)]
     input: Option<RequestInput>,
@@ -39,13 +44,26 @@ pub(in crate::http) struct NewRunBody {
     labels: BTreeMap<String, String>,
 }
 
+/// The agent of a new run.
+enum Agent {
+    Code(String),
+    Spec(SpecRef),
+}
+
 /// Starts a run or a chat.
 pub(in crate::http) async fn start(
     State(shared): Service,
     Extension(caller): Extension<Caller>,
     Json(body): Json<NewRunBody>,
 ) -> Result<(StatusCode, Json<Value>), ApiError> {
-    shared.startable(&caller, &body.agent)?;
+    let agent = match (body.agent, body.spec) {
+        (Some(agent), None) => {
+            shared.startable(&caller, &agent)?;
+            Agent::Code(agent)
+        }
+        (None, Some(spec)) => Agent::Spec(agents::startable(&shared, &caller, spec).await?),
+        _ => return Err(ApiError::invalid("name one agent: \"agent\", or \"spec\" for an agent as data")),
+    };
     if let Some(id) = &body.id {
         check_id("run", id)?;
         if !shared.access.may_see(&caller, id) || !shared.access.may_decide(&caller, id) {
@@ -63,12 +81,18 @@ pub(in crate::http) async fn start(
                            POST /runs/{id}/messages";
             return Err(ApiError::invalid(message));
         }
-        NewRun::chat(ChatRequest::new(body.agent))
+        NewRun::chat(match agent {
+            Agent::Code(agent) => ChatRequest::new(agent),
+            Agent::Spec(spec) => ChatRequest::of_spec(spec),
+        })
     } else {
         let Some(input) = body.input else {
             return Err(ApiError::invalid("the run has no \"input\": send a string, or a list of items"));
         };
-        let mut request = AgentRequest::new(body.agent, "");
+        let mut request = match agent {
+            Agent::Code(agent) => AgentRequest::new(agent, ""),
+            Agent::Spec(spec) => AgentRequest::of_spec(spec, ""),
+        };
         (request.input, request.context, request.max_turns) = (input, body.context, body.max_turns);
         NewRun::new(request)
     };

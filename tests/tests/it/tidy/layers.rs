@@ -27,7 +27,7 @@ const MAY_IMPORT: [(&str, &[&str], &[&str]); 20] = [
     ("client", LOOP, &["conversations", "events", "provider"]),
     ("resources", LOOP, &["mcp", "provider", "secret", "store"]),
     ("inline", LOOP, &["activity", "deltas", "events", "mcp", "provider", "resources", "secret"]),
-    ("http", LOOP, &["client", "events"]),
+    ("http", LOOP, &["client", "events", "store"]),
     ("agentic_session", LOOP, &["activity", "client", "deltas", "events", "inline", "provider"]),
 ];
 
