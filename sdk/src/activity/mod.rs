@@ -1,6 +1,6 @@
 //! The bodies of activities: tools, records of long inputs, states, session stores, agents as data
-//! and Nexus endpoints, and what they share: the message, the heartbeat, the registration under names known
-//! at run time.
+//! and Nexus endpoints, and what they share: the message, the heartbeat, the registration under
+//! names known at run time.
 
 #![allow(
     clippy::disallowed_methods,

@@ -17,7 +17,8 @@
 //!
 //! | path | content |
 //! |---|---|
-//! | `GET /agents`, `GET /agents/{name}`, `/versions`, `PUT` | the agents; agents as data, with versions |
+//! | `GET /agents` | the agents |
+//! | `GET`, `PUT /agents/{name}`, `GET /agents/{name}/versions` | agents as data, with versions |
 //! | `POST /runs` | starts a run, or a chat |
 //! | `GET /runs`, `GET /runs/{id}` | runs with their status; a result, questions |
 //! | `GET /runs/{id}/events` | the events of a run (SSE); `Last-Event-ID` or `?from=` continues |

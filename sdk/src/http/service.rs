@@ -76,8 +76,8 @@ impl AgentsService {
 
     /// Adds the agents that callers may start, by name. The workers of the task queue serve
     /// `AgentWorkflow` and `ChatWorkflow` with the same agents. From an `AgentSet`, as
-    /// `.agents(&set)`, the service also knows the parts of agents as data, and checks specs against
-    /// them before it stores them.
+    /// `.agents(&set)`, the service also knows the parts of agents as data, and checks specs
+    /// against them before it stores them.
     #[must_use]
     pub fn agents(mut self, agents: impl AgentSources) -> Self {
         if let Some(parts) = agents.spec_parts() {

@@ -106,8 +106,8 @@ impl Resources {
         self
     }
 
-    /// Sets the store from which the worker loads agents as data, for workflows whose `AgentSet` has
-    /// [specs](crate::workflow::AgentSet::specs).
+    /// Sets the store from which the worker loads agents as data, for workflows whose `AgentSet`
+    /// has [specs](crate::workflow::AgentSet::specs).
     #[must_use]
     pub fn agent_store(mut self, store: impl AgentStore + 'static) -> Self {
         self.agents = OptionalAgentStore(Some(Arc::new(store)));

@@ -52,7 +52,10 @@ pub enum SpecIssue {
         reason: String,
     },
     /// The spec names a tool that is not among the parts.
-    #[error("agent {agent:?} has the unknown tool {tool:?}{}; SpecParts::tool adds one", hint(.suggestion, .known))]
+    #[error(
+        "agent {agent:?} has the unknown tool {tool:?}{}; SpecParts::tool adds one",
+        hint(.suggestion.as_deref(), .known)
+    )]
     UnknownTool {
         /// Name of the agent.
         agent: String,
@@ -65,7 +68,7 @@ pub enum SpecIssue {
     },
     /// The spec names a guardrail that is not among the parts.
     #[error("agent {agent:?} has the unknown {kind} {guardrail:?}{}; SpecParts has a method to add one",
-        hint(.suggestion, .known))]
+        hint(.suggestion.as_deref(), .known))]
     UnknownGuardrail {
         /// Name of the agent.
         agent: String,
@@ -80,7 +83,7 @@ pub enum SpecIssue {
     },
     /// A handoff names a spec that does not exist.
     #[error("agent {agent:?} hands off to {target:?}, of which there is no spec{}; store it first",
-        hint(.suggestion, .known))]
+        hint(.suggestion.as_deref(), .known))]
     UnknownTarget {
         /// Name of the agent.
         agent: String,
@@ -211,7 +214,7 @@ fn list(issues: &[SpecIssue]) -> String {
     lines.join("\n")
 }
 
-fn hint(suggestion: &Option<String>, known: &[String]) -> String {
+fn hint(suggestion: Option<&str>, known: &[String]) -> String {
     match suggestion {
         Some(name) => format!("; did you mean {name:?}?"),
         None => format!(" (there are: {})", none_or(known)),

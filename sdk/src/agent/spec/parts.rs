@@ -49,8 +49,8 @@ pub(crate) const PARTS: &str = "the parts of specs";
 /// workflow, a client tool, or an agent ([`Agent::as_tool`]).
 ///
 /// # Determinism
-/// A run resolves its spec in the workflow, again on replay. To remove a part, or to change it, is a
-/// change of workflow code for the open runs whose specs use it; to add one is not.
+/// A run resolves its spec in the workflow, again on replay. To remove a part, or to change it, is
+/// a change of workflow code for the open runs whose specs use it; to add one is not.
 #[derive(Clone, Debug, Default)]
 pub struct SpecParts {
     pub(super) tools: Vec<ToolDef>,

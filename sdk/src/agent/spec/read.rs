@@ -8,11 +8,26 @@ use serde_json::{Map, Value};
 
 use super::{
     issue::SpecIssue,
-    members::MEMBERS,
     names::{cut, suggestion},
     values::{self, MAX_ELEMENTS, MAX_SPEC_BYTES},
 };
 use crate::wire::{AgentSpec, ModelSettings, WIRE_VERSION, WireVersion, agent_spec::first_spec_version};
+
+/// The members of a spec.
+pub(super) const MEMBERS: [&str; 12] = [
+    "version",
+    "name",
+    "description",
+    "model",
+    "instructions",
+    "settings",
+    "tools",
+    "hosted_tools",
+    "handoffs",
+    "input_guardrails",
+    "output_guardrails",
+    "output",
+];
 
 /// Reads the spec of the agent with this name, which the JSON may leave out.
 ///

@@ -8,10 +8,9 @@ use serde_json::Value;
 
 use super::{
     issue::{SpecError, SpecIssue},
-    members::extra_settings,
     names::{cut, listed, suggestion},
     parts::SpecParts,
-    values::{check_tool_choice, variables},
+    settings::{check_tool_choice, extra_settings, variables},
 };
 use crate::{
     agent::{AgentDef, Graph, Handoff, OutputDef},
@@ -23,7 +22,7 @@ use crate::{
 
 /// The place in which specs run.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Setting {
+pub(crate) struct Surroundings {
     /// Names of the agents in the code, which a spec must not have.
     pub(crate) taken: BTreeSet<String>,
     /// `true` if the run has a model for agents without one.
@@ -37,22 +36,22 @@ impl SpecParts {
     ///
     /// # Errors
     /// [`SpecError`] with all problems.
-    pub(crate) fn resolve(&self, specs: &[LoadedSpec], setting: &Setting) -> Result<AgentDef, SpecError> {
+    pub(crate) fn resolve(&self, specs: &[LoadedSpec], surroundings: &Surroundings) -> Result<AgentDef, SpecError> {
         let mut issues: Vec<SpecIssue> =
-            setting.found.iter().map(|message| SpecIssue::Loading { message: message.clone() }).collect();
+            surroundings.found.iter().map(|message| SpecIssue::Loading { message: message.clone() }).collect();
         let known: BTreeSet<&str> = specs.iter().map(|loaded| &*loaded.spec.name).collect();
         let mut agents = Vec::with_capacity(specs.len());
         for LoadedSpec { version: _, spec } in specs {
-            if setting.taken.contains(&spec.name) {
+            if surroundings.taken.contains(&spec.name) {
                 issues.push(SpecIssue::NameTaken { agent: spec.name.clone() });
             }
-            if spec.model.is_none() && !setting.has_model {
+            if spec.model.is_none() && !surroundings.has_model {
                 issues.push(SpecIssue::NoModel { agent: spec.name.clone() });
             }
             let agent = self.agent_of(spec, &mut issues);
             for handoff in spec.handoffs.iter().filter(|handoff| !known.contains(&*handoff.agent)) {
                 // The worker has reported it, with the names that the store has.
-                if setting.found.is_empty() {
+                if surroundings.found.is_empty() {
                     issues.push(unknown_target(spec, handoff, &known));
                 }
             }

@@ -5,13 +5,11 @@ mod resolving;
 
 use serde_json::{Value, json};
 
-use super::{Setting, SpecError, SpecParts, read};
+use super::{SpecError, SpecParts, Surroundings, read};
 use crate::{
     agent::{AgentDef, GuardrailOutput, InputGuardrail, OutputGuardrail},
-    tool::{
-        HostedTool, NeedsApproval, ToolDef, ToolGuardrailOutput, ToolInputGuardrail, ToolOutput, ToolOutputGuardrail,
-    },
-    wire::agent_spec::LoadedSpec,
+    tool::{HostedTool, Tool, ToolDef, ToolGuardrailOutput, ToolInputGuardrail, ToolOutputGuardrail},
+    wire::{ToolOutput, agent_spec::LoadedSpec},
 };
 
 /// A tool that does nothing.
@@ -24,7 +22,7 @@ fn tool(name: &str) -> ToolDef {
 fn parts() -> SpecParts {
     let allow = ToolInputGuardrail::new("small_amounts", |_| ToolGuardrailOutput::allow());
     let own = ToolOutputGuardrail::new("no_names", |_, _: &ToolOutput| ToolGuardrailOutput::allow());
-    let refund = tool("refund").approval(NeedsApproval::When(std::sync::Arc::new(|_, _, _| false)));
+    let refund = tool("refund").needs_approval_when(|_, _, _| false);
     SpecParts::new()
         .tools([tool("find_order"), refund.with_output_guardrail(own.clone())])
         .hosted_tool(HostedTool::web_search().search_context_size("low"))
@@ -40,7 +38,7 @@ fn loaded(specs: &[Value]) -> Vec<LoadedSpec> {
 }
 
 fn resolved(parts: &SpecParts, specs: &[Value]) -> Result<AgentDef, SpecError> {
-    parts.resolve(&loaded(specs), &Setting { has_model: true, ..Setting::default() })
+    parts.resolve(&loaded(specs), &Surroundings { has_model: true, ..Surroundings::default() })
 }
 
 /// The lines of an error, without the first.

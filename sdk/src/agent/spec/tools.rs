@@ -32,9 +32,7 @@ impl SpecParts {
             issues.push(SpecIssue::UnknownTool {
                 agent: spec.name.clone(),
                 tool: cut(&tool.name),
-                suggestion: Some(())
-                    .filter(|()| unknown <= MAX_SUGGESTIONS)
-                    .and_then(|()| suggestion(&tool.name, names())),
+                suggestion: (unknown <= MAX_SUGGESTIONS).then(|| suggestion(&tool.name, names())).flatten(),
                 known: listed(names()),
             });
         }
@@ -52,19 +50,17 @@ impl SpecParts {
             }
             _ => {}
         }
+        // A check of the tool's own with the same name stays as it is.
         let of = |kind: &str| format!("{kind} guardrail of tool {name:?}");
-        let own: Vec<String> = tool.input_guardrails().iter().map(|own| own.name().to_owned()).collect();
         let wanted = Wanted { agent: &spec.name, kind: of("input"), names: input_guardrails };
         for guardrail in wanted.among(&self.tool_input_guardrails, ToolInputGuardrail::name, issues) {
-            // The tool's own check of this name stays as it is.
-            if !own.contains(&guardrail.name().to_owned()) {
+            if !tool.input_guardrails().iter().any(|own| own.name() == guardrail.name()) {
                 tool = tool.with_input_guardrail(guardrail);
             }
         }
-        let own: Vec<String> = tool.output_guardrails().iter().map(|own| own.name().to_owned()).collect();
         let wanted = Wanted { agent: &spec.name, kind: of("output"), names: output_guardrails };
         for guardrail in wanted.among(&self.tool_output_guardrails, ToolOutputGuardrail::name, issues) {
-            if !own.contains(&guardrail.name().to_owned()) {
+            if !tool.output_guardrails().iter().any(|own| own.name() == guardrail.name()) {
                 tool = tool.with_output_guardrail(guardrail);
             }
         }
@@ -129,9 +125,8 @@ impl Wanted<'_> {
                 continue;
             }
             unknown += 1;
-            let suggestion = Some(())
-                .filter(|()| unknown <= MAX_SUGGESTIONS)
-                .and_then(|()| suggestion(name, parts.iter().map(&name_of)));
+            let similar = || suggestion(name, parts.iter().map(&name_of));
+            let suggestion = (unknown <= MAX_SUGGESTIONS).then(similar).flatten();
             let known = listed(parts.iter().map(&name_of));
             issues.push(SpecIssue::UnknownGuardrail {
                 agent,

@@ -1,11 +1,9 @@
 //! Limits of a spec, and checks of its values.
 
-use serde_json::Value;
-
-use super::{issue::SpecIssue, names::cut};
+use super::issue::SpecIssue;
 use crate::{
     tool::schema::measure,
-    wire::{AgentSpec, ModelSettings, ToolChoice},
+    wire::{AgentSpec, ModelSettings},
 };
 
 /// Maximum bytes of the JSON of one spec.
@@ -93,22 +91,6 @@ fn check_settings(settings: &ModelSettings, report: &mut impl FnMut(&str, String
     }
 }
 
-/// Adds a problem if the settings request a tool that the agent does not have. `offered` are the
-/// names of its functions and hosted tools.
-pub(super) fn check_tool_choice(
-    agent: &str,
-    settings: &ModelSettings,
-    offered: &[String],
-    issues: &mut Vec<SpecIssue>,
-) {
-    if let Some(ToolChoice::Tool(choice)) = &settings.tool_choice
-        && !offered.contains(choice)
-    {
-        let reason = format!("names {:?}, which is neither a tool nor a handoff of the agent", cut(choice));
-        issues.push(SpecIssue::member(agent, "settings.tool_choice", reason));
-    }
-}
-
 /// Returns `true` for a name that may be a part of paths and of function names.
 fn is_name(name: &str) -> bool {
     let is_inner = |c: char| c.is_alphanumeric() || matches!(c, ' ' | '_' | '-' | '.');
@@ -120,16 +102,4 @@ fn is_name(name: &str) -> bool {
 
 fn is_function_name(name: &str) -> bool {
     (1..=64).contains(&name.len()) && name.bytes().all(|c| c.is_ascii_alphanumeric() || c == b'_' || c == b'-')
-}
-
-/// Returns the environment variables that a value refers to.
-pub(super) fn variables(value: &Value, found: &mut Vec<String>) {
-    match value {
-        Value::Array(values) => values.iter().for_each(|value| variables(value, found)),
-        Value::Object(members) => match crate::wire::worker_env::referred(members) {
-            Some(name) => found.push(name.to_owned()),
-            None => members.values().for_each(|value| variables(value, found)),
-        },
-        _ => {}
-    }
 }

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::{row, store, unavailable};
 use crate::{
-    agent::spec::Setting,
+    agent::spec::Surroundings,
     http::{
         access::Caller,
         error::ApiError,
@@ -86,7 +86,7 @@ fn checked(
     match &shared.parts {
         Some(parts) => {
             let taken = shared.agents.keys().cloned().collect();
-            let resolved = parts.resolve(&specs, &Setting { taken, has_model: true, found });
+            let resolved = parts.resolve(&specs, &Surroundings { taken, has_model: true, found });
             let lines = |issues: &[_]| issues.iter().map(ToString::to_string).collect();
             Ok(resolved.map(|_| spec).map_err(|error| lines(&error.issues)))
         }

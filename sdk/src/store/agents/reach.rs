@@ -167,3 +167,6 @@ impl Reach<'_> {
         Ok(found.into_iter().map(|version| version.name).collect())
     }
 }
+
+#[cfg(all(test, feature = "sqlite"))]
+mod tests;

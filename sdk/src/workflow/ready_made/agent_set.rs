@@ -26,6 +26,7 @@ use crate::{
 ///   to approval requests are reserved for the operator, unless
 ///   [`allow_privileged_items`](Self::allow_privileged_items) permits them. A string is a message
 ///   of the user.
+/// - Agents as data run only if the set has [parts](Self::specs) for them.
 ///
 /// A child workflow, whose parent the server names, may receive any key and any turn limit: its
 /// parent's author chooses them, with `ToolDef::with_context` and `max_turns` of the tool. Any

@@ -17,7 +17,7 @@ use temporalio_workflow::WorkflowContext;
 
 use super::agent_set::{AgentSet, invalid_input_error};
 use crate::{
-    agent::{AgentDef, SpecParts, spec::Setting},
+    agent::{AgentDef, SpecParts, spec::Surroundings},
     engine::RunError,
     wire::{
         SpecRef,
@@ -32,7 +32,8 @@ use crate::{
 };
 
 impl AgentSet {
-    /// Permits callers to run agents as data ([`AgentRequest::of_spec`](crate::wire::AgentRequest::of_spec),
+    /// Permits callers to run agents as data
+    /// ([`AgentRequest::of_spec`](crate::wire::AgentRequest::of_spec),
     /// [`ChatRequest::of_spec`](crate::wire::ChatRequest::of_spec)), which may use these parts. The
     /// worker's `Resources` need the store from which they are loaded.
     ///
@@ -79,9 +80,9 @@ impl AgentSet {
         self.specs.as_ref().ok_or_else(closed)
     }
 
-    fn setting(&self, found: Vec<String>) -> Setting {
+    fn surroundings(&self, found: Vec<String>) -> Surroundings {
         let taken: BTreeSet<String> = self.all().map(|agent| agent.name.clone()).collect();
-        Setting { taken, has_model: self.config.model.is_some(), found }
+        Surroundings { taken, has_model: self.config.model.is_some(), found }
     }
 }
 
@@ -107,7 +108,7 @@ pub(super) async fn spec_agent<W: 'static>(
     let resolved = match set.parts(spec) {
         Err(error) => Err(error),
         Ok(parts) if is_carried => {
-            let resolved = parts.resolve(&loaded, &set.setting(Vec::new()));
+            let resolved = parts.resolve(&loaded, &set.surroundings(Vec::new()));
             resolved.map(|agent| SpecAgent { agent, loaded }).map_err(|error| invalid(error.into()))
         }
         Ok(parts) => {
@@ -118,7 +119,7 @@ pub(super) async fn spec_agent<W: 'static>(
                 let message = format!("{LOAD_AGENT_ACTIVITY} has returned another agent than {:?}", spec.name);
                 return Err(invalid(message.into()));
             }
-            let resolved = parts.resolve(&specs, &set.setting(issues));
+            let resolved = parts.resolve(&specs, &set.surroundings(issues));
             resolved.map(|agent| SpecAgent { agent, loaded: specs }).map_err(|error| invalid(error.into()))
         }
     };

@@ -1,15 +1,35 @@
 //! Requests and specs that are refused, each with the reason and the remedy.
 
+use std::{sync::Arc, time::Duration};
+
+use futures::{
+    FutureExt,
+    future::{BoxFuture, ready},
+};
 use serde_json::{Value, json};
 use temporal_agents::{
-    RunConfig,
+    AgentsPlugin, Model, ModelProvider, Resources, RunConfig,
     agent::SpecParts,
+    provider::ModelError,
     wire::{AgentRequest, SpecRef},
     workflow::{AgentSet, AgentWorkflow, ChatWorkflow, ModelActivityOptions},
 };
-use temporal_agents_testing::{AgentEnvironment, FakeModel, FinishedRun, MemoryAgentStore, fake_model::text};
+use temporal_agents_testing::{
+    AgentEnvironment, FakeModel, FinishedRun, MemoryAgentStore, environment::activities, fake_model::text, history,
+};
+use temporalio_sdk::WorkerOptions;
+use tokio::time::timeout;
 
-use super::{clerk, environment, parts, set, store};
+use super::{clerk, environment, set, store};
+
+/// A provider of one model.
+struct Only(&'static str, FakeModel);
+
+impl ModelProvider for Only {
+    fn model<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<Option<Arc<dyn Model>>, ModelError>> {
+        if name == self.0 { self.1.model(name) } else { ready(Ok(None)).boxed() }
+    }
+}
 
 async fn start(env: &AgentEnvironment, request: &Value) -> anyhow::Result<FinishedRun<Value>> {
     let request: AgentRequest = serde_json::from_value(request.clone())?;
@@ -83,18 +103,6 @@ async fn everything_that_is_wrong_is_reported_at_once_and_no_model_is_called() -
 
 #[tokio::test]
 async fn a_model_that_no_provider_serves_is_reported_where_that_is_known() -> anyhow::Result<()> {
-    struct Only(&'static str, FakeModel);
-    impl temporal_agents::ModelProvider for Only {
-        fn model<'a>(
-            &'a self,
-            name: &'a str,
-        ) -> futures::future::BoxFuture<
-            'a,
-            Result<Option<std::sync::Arc<dyn temporal_agents::Model>>, temporal_agents::provider::ModelError>,
-        > {
-            if name == self.0 { self.1.model(name) } else { Box::pin(std::future::ready(Ok(None))) }
-        }
-    }
     let store = MemoryAgentStore::new();
     store.add("desk", json!({"model": "gpt-6"}));
     let request = json!({"spec": {"name": "desk"}, "input": "Hello."});
@@ -110,22 +118,18 @@ async fn a_model_that_no_provider_serves_is_reported_where_that_is_known() -> an
     env.finish().await?;
     // Models that are called on another task queue are those of another worker.
     let elsewhere = ModelActivityOptions::builder().task_queue("models").build();
-    let set = set(10_000).model_activity(elsewhere);
-    let env = environment(&set, &store, true)?.model_provider(model()).start().await?;
+    let env = environment(&set(10_000).model_activity(elsewhere), &store, true)?;
+    let env = env.model_provider(model()).start().await?;
     let started = env.start_workflow(AgentWorkflow::run, serde_json::from_value(request)?).await?;
-    let events = temporal_agents::client::RunEvents::new(env.client());
-    drop(events);
-    let description = async {
+    let is_called = async {
         loop {
-            let history =
-                temporal_agents_testing::history::fetch(env.client(), &started.info().workflow_id, None).await?;
-            let activities = temporal_agents_testing::environment::activities(&history);
-            if activities.iter().any(|activity| activity.activity_type == "agents.call_model") {
+            let history = history::fetch(env.client(), &started.info().workflow_id, None).await?;
+            if activities(&history).iter().any(|activity| activity.activity_type == "agents.call_model") {
                 return anyhow::Ok(());
             }
         }
     };
-    tokio::time::timeout(std::time::Duration::from_mins(1), description).await??;
+    timeout(Duration::from_mins(1), is_called).await??;
     Ok(())
 }
 
@@ -197,15 +201,15 @@ async fn limits_and_guardrails_of_the_workflow_hold_for_specs() -> anyhow::Resul
     Ok(())
 }
 
-#[tokio::test]
-async fn a_worker_without_a_store_or_with_two_parts_of_a_name_does_not_start() -> anyhow::Result<()> {
+#[test]
+fn a_worker_without_a_store_or_with_two_parts_of_a_name_does_not_start() {
     let issues = |set: &AgentSet, store: Option<MemoryAgentStore>| {
-        let mut resources = temporal_agents::Resources::from(FakeModel::script([]));
+        let mut resources = Resources::from(FakeModel::script([]));
         if let Some(store) = store {
             resources = resources.agent_store(store);
         }
-        let mut options = temporalio_sdk::WorkerOptions::new("queue").build();
-        let plugin = temporal_agents::AgentsPlugin::new(resources).agents(set);
+        let mut options = WorkerOptions::new("queue").build();
+        let plugin = AgentsPlugin::new(resources).agents(set);
         plugin.install(&mut options).err().map(|error| error.to_string())
     };
     let missing = issues(&set(0), None).expect("there is no store");
@@ -214,6 +218,4 @@ async fn a_worker_without_a_store_or_with_two_parts_of_a_name_does_not_start() -
     let twice = AgentSet::new(()).specs(SpecParts::new().tool(super::refund).tool(super::refund));
     let twice = issues(&twice, Some(store())).expect("two tools have one name");
     assert!(twice.contains("agent \"the parts of specs\" has two tools named \"refund\""), "{twice}");
-    let _ = parts();
-    Ok(())
 }

@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::{problems, read};
 use crate::{
-    agent::spec::{members::MEMBERS, values::MAX_SPEC_BYTES},
+    agent::spec::{read::MEMBERS, values::MAX_SPEC_BYTES},
     wire::AgentSpec,
 };
 
@@ -96,10 +96,10 @@ fn a_name_is_that_of_the_row_and_fits_into_paths() {
         problems(&json!({"name": "other"})),
         [r#"spec "desk": name is "other", but the spec is stored as "desk"; make them equal"#]
     );
-    for name in ["desk", "Desk 2", "büro", "a.b_c-d", &"x".repeat(50)] {
+    for name in ["desk", "Desk 2", "büro", "a.b_c-d", &*"x".repeat(50)] {
         assert!(read(name, &json!({})).is_ok(), "{name}");
     }
-    for name in ["", " desk", "desk ", "../x", ".", "a/b", "a\nb", "a\0b", "\"", &"x".repeat(51)] {
+    for name in ["", " desk", "desk ", "../x", ".", "a/b", "a\nb", "a\0b", "\"", &*"x".repeat(51)] {
         assert!(read(name, &json!({})).is_err(), "{name:?}");
     }
 }

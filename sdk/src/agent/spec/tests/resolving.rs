@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::json;
 
-use super::{Setting, lines, loaded, parts, resolved};
+use super::{Surroundings, lines, loaded, parts, resolved};
 use crate::{
     agent::{Graph, SpecIssue, SpecParts, spec::suggestion},
     tool::NeedsApproval,
@@ -131,9 +131,9 @@ fn names_are_used_once() {
 #[test]
 fn a_spec_has_a_model_and_a_name_that_the_code_does_not_have() {
     let specs = loaded(&[json!({"name": "desk"})]);
-    let setting = Setting { taken: BTreeSet::from(["desk".to_owned()]), has_model: false, found: Vec::new() };
+    let surroundings = Surroundings { taken: BTreeSet::from(["desk".to_owned()]), has_model: false, found: Vec::new() };
     assert_eq!(
-        lines(&parts().resolve(&specs, &setting).unwrap_err()),
+        lines(&parts().resolve(&specs, &surroundings).unwrap_err()),
         [
             r#"the workflow has an agent named "desk" in its code; choose another name for the spec"#,
             r#"agent "desk" has no model; set "model" in the spec, or RunConfig::model in AgentSet::config"#,
@@ -144,8 +144,9 @@ fn a_spec_has_a_model_and_a_name_that_the_code_does_not_have() {
 #[test]
 fn what_the_worker_has_found_comes_first() {
     let specs = loaded(&[json!({"name": "desk", "tools": ["launch"], "handoffs": ["nobody"]})]);
-    let setting = Setting { has_model: true, found: vec!["the worker's words".to_owned()], ..Setting::default() };
-    let found = lines(&parts().resolve(&specs, &setting).unwrap_err());
+    let surroundings =
+        Surroundings { has_model: true, found: vec!["the worker's words".to_owned()], ..Surroundings::default() };
+    let found = lines(&parts().resolve(&specs, &surroundings).unwrap_err());
     assert_eq!(found.len(), 2, "an unknown target is reported once, by the worker: {found:?}");
     assert_eq!(found[0], "the worker's words");
 }

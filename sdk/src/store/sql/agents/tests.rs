@@ -37,7 +37,7 @@ async fn versions_are_added_listed_and_read() {
     for (name, version) in [("desk", Some(3)), ("desk", Some(0)), ("nobody", None), (&*"x".repeat(1_000_000), None)] {
         assert!(store.read(name, version).await.unwrap().is_none());
     }
-    assert_eq!(store.versions("nobody", None, 9).await.unwrap(), []);
+    assert!(store.versions("nobody", None, 9).await.unwrap().is_empty());
 }
 
 #[tokio::test]
