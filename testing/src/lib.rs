@@ -6,6 +6,7 @@
 //! | [`environment`] | server, client and worker for one test; replays every run |
 //! | `session_environment` | agentic sessions without a server: their attempts and checkpoints |
 //! | [`dev_server`] | a real Temporal dev server as a child process, found or fetched |
+//! | [`PostgresServer`] | a real PostgreSQL server as a child process |
 //! | [`ServerAddress`] | the address of a server in a flag or a variable: `HOST:PORT` or a URL |
 //! | [`conformance`] | plays the conformance suite on every host |
 //! | [`event_lines`] | the events of a run as lines for a terminal |
@@ -17,12 +18,14 @@
 //! `session_environment` needs the feature `activity-environment`.
 
 mod agent_store;
+mod child_server;
 pub mod conformance;
 pub mod dev_server;
 pub mod environment;
 pub mod event_lines;
 pub mod fake_model;
 pub mod history;
+mod postgres;
 mod recorded_tools;
 mod replay;
 mod server_address;
@@ -33,6 +36,7 @@ pub use agent_store::MemoryAgentStore;
 pub use dev_server::{DevServer, DevServerError, DevServerOptions};
 pub use environment::{AgentEnvironment, FinishedRun};
 pub use fake_model::FakeModel;
+pub use postgres::{PostgresError, PostgresServer};
 pub use recorded_tools::{RecordedCall, RecordedTools};
 pub use replay::{
     CheckFailure, CheckedHistory, ReplayChange, ReplayCheck, ReplayError, ReplayReport, ReplaySourceError, replay,

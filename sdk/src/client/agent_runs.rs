@@ -18,6 +18,8 @@ use crate::wire::{
 
 /// Key of the memo with the name of the start agent.
 pub(crate) const AGENT_MEMO: &str = "agents.agent";
+/// Key of the memo with the thread of a run.
+pub(crate) const THREAD_MEMO: &str = "agents.thread";
 /// Key of the memo with the labels of a run.
 pub(crate) const LABELS_MEMO: &str = "agents.labels";
 
@@ -107,6 +109,11 @@ impl NewRun {
         let mut memo = MemoValues::new();
         if let Some(agent) = self.agent() {
             memo.insert(AGENT_MEMO, agent.to_owned());
+        }
+        if let Request::Run(request) = &self.request
+            && let Some(thread) = &request.thread
+        {
+            memo.insert(THREAD_MEMO, thread.clone());
         }
         if !self.labels.is_empty() {
             memo.insert(LABELS_MEMO, self.labels.clone());

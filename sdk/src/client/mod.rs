@@ -17,7 +17,7 @@ pub mod transcript;
 
 pub use agent_handle::{AgentHandle, AgentHandleError};
 #[cfg(feature = "http")]
-pub(crate) use agent_runs::{AGENT_MEMO, ChatType, LABELS_MEMO, RunType};
+pub(crate) use agent_runs::{AGENT_MEMO, ChatType, LABELS_MEMO, RunType, THREAD_MEMO};
 pub use agent_runs::{AgentRuns, NewRun, StartRunError};
 pub use chat_handle::ChatHandle;
 pub use run_events::{RunEventStream, RunEvents, RunEventsError};

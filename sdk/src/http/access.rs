@@ -36,6 +36,12 @@ pub trait AccessPolicy: Send + Sync + 'static {
     fn may_read_spec(&self, caller: &Caller, agent: &str) -> bool {
         self.may_edit_spec(caller, agent)
     }
+
+    /// Returns `true` if the caller may start runs in this thread, which makes the model read the
+    /// thread's conversation. Default: a caller who may see and decide a run of this id.
+    fn may_use_thread(&self, caller: &Caller, thread: &str) -> bool {
+        self.may_see(caller, thread) && self.may_decide(caller, thread)
+    }
 }
 
 /// The sender of a request.

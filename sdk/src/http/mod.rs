@@ -19,7 +19,7 @@
 //! |---|---|
 //! | `GET /agents` | the agents |
 //! | `GET`, `PUT /agents/{name}`, `GET /agents/{name}/versions` | agents as data, with versions |
-//! | `POST /runs` | starts a run, or a chat |
+//! | `POST /runs` | starts a run, also one that continues a stored `thread`, or a chat |
 //! | `GET /runs`, `GET /runs/{id}` | runs with their status; a result, questions |
 //! | `GET /runs/{id}/events` | the events of a run (SSE); `Last-Event-ID` or `?from=` continues |
 //! | `POST /runs/{id}/decisions`, `/outputs`, `/messages`, `/cancel` | acts on a run |

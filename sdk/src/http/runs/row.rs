@@ -9,7 +9,7 @@ use temporalio_common::protos::temporal::api::{
 };
 
 use crate::{
-    client::{AGENT_MEMO, LABELS_MEMO},
+    client::{AGENT_MEMO, LABELS_MEMO, THREAD_MEMO},
     wire::{
         event::{NoteKind, RUN_NOTE_MEMO, RunNote},
         ready_made::CHAT_WORKFLOW,
@@ -48,6 +48,9 @@ pub(in crate::http) struct Row {
     pub(super) kind: Kind,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(in crate::http) agent: Option<String>,
+    /// Id of the stored conversation that the run continues.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    thread: Option<String>,
     pub(in crate::http) status: Status,
     /// Id of the latest execution (Temporal's run id).
     execution: String,
@@ -78,6 +81,7 @@ impl Row {
             id: execution.workflow_id,
             kind: if is_chat { Kind::Chat } else { Kind::Run },
             agent: memo.get(AGENT_MEMO).ok().flatten(),
+            thread: memo.get(THREAD_MEMO).ok().flatten(),
             status: status(raw),
             execution: execution.run_id,
             started_at: raw.start_time.as_ref().map(ToString::to_string),

@@ -33,6 +33,9 @@ pub(in crate::http) struct NewRunBody {
     /// Id of the run; a run that exists with this id is not started again.
     #[serde(default)]
     id: Option<String>,
+    /// Id of a stored conversation, which the run continues.
+    #[serde(default)]
+    thread: Option<String>,
     /// Starts a chat, which takes messages; without an input.
     #[serde(default)]
     chat: bool,
@@ -73,12 +76,19 @@ pub(in crate::http) async fn start(
             return Err(ApiError::other_run(id));
         }
     }
+    if let Some(thread) = &body.thread {
+        check_id("thread", thread)?;
+        if !shared.access.may_use_thread(&caller, thread) {
+            return Err(ApiError::forbidden("use this thread"));
+        }
+    }
     let id = body.id;
     check_labels(&body.labels)?;
     let mut run = if body.chat {
-        if body.input.is_some() || !body.context.is_empty() || body.max_turns.is_some() {
-            let message = "a chat begins without \"input\", \"context\" and \"max_turns\"; send its messages to \
-                           POST /runs/{id}/messages";
+        let is_plain = body.thread.is_none() && body.context.is_empty() && body.max_turns.is_none();
+        if body.input.is_some() || !is_plain {
+            let message = "a chat begins without \"input\", \"thread\", \"context\" and \"max_turns\"; send its \
+                           messages to POST /runs/{id}/messages";
             return Err(ApiError::invalid(message));
         }
         NewRun::chat(match agent {
@@ -94,6 +104,7 @@ pub(in crate::http) async fn start(
             Agent::Spec(spec) => AgentRequest::of_spec(spec, ""),
         };
         (request.input, request.context, request.max_turns) = (input, body.context, body.max_turns);
+        request.thread = body.thread;
         NewRun::new(request)
     };
     if let Some(id) = id {

@@ -21,6 +21,7 @@ mod agents;
 mod error;
 mod migrate;
 mod migrations;
+mod sessions;
 mod target;
 pub(crate) mod text;
 

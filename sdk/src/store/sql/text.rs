@@ -1,8 +1,8 @@
 //! Text that both databases store, and index.
 //!
-//! PostgreSQL refuses U+0000 in text, and index entries of more than some 2,700 bytes. Ids that come
-//! from elsewhere (sessions, threads, keys, names) therefore go through [`storable`] or [`indexed`];
-//! JSON does not need to.
+//! PostgreSQL refuses U+0000 in text, and index entries of more than some 2,700 bytes. Ids that
+//! come from elsewhere (sessions, threads, keys, names) therefore go through [`storable`] or
+//! [`indexed`]; JSON does not need to.
 
 use std::borrow::Cow;
 

@@ -49,6 +49,11 @@ pub struct AgentRequest {
     /// Input of the agent.
     #[serde(default, skip_serializing_if = "is_default")]
     pub input: RequestInput,
+    /// Id of the thread, a stored conversation which the run continues and to which it adds its
+    /// items; absent = none. If the workflow's set of agents names no store for threads, it fails
+    /// the workflow.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thread: Option<String>,
     /// The run context at the start.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub context: Map<String, Value>,
@@ -163,6 +168,13 @@ impl AgentRequest {
         Self { spec: Some(spec.clone()), ..Self::new(spec.name, input) }
     }
 
+    /// Sets the [thread](Self::thread).
+    #[must_use]
+    pub fn in_thread(mut self, id: impl Into<String>) -> Self {
+        self.thread = Some(id.into());
+        self
+    }
+
     /// Returns the request with which a carried run continues.
     pub(crate) fn carried(agent: String, carried: Carried) -> Self {
         Self { agent: Some(agent), carried: Some(Box::new(carried)), ..Self::empty() }
@@ -181,6 +193,7 @@ impl AgentRequest {
             agent: None,
             spec: None,
             input: RequestInput::default(),
+            thread: None,
             context: Map::new(),
             report: false,
             report_items: false,

@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use temporalio_workflow::{WorkflowContext, WorkflowTermination};
 
-use super::versions::AgentVersion;
+use super::{threads::ThreadStore, versions::AgentVersion};
 use crate::{
     agent::{AgentDef, AgentSources, Graph, SpecParts},
     drive::RunConfig,
@@ -60,6 +60,8 @@ pub struct AgentSet {
     pub(super) last_agent_continues: bool,
     /// Permits callers to choose `last_agent_continues`.
     pub(super) opens_last_agent: bool,
+    /// The store of the threads that callers may name.
+    pub(super) threads: Option<ThreadStore>,
     model: ActivityBackedModel,
     continue_when: ContinueOptions,
 }
@@ -77,6 +79,7 @@ impl AgentSet {
             opens_privileged_items: false,
             last_agent_continues: false,
             opens_last_agent: false,
+            threads: None,
             model: ActivityBackedModel::default(),
             continue_when: ContinueOptions::default(),
         }

@@ -144,6 +144,7 @@ async fn run(ctx: &WorkflowContext<AgentWorkflow>, request: AgentRequest) -> Wor
         agent,
         spec,
         input,
+        thread,
         context,
         report,
         report_items,
@@ -178,6 +179,11 @@ async fn run(ctx: &WorkflowContext<AgentWorkflow>, request: AgentRequest) -> Wor
         fail_task(ctx, agent.as_deref().unwrap_or_default(), error).await;
     }
     let name = name?;
+    let session = agents.thread_session(&name, thread.as_deref());
+    if let (Err(error), true) = (&session, carried.is_some()) {
+        fail_task(ctx, &name, error).await;
+    }
+    let session = session?;
     if carried.is_none() {
         let is_child = ctx.info().parent().is_some();
         let version = agent_version.as_deref();
@@ -193,6 +199,7 @@ async fn run(ctx: &WorkflowContext<AgentWorkflow>, request: AgentRequest) -> Wor
     };
     let runner = if spec.is_some() { agents.runner_of(ctx, &agent) } else { agents.runner(ctx) };
     let mut runner = runner.continue_with(move |carried| AgentRequest {
+        thread: thread.clone(),
         report,
         report_items,
         max_turns,
@@ -201,6 +208,9 @@ async fn run(ctx: &WorkflowContext<AgentWorkflow>, request: AgentRequest) -> Wor
         loaded: loaded.clone(),
         ..AgentRequest::carried(name.clone(), carried)
     });
+    if let Some(session) = session {
+        runner = runner.session(session);
+    }
     if let Some(max_turns) = max_turns {
         runner = runner.max_turns(max_turns);
     }

@@ -33,6 +33,7 @@ pub(in crate::wire::tests) fn agent_requests() -> Vec<(&'static str, AgentReques
         ("limited_with_items", limited),
         ("spec", AgentRequest::of_spec(SpecRef::new("desk", 3), "hi")),
         ("carried_spec", carried_spec),
+        ("thread", AgentRequest::new("triage", "hi").in_thread("customer 7")),
     ]
 }
 

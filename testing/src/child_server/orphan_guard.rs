@@ -1,4 +1,4 @@
-//! Stops the server when the test process is killed, in which case no `Drop` runs.
+//! Stops a server when the test process is killed, in which case no `Drop` runs.
 //!
 //! On Unix a shell waits on a pipe that only the test process holds open. The kernel closes the
 //! pipe when that process ends for any reason, and the shell then kills the server by its id. This
@@ -14,21 +14,34 @@ use std::{
     process::{Child, Command, Stdio},
 };
 
-/// Waits for the end of the pipe, then kills the process whose id is the first argument.
-const SCRIPT: &str = r#"while read -r _; do :; done; kill -9 "$1" 2>/dev/null"#;
+/// Waits for the end of the pipe, then sends the signal that is the first argument to the process
+/// whose id is the second one.
+const SCRIPT: &str = r#"while read -r _; do :; done; kill -s "$1" "$2" 2>/dev/null"#;
+
+/// The signals that end a server.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum EndSignal {
+    Kill,
+    /// For servers that clean up behind them.
+    Quit,
+}
 
 /// The waiting shell. Dropping it disables the guard.
 #[derive(Debug)]
-pub(super) struct OrphanGuard(Child);
+pub(crate) struct OrphanGuard(Child);
 
 impl OrphanGuard {
     /// Starts a guard for the server with this process id; `None` on systems without a shell.
-    pub(super) fn watch_over(server: u32) -> io::Result<Option<Self>> {
+    pub(crate) fn watch_over(server: u32, signal: EndSignal) -> io::Result<Option<Self>> {
         if cfg!(not(unix)) {
             return Ok(None);
         }
+        let signal = match signal {
+            EndSignal::Kill => "KILL",
+            EndSignal::Quit => "QUIT",
+        };
         Command::new("/bin/sh")
-            .args(["-c", SCRIPT, "temporal-agents-orphan-guard", &server.to_string()])
+            .args(["-c", SCRIPT, "temporal-agents-orphan-guard", signal, &server.to_string()])
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
             .stderr(Stdio::null())
