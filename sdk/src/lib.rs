@@ -65,7 +65,8 @@
 //! - **Begin**: [a first agent](guide::first_agent), [hosts](guide::hosts),
 //!   [testing](guide::testing)
 //! - **Agents**: [tools](guide::tools), [failures](guide::failures), [handoffs](guide::handoffs),
-//!   [guardrails](guide::guardrails), [approvals](guide::approvals), [MCP](guide::mcp)
+//!   [guardrails](guide::guardrails), [approvals](guide::approvals), [MCP](guide::mcp),
+//!   [agents as data](guide::agents_as_data)
 //! - **Conversations**: [memory](guide::memory), [long runs and chats](guide::long_runs)
 //! - **In production**: [providers](guide::providers), [secrets](guide::secrets),
 //!   [deploying](guide::deploying), [watching](guide::watching), [streams](guide::streams),

@@ -12,8 +12,6 @@ use axum::{
     http::{HeaderName, HeaderValue, Method, StatusCode},
     middleware,
 };
-use schemars::JsonSchema;
-use serde::Serialize;
 use serde_json::Value;
 use temporalio_client::Client;
 use tokio::{net::TcpListener, time::sleep};
@@ -28,7 +26,7 @@ use tower_http::{
 
 use super::{
     access::{AccessPolicy, Caller},
-    agui_routes, chat_routes,
+    agents, agui_routes, chat_routes,
     door::{self, LocalCallers},
     error::{self, ApiError},
     openapi::Api,
@@ -38,8 +36,9 @@ use super::{
     sse::StreamLimits,
 };
 use crate::{
-    agent::{AgentDef, AgentSources, Graph},
+    agent::{AgentDef, AgentSources, Graph, SpecParts},
     client::{AgentRuns, RunEvents},
+    store::{AgentStore, OptionalAgentStore},
     tool::ToolBinding,
 };
 
@@ -65,6 +64,8 @@ pub struct AgentsService {
     runs: AgentRuns,
     events: Option<RunEvents>,
     agents: BTreeMap<String, AgentDef>,
+    parts: Option<SpecParts>,
+    store: OptionalAgentStore,
     access: Option<Arc<dyn AccessPolicy>>,
     run_store: RunStore,
     origins: Vec<HeaderValue>,
@@ -74,6 +75,10 @@ pub struct AgentsService {
 /// The parts that all requests share. None of them is the state of a run.
 pub(super) struct Shared {
     pub(super) agents: BTreeMap<String, AgentDef>,
+    /// The parts that agents as data may use, if the service knows them.
+    pub(super) parts: Option<SpecParts>,
+    /// The store of agents as data.
+    pub(super) store: OptionalAgentStore,
     pub(super) access: Arc<dyn AccessPolicy>,
     pub(super) is_local: bool,
     pub(super) runs: AgentRuns,
@@ -102,6 +107,8 @@ impl AgentsService {
             events: runs.workflows().map(|workflows| RunEvents::new(&workflows.client)),
             runs,
             agents: BTreeMap::new(),
+            parts: None,
+            store: OptionalAgentStore::default(),
             access: None,
             run_store: RunStore::default(),
             origins: Vec::new(),
@@ -110,10 +117,23 @@ impl AgentsService {
     }
 
     /// Adds the agents that callers may start, by name. The workers of the task queue serve
-    /// `AgentWorkflow` and `ChatWorkflow` with the same agents.
+    /// `AgentWorkflow` and `ChatWorkflow` with the same agents. From an `AgentSet`, as
+    /// `.agents(&set)`, the service also knows the parts of agents as data, and checks specs
+    /// against them before it stores them.
     #[must_use]
     pub fn agents(mut self, agents: impl AgentSources) -> Self {
+        if let Some(parts) = agents.spec_parts() {
+            self.parts.get_or_insert_default().extend(parts);
+        }
         self.agents.extend(agents.agent_defs().into_iter().map(|agent| (agent.name.clone(), agent)));
+        self
+    }
+
+    /// Sets the store of agents as data, which callers may start, list and edit; it is that of the
+    /// workers. [`AccessPolicy::may_edit_spec`] decides who may edit: by default nobody.
+    #[must_use]
+    pub fn agent_store(mut self, store: impl AgentStore + 'static) -> Self {
+        self.store = OptionalAgentStore(Some(Arc::new(store)));
         self
     }
 
@@ -187,7 +207,7 @@ impl AgentsService {
     /// `{"error": {"code": .., "message": ..}}`; one that was not answered may be sent again, with
     /// the same ids. A request is answered within a minute; streams have no such limit.
     pub fn into_router(self) -> Router {
-        let Self { runs, events, agents, access, run_store, origins, streams } = self;
+        let Self { runs, events, agents, parts, store, access, run_store, origins, streams } = self;
         let is_local = access.is_none();
         let cors = cors(origins, is_local);
         let shared = Arc::new(Shared {
@@ -196,6 +216,8 @@ impl AgentsService {
             is_local,
             access: access.unwrap_or_else(|| Arc::new(LocalCallers)),
             agents,
+            parts,
+            store,
             run_store,
             streams,
             questions: QuestionWatch::default(),
@@ -222,7 +244,10 @@ impl AgentsService {
 fn api() -> Api {
     Api::new()
         .get("/openapi.json", ("describe", "Returns this description."), description)
-        .get("/agents", ("list_agents", "Lists the agents that callers may start."), agents_of)
+        .get("/agents", ("list_agents", "Lists the agents that callers may start."), agents::list)
+        .get("/agents/{name}", ("read_agent", "Returns a version of an agent as data."), agents::read)
+        .put("/agents/{name}", ("put_agent", "Adds a version of an agent as data."), agents::put)
+        .get("/agents/{name}/versions", ("list_versions", "Lists versions, newest first."), agents::versions)
         .get("/runs", ("list_runs", "Lists runs, latest first."), runs::list)
         .post("/runs", ("start_run", "Starts a run or a chat."), runs::start)
         .get("/runs/{id}", ("read_run", "Returns a run with its result, or with the calls that wait."), runs::read)
@@ -277,22 +302,6 @@ pub(super) fn client_tools(agent: &AgentDef) -> Vec<String> {
     let graph = Graph::new(agent);
     let tools = graph.agents().flat_map(|agent| &agent.tools);
     tools.filter(|tool| matches!(tool.binding(), ToolBinding::Client)).map(|tool| tool.name().to_owned()).collect()
-}
-
-/// The agents that callers may start.
-#[derive(Debug, Serialize, JsonSchema)]
-struct AgentList {
-    agents: Vec<AgentEntry>,
-}
-
-/// An agent.
-#[derive(Debug, Serialize, JsonSchema)]
-struct AgentEntry {
-    name: String,
-}
-
-async fn agents_of(State(shared): Service) -> Json<AgentList> {
-    Json(AgentList { agents: shared.agents.keys().map(|name| AgentEntry { name: name.clone() }).collect() })
 }
 
 async fn description(State(shared): Service) -> Json<Value> {

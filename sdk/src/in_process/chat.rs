@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::{
     rows::Task,
-    runs::{Process, unreadable, with_message},
+    runs::{Process, no_specs, unreadable, with_message},
     task::{From, Owned},
     writer::Entry,
 };
@@ -42,6 +42,9 @@ pub(super) async fn talk(process: &Process, owned: &Arc<Owned>, task: &Task, pau
 /// Prepares a chat that has begun now, and returns its start agent.
 fn start(process: &Process, owned: &Arc<Owned>, task: &Task) -> Result<AgentDef, Box<RunFailure>> {
     let request: ChatRequest = serde_json::from_str(&task.request).map_err(|error| unreadable(&error))?;
+    if let Some(spec) = &request.spec {
+        return Err(no_specs(&spec.name));
+    }
     let agents = &process.settings.agents;
     let name = agents.name(request.agent.as_deref()).map_err(RunFailure::from)?;
     let agent = agents.choose(&name, |_| true).map_err(RunFailure::from)?.agent;

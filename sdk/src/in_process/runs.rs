@@ -213,6 +213,9 @@ impl Process {
     /// Runs the agent of a request.
     async fn run(&self, owned: &Arc<Owned>, task: &Task, paused: Option<From>) -> Result<Value, Box<RunFailure>> {
         let request: AgentRequest = serde_json::from_str(&task.request).map_err(|error| unreadable(&error))?;
+        if let Some(spec) = &request.spec {
+            return Err(no_specs(&spec.name));
+        }
         let agents = &self.settings.agents;
         let name = agents.name(request.agent.as_deref()).map_err(RunFailure::from)?;
         let asked = Requested {
@@ -262,6 +265,12 @@ impl Process {
 pub(super) fn unreadable(error: &serde_json::Error) -> Box<RunFailure> {
     let message = format!("the request of the run cannot be read: {error}");
     Box::new(RunError::User { agent: String::new(), message, has_run_data: false }.into())
+}
+
+/// Returns the failure of a task that names an agent as data.
+pub(super) fn no_specs(agent: &str) -> Box<RunFailure> {
+    let message = "agents as data run in workflows; start the run in mode \"temporal\"".to_owned();
+    Box::new(RunError::User { agent: agent.to_owned(), message, has_run_data: false }.into())
 }
 
 /// Returns the conversation with a message of the user after it.

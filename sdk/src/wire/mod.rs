@@ -11,6 +11,7 @@
 
 mod absent;
 pub(crate) mod agent_handlers;
+pub(crate) mod agent_spec;
 pub(crate) mod approval;
 pub(crate) mod asked_questions;
 mod by_kind;
@@ -28,6 +29,7 @@ pub(crate) mod event;
 pub(crate) mod failure;
 pub(crate) mod item;
 mod json_schemas;
+pub(crate) mod load_agent;
 pub(crate) mod mcp_call;
 pub(crate) mod model_call;
 pub(crate) mod nexus_endpoint;
@@ -56,6 +58,7 @@ pub use agent_handlers::{
     AgentDecision, AgentInterruption, AgentState, DecidedInterruption, DecisionAnswer, DecisionReply, SuppliedOutput,
     Verdict,
 };
+pub use agent_spec::{AgentSpec, SpecRef};
 pub use approval::{ApprovalRequest, ApprovalRuling};
 pub use carried::Carried;
 pub use conversation::{Conversation, InputSegment};

@@ -1,6 +1,7 @@
 //! The integration tests: one binary, so that the Temporal crates are linked once.
 
 mod agent_handlers;
+mod agent_specs;
 mod agentic_session;
 mod allowed_env;
 mod batched_tools;
@@ -26,6 +27,7 @@ mod guardrails;
 mod held_model;
 mod hooks;
 mod hostile;
+mod http_agents;
 mod http_service;
 mod in_process;
 mod inline_failures;

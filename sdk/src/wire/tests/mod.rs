@@ -13,15 +13,16 @@ mod vectors;
 use serde_json::Value;
 
 use crate::wire::{
-    AgentDecision, AgentReport, AgentRequest, AgentState, ApprovalRequest, ApprovalRuling, Carried, ChatMessage,
-    ChatReply, ChatRequest, ChatTranscript, DecisionReply, ModelFailureDetails, ModelReply, ModelRequest, RunEvent,
-    RunState, SessionCheckpoint, SuppliedOutput, ToolReply, ToolRequest, WireDecodeError,
+    AgentDecision, AgentReport, AgentRequest, AgentSpec, AgentState, ApprovalRequest, ApprovalRuling, Carried,
+    ChatMessage, ChatReply, ChatRequest, ChatTranscript, DecisionReply, ModelFailureDetails, ModelReply, ModelRequest,
+    RunEvent, RunState, SessionCheckpoint, SuppliedOutput, ToolReply, ToolRequest, WireDecodeError,
     asked_questions::AskedQuestions,
     carried::{KeepStateReply, KeepStateRequest, LoadStateReply, LoadStateRequest},
     conversation::RecordRequest,
     delta_window::DeltaWindow,
     event::RunNote,
     failure::ConversationUnavailable,
+    load_agent::{LoadAgentReply, LoadAgentRequest},
     mcp_call::{McpReply, McpRequest},
     nexus_endpoint::{NexusEndpointReply, NexusEndpointRequest},
     session_call::{SessionReply, SessionRequest},
@@ -165,6 +166,13 @@ fn what_ready_made_workflows_are_told_and_answer_has_its_golden_shape() {
 }
 
 #[test]
+fn agents_as_data_and_how_they_are_loaded_have_their_golden_shape() {
+    check_all("agent_spec", &values::agent_specs());
+    check_all("load_agent_request", &values::load_agent_requests());
+    check_all("load_agent_reply", &values::load_agent_replies());
+}
+
+#[test]
 fn the_checkpoint_of_a_session_has_its_golden_shape() {
     check_all("session_checkpoint", &values::session_checkpoints());
     check("kept_checkpoint", &values::kept_checkpoint());
@@ -218,6 +226,9 @@ fn messages_of_every_version_ever_written_are_read() {
             "carried" => read::<Carried>(json),
             "agent_request" => read::<AgentRequest>(json),
             "agent_report" => read::<AgentReport>(json),
+            "agent_spec" => read::<AgentSpec>(json),
+            "load_agent_request" => read::<LoadAgentRequest>(json),
+            "load_agent_reply" => read::<LoadAgentReply>(json),
             "chat_request" => read::<ChatRequest>(json),
             "chat_message" => read::<ChatMessage>(json),
             "chat_reply" => read::<ChatReply>(json),

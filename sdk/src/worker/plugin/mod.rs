@@ -5,6 +5,7 @@ mod agents_worker;
 mod guardrails;
 mod install_error;
 mod mcp;
+mod specs;
 mod tools;
 
 use std::{
@@ -135,13 +136,14 @@ impl AgentsPlugin {
 
     /// Adds the start agents of this worker's workflows; the tools of all agents that they can
     /// reach are registered. For an `AgentSet`, as `.agents(&set)`, those of all its versions are
-    /// registered.
+    /// registered, and those that agents as data may use.
     ///
     /// Tools with the same name and different parameters are versions of one tool, and run side by
     /// side; see [`ToolDef::versioned`](crate::tool::ToolDef::versioned).
     #[must_use]
     pub fn agents(mut self, agents: impl AgentSources) -> Self {
         self.versioned.extend(agents.versioned_tools());
+        self.agents.extend(agents.spec_parts().map(|parts| parts.as_agent()));
         self.agents.extend(agents.agent_defs());
         self
     }
@@ -242,6 +244,7 @@ impl AgentsPlugin {
             && self.agents.is_empty()
             && self.tools.is_empty()
             && self.resources.sessions.is_empty()
+            && self.resources.agents.0.is_none()
             && !has_servers
         {
             issues.push(InstallIssue::Empty);
@@ -249,6 +252,7 @@ impl AgentsPlugin {
         if self.resources.providers.is_empty() && !self.agents.is_empty() && !self.without_models {
             issues.push(InstallIssue::NoProvider);
         }
+        issues.extend(self.issues_of_specs());
         let tools = self.checked_tools(task_queue, &mut issues);
         if !issues.is_empty() {
             return Err(InstallError { issues });
@@ -300,6 +304,7 @@ impl AgentsPlugin {
             });
             activities.push((format!("{SESSION_ACTIVITY}.{name}"), body));
         }
+        activities.extend(self.loading_agents());
         #[cfg(feature = "mcp")]
         activities.extend(crate::mcp::activities(&self.resources.mcp, &conversations, &beater));
         #[cfg(feature = "nexus")]

@@ -128,7 +128,7 @@ impl ActivityDefinition for McpActivity {
     }
 }
 
-/// The activities that keep and load the state of a run.
+/// The activities that keep and load the state of a run, and the one that loads agents as data.
 pub(super) struct StateActivity(pub(super) &'static str);
 
 impl ActivityDefinition for StateActivity {

@@ -125,7 +125,7 @@ pub(super) trait DurableContext {
     ) -> LocalBoxFuture<'static, ActivityResult>;
     /// Sends an MCP server any request other than a tool call.
     fn mcp_activity(&self, request: McpCall, options: ActivityOptions) -> LocalBoxFuture<'static, ActivityResult>;
-    /// Keeps or loads a chunk of a run's state.
+    /// Keeps or loads a chunk of a run's state, or loads an agent as data.
     fn state_activity(
         &self,
         activity_type: &'static str,

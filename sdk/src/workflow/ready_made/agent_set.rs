@@ -6,7 +6,7 @@ use temporalio_workflow::{WorkflowContext, WorkflowTermination};
 
 use super::{threads::ThreadStore, versions::AgentVersion};
 use crate::{
-    agent::{AgentDef, AgentSources},
+    agent::{AgentDef, AgentSources, Graph, SpecParts},
     drive::RunConfig,
     engine::{ReasoningItemIds, RunError},
     workflow::{ActivityBackedModel, ContinueOptions, HasAgentInbox, ModelActivityOptions, Runner},
@@ -26,6 +26,7 @@ use crate::{
 ///   to approval requests are reserved for the operator, unless
 ///   [`allow_privileged_items`](Self::allow_privileged_items) permits them. A string is a message
 ///   of the user.
+/// - Agents as data run only if the set has [parts](Self::specs) for them.
 ///
 /// A child workflow, whose parent the server names, may receive any key and any turn limit: its
 /// parent's author chooses them, with `ToolDef::with_context` and `max_turns` of the tool. Any
@@ -48,6 +49,8 @@ pub struct AgentSet {
     pub(super) versions: Vec<Arc<AgentVersion>>,
     /// Activity types of the tools that have different parameters in different versions.
     pub(super) versioned_tools: Arc<BTreeSet<String>>,
+    /// The parts that agents as data may use; `None` if the workflow runs none.
+    pub(super) specs: Option<SpecParts>,
     pub(crate) config: Arc<RunConfig>,
     /// Keys of the run context that callers may set if the configuration sets some.
     pub(super) allow_context: BTreeSet<String>,
@@ -70,6 +73,7 @@ impl AgentSet {
             agents: agents.agent_defs().into_iter().map(Arc::new).collect(),
             versions: Vec::new(),
             versioned_tools: Arc::default(),
+            specs: None,
             config: Arc::default(),
             allow_context: BTreeSet::new(),
             opens_privileged_items: false,
@@ -155,6 +159,24 @@ impl AgentSet {
     pub fn continue_when(mut self, options: ContinueOptions) -> Self {
         self.continue_when = options;
         self
+    }
+
+    /// Returns `true` if models are called on another task queue than the workflow's own.
+    pub(super) fn calls_models_elsewhere(&self) -> bool {
+        self.model.has_task_queue()
+    }
+
+    /// Creates a runner as [`runner`](Self::runner) does, for an agent that is not in the code:
+    /// options for the model calls of other agents are left out, since its graph does not have
+    /// them.
+    pub(super) fn runner_of<W: HasAgentInbox + 'static>(
+        &self,
+        ctx: &WorkflowContext<W>,
+        agent: &AgentDef,
+    ) -> Runner<W> {
+        let mut set = self.clone();
+        Arc::make_mut(&mut set.model).keep_agents(&Graph::new(agent));
+        set.runner(ctx)
     }
 
     pub(super) fn reasoning_item_ids(&self) -> ReasoningItemIds {

@@ -32,6 +32,8 @@ const LAST_AGENT: &str = "temporal-agents/chat-last-agent";
 #[derive(Debug)]
 pub(super) struct ChatAgents {
     set: Arc<AgentSet>,
+    /// `true` if the start agent is that of a spec, which is the same for all messages.
+    is_spec: bool,
     /// Name of the start agent.
     start: String,
     /// Version that messages of this execution have moved to.
@@ -70,7 +72,12 @@ impl ChatAgents {
             Some(_) => carried_version(ctx, &set, &start, version.as_deref())?,
         };
         let moved_to = moved_to.filter(|_| version.is_some());
-        Ok(Self { set, start, moved_to, has_continued: false, latest })
+        Ok(Self { set, is_spec: false, start, moved_to, has_continued: false, latest })
+    }
+
+    /// Creates the agents of a chat with an agent as data.
+    pub(super) fn of_spec(set: Arc<AgentSet>, agent: Arc<AgentDef>) -> Self {
+        Self { set, is_spec: true, start: agent.name.clone(), moved_to: None, has_continued: false, latest: agent }
     }
 
     /// Returns the start agent, in the version that was chosen latest, for operations that do not
@@ -98,8 +105,11 @@ impl ChatAgents {
     ) -> Result<Begins, RunError> {
         let of_message = |patch: &str| ctx.patched(&format!("{patch}/message-{message}"));
         let moved_to = self.moved_to.as_deref();
-        let Chosen { agent, version } =
-            self.set.choose(&self.start, |patch| moved_to == Some(patch) || of_message(patch))?;
+        let Chosen { agent, version } = if self.is_spec {
+            Chosen { agent: Arc::clone(&self.latest), version: None }
+        } else {
+            self.set.choose(&self.start, |patch| moved_to == Some(patch) || of_message(patch))?
+        };
         self.moved_to.clone_from(&version);
         self.latest = Arc::clone(&agent);
         let last = last_agent.and_then(|name| found(ctx, &agent, &name));

@@ -17,12 +17,14 @@
 
 use std::sync::Arc;
 
+use futures::future::Either;
 use temporalio_workflow::{WorkflowContext, WorkflowResult};
 
 use super::{
     agent_set::nonsense,
     chat_agents::{Begins, ChatAgents},
     chat_workflow::ChatWorkflow,
+    specs::{SpecAgent, spec_agent},
 };
 use crate::{
     agent::AgentDef,
@@ -82,7 +84,8 @@ async fn begin(ctx: &WorkflowContext<ChatWorkflow>, request: ChatRequest) -> Wor
         }
         record_deploy_patch(ctx);
     }
-    let ChatRequest { version: _, agent, conversation, carried, last_agent_continues, malformed } = request;
+    let ChatRequest { version: _, agent, spec, conversation, carried, last_agent_continues, loaded, malformed } =
+        request;
     if let Some(Malformed { json, reason }) = malformed {
         if continued.is_ok() {
             let agent = json["agent"].as_str().unwrap_or_default();
@@ -92,7 +95,7 @@ async fn begin(ctx: &WorkflowContext<ChatWorkflow>, request: ChatRequest) -> Wor
         return Err(nonsense("", format!("the input is not a chat request: {reason}")));
     }
     let set = ctx.state(|workflow| Arc::clone(&workflow.agents));
-    let start = set.name(agent.as_deref());
+    let start = set.name_of(agent.as_deref(), spec.as_ref());
     if let (Err(error), true) = (&start, carried.is_some()) {
         fail_task(ctx, agent.as_deref().unwrap_or_default(), error).await;
     }
@@ -103,7 +106,10 @@ async fn begin(ctx: &WorkflowContext<ChatWorkflow>, request: ChatRequest) -> Wor
         keeps_agent = set.admit_last_agent(&start, last_agent_continues)?;
     }
     let version = carried.as_ref().and_then(|carried| carried.agent_version.clone());
-    let mut agents = ChatAgents::new(ctx, set, start.clone(), version)?;
+    let source = match &spec {
+        None => Either::Left(ChatAgents::new(ctx, Arc::clone(&set), start.clone(), version)?),
+        Some(spec) => Either::Right(spec),
+    };
     let run = ctx.state_mut(|workflow| {
         workflow.chat.agent = Some(start.clone());
         workflow.chat.last_agent_continues = keeps_agent;
@@ -117,7 +123,16 @@ async fn begin(ctx: &WorkflowContext<ChatWorkflow>, request: ChatRequest) -> Wor
         workflow.is_taken_up = true;
         run
     });
-    let runner = runner(ctx, &start, last_agent_continues);
+    // A spec is loaded once messages are accepted: its store may be unavailable for long.
+    let (mut agents, loaded) = match source {
+        Either::Left(agents) => (agents, Vec::new()),
+        Either::Right(spec) => {
+            let SpecAgent { agent, loaded } = Box::pin(spec_agent(ctx, &set, spec, loaded)).await?;
+            (ChatAgents::of_spec(set, agent), loaded)
+        }
+    };
+    let next = ChatRequest { last_agent_continues, spec, loaded, ..ChatRequest::new(&*start) };
+    let runner = runner(ctx, next, agents.latest());
     if let Some(run) = run {
         let last_agent = ctx.state(|workflow| workflow.chat.last_agent.clone());
         Box::pin(go_on(ctx, &runner, &agents.goes_on(ctx, last_agent), run)).await?;
@@ -158,20 +173,16 @@ async fn answer_next(
 }
 
 /// Creates the runner of all messages. It is a single one, because it records the content that
-/// history already holds.
-fn runner(
-    ctx: &WorkflowContext<ChatWorkflow>,
-    start: &str,
-    last_agent_continues: Option<bool>,
-) -> Runner<ChatWorkflow> {
-    let (state, name) = (ctx.clone(), start.to_owned());
+/// history already holds. `next` is the request of the next execution, without the chat.
+fn runner(ctx: &WorkflowContext<ChatWorkflow>, next: ChatRequest, start: &AgentDef) -> Runner<ChatWorkflow> {
+    let (state, is_spec) = (ctx.clone(), next.spec.is_some());
     let next = move |run: Carried| {
         let chat = state.state(|workflow| workflow.chat.leave(run));
-        ChatRequest { last_agent_continues, ..ChatRequest::carried(name.clone(), chat) }
+        ChatRequest { carried: Some(Box::new(chat)), ..next.clone() }
     };
     let agents = ctx.state(|workflow| Arc::clone(&workflow.agents));
-    agents
-        .runner(ctx)
+    let runner = if is_spec { agents.runner_of(ctx, start) } else { agents.runner(ctx) };
+    runner
         .without_session()
         .continue_with(next)
         .on_continue_as_new(|workflow| workflow.is_leaving = true)

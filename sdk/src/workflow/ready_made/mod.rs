@@ -19,6 +19,7 @@ mod chat;
 mod chat_agents;
 mod chat_loop;
 mod chat_workflow;
+mod specs;
 mod threads;
 mod versions;
 

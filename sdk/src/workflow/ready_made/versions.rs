@@ -27,7 +27,7 @@ use temporalio_workflow::WorkflowContext;
 
 use super::agent_set::{AgentSet, invalid_input_error};
 use crate::{
-    agent::{AgentDef, AgentSources, Graph},
+    agent::{AgentDef, AgentSources, Graph, SpecParts},
     engine::RunError,
     tool::{ToolBinding, ToolDef},
     wire::digest::Digest,
@@ -105,12 +105,18 @@ impl AgentSet {
     pub fn version(mut self, patch: impl Into<String>, agents: impl AgentSources) -> Self {
         let agents = agents.agent_defs().into_iter().map(Arc::new).collect();
         self.versions.push(Arc::new(AgentVersion { patch: patch.into(), agents }));
-        self.versioned_tools = Arc::new(several(self.all()));
+        self.mark_versioned_tools();
         self
     }
 
+    /// Finds the tools that the agents, and the parts of specs, have in several versions.
+    pub(super) fn mark_versioned_tools(&mut self) {
+        let parts = self.specs.as_ref().map(SpecParts::tool_defs).unwrap_or_default();
+        self.versioned_tools = Arc::new(several(self.all(), parts));
+    }
+
     /// Returns the agents of all versions.
-    fn all(&self) -> impl Iterator<Item = &Arc<AgentDef>> {
+    pub(super) fn all(&self) -> impl Iterator<Item = &Arc<AgentDef>> {
         self.agents.iter().chain(self.versions.iter().flat_map(|version| &version.agents))
     }
 
@@ -216,15 +222,20 @@ impl AgentSources for &AgentSet {
     fn versioned_tools(&self) -> BTreeSet<String> {
         BTreeSet::clone(&self.versioned_tools)
     }
+
+    fn spec_parts(&self) -> Option<SpecParts> {
+        self.specs.clone()
+    }
 }
 
-/// Returns the activity types of the tools that these agents have with different parameters.
-fn several<'a>(agents: impl Iterator<Item = &'a Arc<AgentDef>>) -> BTreeSet<String> {
+/// Returns the activity types of the tools that these agents and parts have with different
+/// parameters.
+fn several<'a>(agents: impl Iterator<Item = &'a Arc<AgentDef>>, parts: &[ToolDef]) -> BTreeSet<String> {
     let mut schemas: BTreeMap<String, Digest> = BTreeMap::new();
     let mut several = BTreeSet::new();
     let graphs: Vec<Graph> =
         agents.map(|agent| Graph::new(agent)).flat_map(|graph| [graph.nested(), vec![graph]].concat()).collect();
-    let tools = graphs.iter().flat_map(Graph::agents).flat_map(|agent| &agent.tools);
+    let tools = graphs.iter().flat_map(Graph::agents).flat_map(|agent| &agent.tools).chain(parts);
     for tool in tools.filter(|tool: &&ToolDef| matches!(tool.binding(), ToolBinding::Activity { .. })) {
         let schema = tool.schema_digest();
         // A schema other than the first one of this activity type.

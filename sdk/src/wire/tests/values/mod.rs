@@ -1,6 +1,7 @@
 //! The messages behind the golden files: one with every member, one with as few as may be.
 
 mod agent_handlers;
+mod agent_spec;
 mod approval;
 mod carried;
 mod definitions;
@@ -21,6 +22,7 @@ mod tool_call;
 use serde_json::{Map, Value};
 
 pub(super) use agent_handlers::*;
+pub(super) use agent_spec::*;
 pub(super) use approval::*;
 pub(super) use carried::*;
 pub(super) use definitions::definitions;
