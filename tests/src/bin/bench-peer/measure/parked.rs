@@ -5,6 +5,28 @@
 //! parked - RSS before the first one) / number of workflows. That contains the parts of the program
 //! that the worker reads into memory when it first uses them, so the last column counts from the
 //! tenth part of the workflows on.
+//!
+//! Temporal's SDK keeps most of it. 500 workflows on an unoptimised worker, beyond the first tenth:
+//!
+//! | workflow | kB |
+//! |---|---:|
+//! | of the plain SDK, only waits | 35 |
+//! | of the plain SDK, after one activity | 49 |
+//! | a chat by hand: an update and an activity | 64 |
+//! | `ChatWorkflow`, after one message | 78 |
+//! | `ChatWorkflow`, waits for an approval | 97 |
+//!
+//! A heap profile of the `ChatWorkflow`, of 82 kB at the time:
+//!
+//! | kept by | kB |
+//! |---|---:|
+//! | the SDK's core: events of the latest tasks | 14 |
+//! | the SDK's core: state machines, one of them for each command | 10 |
+//! | the SDK's core: queues of commands, metrics, others | 23 |
+//! | the SDK's instance: a channel of 7, its start, the latest activation, a request | 17 |
+//! | the SDK: marker, search attributes and memo of the run's note | 3 |
+//! | the conversation cache, 4 of it definitions that runs have shared since then | 9 |
+//! | the workflow: conversation, ledger, runner, replies, futures | 5 |
 
 use std::{ops::Range, time::Duration};
 
