@@ -1,6 +1,7 @@
 //! The id of the activity of a batch, and the ids that its calls would have on their own.
 
 /// Maximum number of calls that an id may name.
+#[cfg(any(feature = "worker", test))]
 const MAX_CALLS: usize = 1_000;
 
 /// Returns the id of the activity that makes the calls with these ids: `k3x9q2ab-4-tools-0_3.5` for
@@ -21,6 +22,7 @@ pub(crate) fn batch_of<'i>(calls: impl IntoIterator<Item = &'i str>) -> Option<S
 }
 
 /// Returns the prefix of the ids of the calls in a batch, and their numbers.
+#[cfg(any(feature = "worker", test))]
 fn calls_of(batch: &str) -> Option<(&str, Vec<u32>)> {
     let (turn, parts) = batch.rsplit_once("-tools-")?;
     let mut numbers = Vec::new();
@@ -34,18 +36,21 @@ fn calls_of(batch: &str) -> Option<(&str, Vec<u32>)> {
 
 /// Returns the number of each call in the batch with this id, and the id that it has on its own;
 /// none for another activity.
+#[cfg(any(feature = "worker", test))]
 pub(crate) fn calls_in(batch: &str) -> Vec<(u32, String)> {
     let Some((turn, numbers)) = calls_of(batch) else { return Vec::new() };
     numbers.into_iter().map(|number| (number, format!("{turn}-tool-{number}"))).collect()
 }
 
 /// Returns the id that a call of the batch with this id has on its own.
+#[cfg(any(feature = "worker", test))]
 pub(crate) fn call_in(batch: &str, number: u32) -> Option<String> {
     let (turn, _) = batch.rsplit_once("-tools-")?;
     Some(format!("{turn}-tool-{number}"))
 }
 
 /// Returns the number of the call with this id in the batch; `None` if it is not one of its calls.
+#[cfg(any(feature = "worker", test))]
 pub(crate) fn index_in(batch: &str, call: &str) -> Option<u32> {
     let (turn, _) = batch.rsplit_once("-tools-")?;
     let (_, number) = numbered(call, "-tool-").filter(|(of, _)| *of == turn)?;

@@ -10,19 +10,21 @@ mod ids;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+#[cfg(any(feature = "worker", test))]
+pub(crate) use self::ids::{call_in, calls_in, index_in};
 pub(crate) use self::{
     end::{BatchEnd, CallInBatch},
-    ids::{batch_of, call_in, calls_in, index_in, numbered},
+    ids::{batch_of, numbered},
 };
-#[cfg(any(feature = "worker", test))]
-use super::delta_window::DeltaWindow;
 use super::{
     absent::is_default,
     digest::Digest,
     event::RecordedFailure,
-    tool_call::{ToolOutput, ToolRequest},
-    version::{Versioned, WIRE_VERSION, WireVersion},
+    tool_call::ToolOutput,
+    version::{Versioned, WireVersion},
 };
+#[cfg(any(feature = "worker", test))]
+use super::{delta_window::DeltaWindow, tool_call::ToolRequest, version::WIRE_VERSION};
 
 /// Type of the activity that makes several tool calls.
 pub(crate) const TOOL_BATCH_ACTIVITY: &str = "agents.call_tools";
@@ -31,6 +33,7 @@ pub(crate) const TOOL_BATCH_FORMAT: &str = "temporal-agents/tool-batch";
 /// Failure type of a call in a batch that did not end within its time limit.
 pub(crate) const TIMEOUT: &str = "Timeout";
 /// Failure type of an attempt after which the activity makes some of its calls again.
+#[cfg(any(feature = "worker", test))]
 pub(crate) const TOOLS_UNFINISHED: &str = "ToolsUnfinished";
 
 /// The input of the activity that makes several tool calls.
@@ -161,6 +164,7 @@ pub(crate) struct BatchedDeltas {
 
 impl ToolBatchRequest {
     /// Returns the calls as requests of their own.
+    #[cfg(any(feature = "worker", test))]
     pub(crate) fn into_requests(self) -> Vec<(u32, ToolRequest)> {
         let Self { version, agent, turn, time_limit_ms: _, schedule_to_close_ms: _, calls } = self;
         let of_call = |call| {
@@ -199,6 +203,7 @@ impl ToolBatchRequest {
 
 impl BatchedOutcome {
     /// Creates the outcome of a call that is made on its own.
+    #[cfg(any(feature = "worker", test))]
     pub(crate) fn not_made(index: u32) -> Self {
         Self { index, ..Self::default() }
     }
@@ -211,6 +216,7 @@ impl BatchedOutcome {
 
 impl BatchedFailure {
     /// Returns the failure as history would hold it.
+    #[cfg(any(feature = "worker", test))]
     pub(crate) fn recorded(&self) -> RecordedFailure {
         RecordedFailure::new(&*self.failure_type, &*self.message)
     }
@@ -218,6 +224,7 @@ impl BatchedFailure {
 
 impl ToolBatchDetails {
     /// Creates the details of these outcomes.
+    #[cfg(any(feature = "worker", test))]
     pub(crate) fn new(outcomes: Vec<BatchedOutcome>) -> Self {
         Self {
             format: TOOL_BATCH_FORMAT.to_owned(),

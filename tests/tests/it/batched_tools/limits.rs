@@ -128,7 +128,7 @@ async fn a_request_is_at_most_one_megabyte() -> anyhow::Result<()> {
     let calls = vec![text(600_000), text(300_000), text(300_000), text(1_500_000), text(10)];
     let (activities, told, _) = run(calls, None, Cache::On).await?;
     assert_eq!(activities, ["agents.tool.length", "agents.call_tools", "agents.tool.length"]);
-    assert_eq!(told, ["600000", "300000", "300000", "1500000", "10"].map(|length| json!(length)));
+    assert_eq!(told, ["600000", "300000", "300000", "1500000", "10"].map(|characters| json!(characters)));
     Ok(())
 }
 

@@ -137,6 +137,7 @@ async fn attempts_at_the_open_calls_of_a_batch_are_seen() -> anyhow::Result<()> 
     assert!(has("1-tool-1", 1, Some("the spade broke")), "{seen:?}");
     assert!(seen.iter().all(|(effect, at, _)| effect == "1-tool-1" || *at == 1), "{seen:?}");
     run.output()?;
+    drop(running);
     env.finish().await?;
     Ok(())
 }
