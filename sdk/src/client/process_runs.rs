@@ -1,7 +1,7 @@
 //! Runs that are tasks of processes, as clients use them: the counterpart of a Temporal client.
 //!
-//! The room `in_process` implements [`ProcessRuns`]. Its calls have the meaning of the requests to a
-//! workflow: a decision and a message are updates with an id, which count once.
+//! The room `in_process` implements [`ProcessRuns`]. Its calls have the meaning of the requests to
+//! a workflow: a decision and a message are updates with an id, which count once.
 
 use std::collections::BTreeMap;
 

@@ -101,8 +101,8 @@ enum Observed {
 }
 
 impl Turn {
-    /// Creates a turn of this chat. `reply` is the reply to the message, if the request has sent it:
-    /// it ends a turn whose run leaves no facts.
+    /// Creates a turn of this chat. `reply` is the reply to the message, if the request has sent
+    /// it: it ends a turn whose run leaves no facts.
     ///
     /// # Errors
     /// 502 if the mode is not available.

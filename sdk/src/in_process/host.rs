@@ -43,7 +43,7 @@ pub(super) struct PausedTask {
     /// Prefix of the ids of the run's effects.
     pub(super) run: String,
     pub(super) state: Box<RunState>,
-    /// What later facts depend on.
+    /// State of the facts on which later ones depend.
     pub(super) facts: Value,
     pub(super) session_writes: u32,
     pub(super) inbox: Value,

@@ -85,8 +85,8 @@ impl Hub {
         self.log().has_ended
     }
 
-    /// Returns the number of the first event after this fact, and `true` if deltas before it are not
-    /// held; `None` if the event is not known here.
+    /// Returns the number of the first event after this fact, and `true` if deltas before it are
+    /// not held; `None` if the event is not known here.
     pub(super) fn number_after(&self, fact: i64) -> Option<(u64, bool)> {
         let log = self.log();
         if fact == log.before {

@@ -1,9 +1,9 @@
-//! What was sent to a task: decisions, messages, and the request to cancel it. Any process sends,
+//! Mail of a task: decisions, messages, and the request to cancel it. Any process sends,
 //! the owner of the task answers.
 //!
 //! # Design
-//! **A mail is the update of a workflow.** It has an id: sent again, it is the same mail, and has the
-//! same answer. It is a row until the end of the task, so that a process that takes a task over
+//! **A mail is the update of a workflow.** It has an id: sent again, it is the same mail, and has
+//! the same answer. It is a row until the end of the task, so that a process that takes a task over
 //! reads the decisions that the process before has answered and not yet acted on.
 
 use serde::{Deserialize, Serialize};

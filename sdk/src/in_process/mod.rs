@@ -39,9 +39,9 @@
 //! **A task has one owner, and survives it only while it waits.** The owner is a process whose beat
 //! increases in the store. When the beat stands still for the lease, another process takes its
 //! tasks over: a run that waits for a person is one value (its `RunState`) and continues there, as
-//! does a chat between two messages; a run that was under way becomes `failed`, with an error event.
-//! It is not repeated: its tools may have taken effect. Beats are counted, so that clocks need not
-//! agree.
+//! does a chat between two messages; a run that was under way becomes `failed`, with an error
+//! event. It is not repeated: its tools may have taken effect. Beats are counted, so that clocks
+//! need not agree.
 //!
 //! **The engine, the inbox and the chat are those of the workflows.** Only what surrounds them
 //! differs: mail in a table in place of updates, facts in a table in place of a history.

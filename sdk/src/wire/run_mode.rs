@@ -1,4 +1,4 @@
-//! Where runs are: in workflows of Temporal, or in tasks of processes.
+//! The place of a run: in workflows of Temporal, or in tasks of processes.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

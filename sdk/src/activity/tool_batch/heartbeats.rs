@@ -109,8 +109,8 @@ impl BatchHeartbeats {
         of_call.failure.as_ref().map(|failure| failure.recorded())
     }
 
-    /// Adds the outcome of a call, for the next heartbeat. One for which there is no room is that of
-    /// a call that was not made.
+    /// Adds the outcome of a call, for the next heartbeat. One for which there is no room is that
+    /// of a call that was not made.
     pub(super) fn ended(&self, outcome: BatchedOutcome) {
         let mut state = self.lock();
         let index = outcome.index;

@@ -175,8 +175,8 @@ impl Attempt {
         ToolBatchReply { version: WIRE_VERSION, outcomes }
     }
 
-    /// Returns the reply of a batch in which a call ends the run: the calls that did not end by then
-    /// are cancelled, also those that another attempt would make again.
+    /// Returns the reply of a batch in which a call ends the run: the calls that did not end by
+    /// then are cancelled, also those that another attempt would make again.
     fn cancelled_by_one(&self, stopped: Vec<u32>) -> ToolBatchReply {
         let mut reply = self.reply();
         let retried = reply.outcomes.iter().filter(|outcome| outcome.is_retried()).map(|outcome| outcome.index);

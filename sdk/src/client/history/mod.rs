@@ -71,8 +71,8 @@ impl HistoryReader {
         Self { converter: converter.clone(), pending: BTreeMap::new(), batches: BTreeMap::new() }
     }
 
-    /// Reads the next event; nothing for an event that records nothing of this crate. The event of a
-    /// batch has the records of all its calls. A message that cannot be read is an error in its
+    /// Reads the next event; nothing for an event that records nothing of this crate. The event of
+    /// a batch has the records of all its calls. A message that cannot be read is an error in its
     /// record.
     pub(super) async fn read(&mut self, event: HistoryEvent) -> Vec<Record> {
         match Box::pin(self.of_batch(event)).await {

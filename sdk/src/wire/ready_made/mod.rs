@@ -68,8 +68,8 @@ pub struct AgentRequest {
     /// agents.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_turns: Option<u32>,
-    /// `true` if the activity tools of one response run in one activity; absent = the setting of the
-    /// workflow's set of agents.
+    /// `true` if the activity tools of one response run in one activity; absent = the setting of
+    /// the workflow's set of agents.
     #[serde(default, skip_serializing_if = "is_default")]
     pub batch_tools: bool,
     /// The run so far; the workflow sets it when it continues as new. An input from any other

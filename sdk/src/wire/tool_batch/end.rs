@@ -39,8 +39,8 @@ pub(crate) enum CallInBatch<'o> {
 }
 
 impl BatchEnd {
-    /// Returns the end of an activity that has failed, by the type of its failure: `Timeout` after a
-    /// timeout.
+    /// Returns the end of an activity that has failed, by the type of its failure: `Timeout` after
+    /// a timeout.
     pub(crate) fn of_failure(failure_type: Option<&str>) -> Self {
         match failure_type {
             Some(TIMEOUT) => Self::TimedOut,

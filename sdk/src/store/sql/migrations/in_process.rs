@@ -4,8 +4,8 @@ use super::Migration;
 
 /// A row of `agents_processes` is a process that runs tasks: `beat` increases as long as it lives.
 /// A row of `agents_tasks` belongs to one of `agents_runs` (`run`), and is what runs it:
-/// `task_owner` is the process, empty for a task that none runs. `agents_task_mail` is what was sent
-/// to a task, each with its answer.
+/// `task_owner` is the process, empty for a task that none runs. `agents_task_mail` is what was
+/// sent to a task, each with its answer.
 pub(super) const CREATE: Migration = Migration {
     name: "in_process-1",
     statements: &[

@@ -13,8 +13,9 @@ use super::super::{
 use crate::wire::{RecordedFailure, RunMode, RunStatus};
 
 /// The columns, in the order of [`RunRow::of`].
-pub(crate) const COLUMNS: &str = "run_key, namespace, id, mode, workflow_type, task_queue, agent, thread, labels, status, \
-                                  execution, started_at, ended_at, output, failure, event_cursor, sequence, owner";
+pub(crate) const COLUMNS: &str = "run_key, namespace, id, mode, workflow_type, task_queue, agent, thread, labels, \
+                                  status, execution, started_at, ended_at, output, failure, event_cursor, \
+                                  sequence, owner";
 
 /// A run.
 #[derive(Clone, Debug, PartialEq)]

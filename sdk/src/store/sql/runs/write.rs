@@ -64,8 +64,8 @@ impl SqlStore {
     }
 }
 
-/// Writes the next events of a run as a part of a transaction. Returns the row after them; `None` if
-/// another writer has written since the row was read.
+/// Writes the next events of a run as a part of a transaction. Returns the row after them; `None`
+/// if another writer has written since the row was read.
 pub(crate) async fn append(
     transaction: &mut Transaction<'static, Any>,
     row: &RunRow,
@@ -87,8 +87,8 @@ pub(crate) async fn append(
     Ok(Some(next))
 }
 
-/// Returns `true` for facts, and for the messages of a chat in a process: these deltas have ids, and
-/// their order links them to the runs that answer them.
+/// Returns `true` for facts, and for the messages of a chat in a process: these deltas have ids,
+/// and their order links them to the runs that answer them.
 pub(crate) fn is_stored(event: &RunEvent) -> bool {
     !event.is_delta() || matches!(event.kind, EventKind::ChatMessageDelta { .. })
 }
