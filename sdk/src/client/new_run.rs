@@ -18,12 +18,14 @@ use temporalio_common::{
 };
 
 use crate::wire::{
-    AgentRequest, ChatRequest,
+    AgentRequest, ChatRequest, RunMode,
     ready_made::{AGENT_WORKFLOW, CHAT_WORKFLOW},
 };
 
 /// Key of the memo with the name of the start agent.
 pub(crate) const AGENT_MEMO: &str = "agents.agent";
+/// Key of the memo with the thread of a run.
+pub(crate) const THREAD_MEMO: &str = "agents.thread";
 /// Key of the memo with the labels of a run.
 pub(crate) const LABELS_MEMO: &str = "agents.labels";
 /// First characters of the memo's keys that belong to this crate.
@@ -44,7 +46,8 @@ const MAX_SUMMARY_BYTES: usize = 200;
 pub struct NewRun {
     pub(super) request: Request,
     pub(super) id: Option<String>,
-    pub(super) id_conflict: IdConflict,
+    pub(super) mode: Option<RunMode>,
+    pub(crate) id_conflict: IdConflict,
     labels: BTreeMap<String, String>,
     memo: BTreeMap<String, Value>,
     search_attributes: BTreeMap<String, Payload>,
@@ -54,7 +57,7 @@ pub struct NewRun {
 }
 
 #[derive(Clone, Debug)]
-pub(super) enum Request {
+pub(crate) enum Request {
     Run(Box<AgentRequest>),
     Chat(Box<ChatRequest>),
 }
@@ -107,6 +110,7 @@ impl NewRun {
         Self {
             request,
             id: None,
+            mode: None,
             id_conflict: IdConflict::default(),
             labels: BTreeMap::new(),
             memo: BTreeMap::new(),
@@ -122,6 +126,13 @@ impl NewRun {
     #[must_use]
     pub fn id(mut self, id: impl Into<String>) -> Self {
         self.id = Some(id.into());
+        self
+    }
+
+    /// Sets the place of the run: by default that of the [`AgentRuns`](super::AgentRuns).
+    #[must_use]
+    pub fn mode(mut self, mode: RunMode) -> Self {
+        self.mode = Some(mode);
         self
     }
 
@@ -223,7 +234,31 @@ impl NewRun {
         Ok(())
     }
 
-    pub(super) fn workflow_type(&self) -> &'static str {
+    /// Checks that a process can run this: it has neither a memo nor search attributes.
+    ///
+    /// # Errors
+    /// A message that says what to change.
+    #[cfg(any(feature = "postgres", feature = "sqlite"))]
+    pub(crate) fn check_in_process(&self) -> Result<(), String> {
+        self.check()?;
+        if !self.memo.is_empty() || !self.search_attributes.is_empty() {
+            return Err("a run in a process has neither a memo nor search attributes; use labels".to_owned());
+        }
+        match self.id_conflict {
+            IdConflict::UseExisting | IdConflict::Fail => Ok(()),
+            IdConflict::UseOpen | IdConflict::TerminateOpen => {
+                Err("the id of a run in a process is used once; choose \"use_existing\" or \"fail\"".to_owned())
+            }
+        }
+    }
+
+    /// Returns the request and the labels.
+    #[cfg(any(feature = "postgres", feature = "sqlite"))]
+    pub(crate) fn into_parts(self) -> (Request, BTreeMap<String, String>) {
+        (self.request, self.labels)
+    }
+
+    pub(crate) fn workflow_type(&self) -> &'static str {
         match &self.request {
             Request::Run(_) => AGENT_WORKFLOW,
             Request::Chat(_) => CHAT_WORKFLOW,
@@ -237,6 +272,9 @@ impl NewRun {
         }
         if let Some(agent) = self.agent() {
             memo.insert(AGENT_MEMO, agent.to_owned());
+        }
+        if let Some(thread) = self.thread() {
+            memo.insert(THREAD_MEMO, thread.to_owned());
         }
         if !self.labels.is_empty() {
             memo.insert(LABELS_MEMO, self.labels.clone());
@@ -253,7 +291,22 @@ impl NewRun {
         self.summary.clone().or_else(|| self.agent().map(str::to_owned))
     }
 
-    fn agent(&self) -> Option<&str> {
+    /// Returns the labels.
+    #[cfg(all(feature = "http", any(feature = "postgres", feature = "sqlite")))]
+    pub(crate) fn labels(&self) -> &BTreeMap<String, String> {
+        &self.labels
+    }
+
+    /// Returns the thread that the run continues.
+    pub(crate) fn thread(&self) -> Option<&str> {
+        match &self.request {
+            Request::Run(request) => request.thread.as_deref(),
+            Request::Chat(_) => None,
+        }
+    }
+
+    /// Returns the name of the start agent, if the request names one.
+    pub(crate) fn agent(&self) -> Option<&str> {
         match &self.request {
             Request::Run(request) => request.agent.as_deref(),
             Request::Chat(request) => request.agent.as_deref(),

@@ -12,8 +12,6 @@ use axum::{
     http::{HeaderName, HeaderValue, Method, StatusCode},
     middleware,
 };
-use schemars::JsonSchema;
-use serde::Serialize;
 use serde_json::Value;
 use temporalio_client::Client;
 use tokio::{net::TcpListener, time::sleep};
@@ -28,18 +26,19 @@ use tower_http::{
 
 use super::{
     access::{AccessPolicy, Caller},
-    agui_routes, chat_routes,
+    agents, agui_routes, chat_routes,
     door::{self, LocalCallers},
     error::{self, ApiError},
     openapi::Api,
     page,
     questions::{self, QuestionWatch},
-    runs,
+    runs::{self, RunStore},
     sse::StreamLimits,
 };
 use crate::{
-    agent::{AgentDef, AgentSources, Graph},
+    agent::{AgentDef, AgentSources, Graph, SpecParts},
     client::{AgentRuns, RunEvents},
+    store::{AgentStore, OptionalAgentStore},
     tool::ToolBinding,
 };
 
@@ -62,23 +61,30 @@ const EXPOSED: [HeaderName; 2] =
 /// also refuses pages of other sites that resolve their name to this machine.
 #[derive(Clone)]
 pub struct AgentsService {
-    client: Client,
-    task_queue: String,
+    runs: AgentRuns,
+    events: Option<RunEvents>,
     agents: BTreeMap<String, AgentDef>,
+    parts: Option<SpecParts>,
+    store: OptionalAgentStore,
     access: Option<Arc<dyn AccessPolicy>>,
+    run_store: RunStore,
     origins: Vec<HeaderValue>,
     streams: StreamLimits,
 }
 
 /// The parts that all requests share. None of them is the state of a run.
 pub(super) struct Shared {
-    pub(super) client: Client,
-    pub(super) task_queue: String,
     pub(super) agents: BTreeMap<String, AgentDef>,
+    /// The parts that agents as data may use, if the service knows them.
+    pub(super) parts: Option<SpecParts>,
+    /// The store of agents as data.
+    pub(super) store: OptionalAgentStore,
     pub(super) access: Arc<dyn AccessPolicy>,
     pub(super) is_local: bool,
     pub(super) runs: AgentRuns,
-    pub(super) events: RunEvents,
+    /// The events of workflows; `None` without a Temporal client.
+    pub(super) events: Option<RunEvents>,
+    pub(super) run_store: RunStore,
     pub(super) streams: StreamLimits,
     pub(super) questions: QuestionWatch,
     /// The description of the service.
@@ -91,21 +97,43 @@ pub(super) type Service = State<Arc<Shared>>;
 impl AgentsService {
     /// Creates a service for the ready-made workflows of this task queue; sends nothing yet.
     pub fn new(client: &Client, task_queue: impl Into<String>) -> Self {
+        Self::of(AgentRuns::new(client, task_queue))
+    }
+
+    /// Creates a service for the runs that this starter starts, in one mode or in both; sends
+    /// nothing yet.
+    pub fn of(runs: AgentRuns) -> Self {
         Self {
-            client: client.clone(),
-            task_queue: task_queue.into(),
+            events: runs.workflows().map(|workflows| RunEvents::new(&workflows.client)),
+            runs,
             agents: BTreeMap::new(),
+            parts: None,
+            store: OptionalAgentStore::default(),
             access: None,
+            run_store: RunStore::default(),
             origins: Vec::new(),
             streams: StreamLimits { slow_reader: SLOW_READER, stopping: CancellationToken::new() },
         }
     }
 
     /// Adds the agents that callers may start, by name. The workers of the task queue serve
-    /// `AgentWorkflow` and `ChatWorkflow` with the same agents.
+    /// `AgentWorkflow` and `ChatWorkflow` with the same agents. From an `AgentSet`, as
+    /// `.agents(&set)`, the service also knows the parts of agents as data, and checks specs
+    /// against them before it stores them.
     #[must_use]
     pub fn agents(mut self, agents: impl AgentSources) -> Self {
+        if let Some(parts) = agents.spec_parts() {
+            self.parts.get_or_insert_default().extend(parts);
+        }
         self.agents.extend(agents.agent_defs().into_iter().map(|agent| (agent.name.clone(), agent)));
+        self
+    }
+
+    /// Sets the store of agents as data, which callers may start, list and edit; it is that of the
+    /// workers. [`AccessPolicy::may_edit_spec`] decides who may edit: by default nobody.
+    #[must_use]
+    pub fn agent_store(mut self, store: impl AgentStore + 'static) -> Self {
+        self.store = OptionalAgentStore(Some(Arc::new(store)));
         self
     }
 
@@ -113,6 +141,16 @@ impl AgentsService {
     #[must_use]
     pub fn access(mut self, policy: impl AccessPolicy) -> Self {
         self.access = Some(Arc::new(policy));
+        self
+    }
+
+    /// Also reads runs from a database that a [`Projector`](crate::projection::Projector) fills:
+    /// `GET /runs`, `GET /runs/{id}` and its events then answer also for runs that the server has
+    /// deleted.
+    #[cfg(any(feature = "postgres", feature = "sqlite"))]
+    #[must_use]
+    pub fn run_store(mut self, store: &crate::store::SqlStore) -> Self {
+        self.run_store = RunStore::new(store);
         self
     }
 
@@ -169,17 +207,18 @@ impl AgentsService {
     /// `{"error": {"code": .., "message": ..}}`; one that was not answered may be sent again, with
     /// the same ids. A request is answered within a minute; streams have no such limit.
     pub fn into_router(self) -> Router {
-        let Self { client, task_queue, agents, access, origins, streams } = self;
+        let Self { runs, events, agents, parts, store, access, run_store, origins, streams } = self;
         let is_local = access.is_none();
         let cors = cors(origins, is_local);
         let shared = Arc::new(Shared {
-            runs: AgentRuns::new(&client, &*task_queue),
-            events: RunEvents::new(&client),
+            runs,
+            events,
             is_local,
             access: access.unwrap_or_else(|| Arc::new(LocalCallers)),
-            client,
-            task_queue,
             agents,
+            parts,
+            store,
+            run_store,
             streams,
             questions: QuestionWatch::default(),
             description: OnceLock::new(),
@@ -205,7 +244,10 @@ impl AgentsService {
 fn api() -> Api {
     Api::new()
         .get("/openapi.json", ("describe", "Returns this description."), description)
-        .get("/agents", ("list_agents", "Lists the agents that callers may start."), agents_of)
+        .get("/agents", ("list_agents", "Lists the agents that callers may start."), agents::list)
+        .get("/agents/{name}", ("read_agent", "Returns a version of an agent as data."), agents::read)
+        .put("/agents/{name}", ("put_agent", "Adds a version of an agent as data."), agents::put)
+        .get("/agents/{name}/versions", ("list_versions", "Lists versions, newest first."), agents::versions)
         .get("/runs", ("list_runs", "Lists runs, latest first."), runs::list)
         .post("/runs", ("start_run", "Starts a run or a chat."), runs::start)
         .get("/runs/{id}", ("read_run", "Returns a run with its result, or with the calls that wait."), runs::read)
@@ -262,22 +304,6 @@ pub(super) fn client_tools(agent: &AgentDef) -> Vec<String> {
     tools.filter(|tool| matches!(tool.binding(), ToolBinding::Client)).map(|tool| tool.name().to_owned()).collect()
 }
 
-/// The agents that callers may start.
-#[derive(Debug, Serialize, JsonSchema)]
-struct AgentList {
-    agents: Vec<AgentEntry>,
-}
-
-/// An agent.
-#[derive(Debug, Serialize, JsonSchema)]
-struct AgentEntry {
-    name: String,
-}
-
-async fn agents_of(State(shared): Service) -> Json<AgentList> {
-    Json(AgentList { agents: shared.agents.keys().map(|name| AgentEntry { name: name.clone() }).collect() })
-}
-
 async fn description(State(shared): Service) -> Json<Value> {
     Json(shared.description.get().cloned().unwrap_or_default())
 }
@@ -285,9 +311,6 @@ async fn description(State(shared): Service) -> Json<Value> {
 impl std::fmt::Debug for AgentsService {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let agents: Vec<_> = self.agents.keys().collect();
-        f.debug_struct("AgentsService")
-            .field("task_queue", &self.task_queue)
-            .field("agents", &agents)
-            .finish_non_exhaustive()
+        f.debug_struct("AgentsService").field("runs", &self.runs).field("agents", &agents).finish_non_exhaustive()
     }
 }

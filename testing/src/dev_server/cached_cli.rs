@@ -12,15 +12,15 @@
 //! other's complete files with equal ones, and no process sees a partial file.
 
 use std::{
-    fs::{self, File},
-    io,
+    fs, io,
     path::{Path, PathBuf},
     time::UNIX_EPOCH,
 };
 
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 use tempfile::{NamedTempFile, TempDir};
+
+use crate::child_server::cache::{self, sha256};
 
 /// One version of the CLI in one cache directory, present or absent.
 #[derive(Debug)]
@@ -84,8 +84,7 @@ impl CachedCli {
 
     /// Creates an empty directory on the same file system as the cache, for downloads.
     pub(super) fn workspace(&self) -> io::Result<TempDir> {
-        fs::create_dir_all(&self.directory)?;
-        TempDir::with_prefix_in("fetching-", &self.directory)
+        cache::workspace(&self.directory)
     }
 
     /// Moves a binary from the [`workspace`](Self::workspace) to its path and writes its record.
@@ -109,27 +108,6 @@ impl CachedCli {
         let mut file = NamedTempFile::new_in(&self.directory)?;
         serde_json::to_writer(&mut file, record)?;
         file.persist(self.record())?;
-        Ok(())
-    }
-}
-
-/// Returns the lowercase hexadecimal SHA-256 of a file.
-pub(super) fn sha256(path: &Path) -> io::Result<String> {
-    let mut hasher = HashWriter(Sha256::new());
-    io::copy(&mut File::open(path)?, &mut hasher)?;
-    Ok(format!("{:x}", hasher.0.finalize()))
-}
-
-/// Passes all bytes written to it to the hash; `sha2` implements this only with its `std` feature.
-struct HashWriter(Sha256);
-
-impl io::Write for HashWriter {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.update(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
 }

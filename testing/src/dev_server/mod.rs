@@ -21,7 +21,6 @@ mod error;
 mod locate;
 mod nexus;
 mod options;
-mod orphan_guard;
 mod ports;
 mod process;
 mod ready;

@@ -1,13 +1,10 @@
 //! Free ports for one dev server.
-//!
-//! A free port is found by binding to it and releasing it, so another process may take it before
-//! the server does; the caller then starts again with other ports.
 
-use std::{io, net::TcpListener};
+use std::io;
 
 use super::DevServerOptions;
-
-pub(super) const LOOPBACK: &str = "127.0.0.1";
+pub(super) use crate::child_server::ports::LOOPBACK;
+use crate::child_server::ports::hold;
 
 /// The ports of one server on the loopback interface.
 #[derive(Debug)]
@@ -19,8 +16,8 @@ pub(super) struct Ports {
 impl Ports {
     pub(super) fn choose(options: &DevServerOptions) -> io::Result<Self> {
         // Both listeners are held until both ports are known, so that the ports differ.
-        let grpc = TcpListener::bind((LOOPBACK, 0))?;
-        let ui = TcpListener::bind((LOOPBACK, 0))?;
+        let grpc = hold()?;
+        let ui = hold()?;
         let ui = ui.local_addr()?.port();
         Ok(Self {
             grpc: options.port.map_or_else(|| Ok::<_, io::Error>(grpc.local_addr()?.port()), Ok)?,

@@ -5,7 +5,6 @@
 
 use std::{
     fs::File,
-    io::{self, Read, Seek, SeekFrom},
     path::{Path, PathBuf},
     process::{Child, Command, ExitStatus, Stdio},
     sync::{
@@ -16,10 +15,11 @@ use std::{
 
 use tempfile::TempDir;
 
-use super::{DevServerError, orphan_guard::OrphanGuard};
-
-/// Size of the part of the log that an error contains, in bytes from its end.
-const LOG_TAIL: u64 = 4096;
+use super::DevServerError;
+use crate::child_server::{
+    log,
+    orphan_guard::{EndSignal, OrphanGuard},
+};
 
 /// A running `temporal server start-dev`.
 #[derive(Debug)]
@@ -58,7 +58,7 @@ impl ServerProcess {
         let (pid, child) = (child.id(), Mutex::new(child));
         let mut process = Self { child, pid, guard: None, cli: cli.to_owned(), directory };
         // From here on, an error drops `process` and thereby stops the server.
-        process.guard = OrphanGuard::watch_over(process.pid()).map_err(spawn_error)?;
+        process.guard = OrphanGuard::watch_over(process.pid(), EndSignal::Kill).map_err(spawn_error)?;
         Ok(process)
     }
 
@@ -88,7 +88,7 @@ impl ServerProcess {
 
     /// Returns the end of the server's log.
     pub(super) fn log_tail(&self) -> String {
-        read_tail(&self.directory.path().join(LOG)).unwrap_or_else(|error| format!("(cannot read the log: {error})"))
+        log::tail(&self.directory.path().join(LOG))
     }
 }
 
@@ -111,13 +111,4 @@ pub(super) fn birthmark() -> String {
     static STARTED: AtomicU64 = AtomicU64::new(0);
     let number = STARTED.fetch_add(1, Ordering::Relaxed);
     format!("temporal-agents-testing-{}-{number}", std::process::id())
-}
-
-fn read_tail(path: &Path) -> io::Result<String> {
-    let mut file = File::open(path)?;
-    let start = file.metadata()?.len().saturating_sub(LOG_TAIL);
-    file.seek(SeekFrom::Start(start))?;
-    let mut tail = Vec::new();
-    file.read_to_end(&mut tail)?;
-    Ok(String::from_utf8_lossy(&tail).trim().to_owned())
 }

@@ -92,12 +92,12 @@ async fn send(service: &Router, request: Request<Body>) -> anyhow::Result<(Statu
     Ok((status, String::from_utf8(bytes.to_bytes().to_vec())?))
 }
 
-async fn get(service: &Router, path: &str) -> anyhow::Result<(StatusCode, Value)> {
+pub(crate) async fn get(service: &Router, path: &str) -> anyhow::Result<(StatusCode, Value)> {
     let (status, body) = send(service, request("GET", path, None)).await?;
     Ok((status, serde_json::from_str(&body).unwrap_or(Value::Null)))
 }
 
-async fn post(service: &Router, path: &str, body: &Value) -> anyhow::Result<(StatusCode, Value)> {
+pub(crate) async fn post(service: &Router, path: &str, body: &Value) -> anyhow::Result<(StatusCode, Value)> {
     let (status, body) = send(service, request("POST", path, Some(body))).await?;
     Ok((status, serde_json::from_str(&body).unwrap_or(Value::Null)))
 }

@@ -5,8 +5,12 @@ mod clerk;
 mod desk;
 mod script;
 
+use std::time::Duration;
+
 use temporal_agents::{
-    AgentsPlugin,
+    AgentsPlugin, ModelActivityOptions, Resources,
+    in_process::InProcessRuns,
+    store::SqlStore,
     worker::HeartbeatDeltas,
     workflow::{AgentSet, AgentWorkflow, ChatWorkflow},
 };
@@ -15,18 +19,42 @@ use temporalio_sdk::WorkerOptions;
 
 pub use self::{browser::browser, clerk::clerk, desk::desk};
 
+/// The name of the store of threads.
+const THREADS: &str = "threads";
+/// Time after which a model call of a worker that was killed is made again.
+const HEARTBEAT: Duration = Duration::from_secs(10);
+
+/// Returns the agents; with a store, runs have threads in it.
+fn set(store: Option<&SqlStore>) -> AgentSet {
+    let model = ModelActivityOptions::builder().heartbeat(HEARTBEAT).build();
+    let set = AgentSet::new((desk, clerk, browser)).last_agent_continues().model_activity(model);
+    if store.is_some() { set.thread_store(THREADS) } else { set }
+}
+
+/// Returns runs and chats of these agents as tasks of this process.
+pub fn tasks(store: &SqlStore) -> InProcessRuns {
+    let resources = Resources::new()
+        .model_provider(FakeModel::function(|call, _| script::reply(call)))
+        .session_store(THREADS, store.clone());
+    InProcessRuns::new(store.clone(), set(Some(store)), resources)
+}
+
 /// Returns the options of a worker that serves runs and chats of these agents on a task queue, with
-/// heartbeats as the transport of tokens.
+/// heartbeats as the transport of tokens. With a store, it has the conversations of threads.
 ///
 /// # Errors
 /// The agents are invalid.
-pub fn worker(task_queue: &str) -> anyhow::Result<WorkerOptions> {
-    let agents = || AgentSet::new((desk, clerk, browser)).last_agent_continues();
+pub fn worker(task_queue: &str, store: Option<&SqlStore>) -> anyhow::Result<WorkerOptions> {
+    let agents = || set(store);
     let mut options = WorkerOptions::new(task_queue)
         .register_workflow_with_factory::<AgentWorkflow, _>(AgentWorkflow::factory(agents()))?
         .build();
     options.register_workflow_with_factory::<ChatWorkflow, _>(ChatWorkflow::factory(agents()))?;
-    let plugin = AgentsPlugin::new(FakeModel::function(|call, _| script::reply(call))).deltas(HeartbeatDeltas::new());
+    let mut resources = Resources::new().model_provider(FakeModel::function(|call, _| script::reply(call)));
+    if let Some(store) = store {
+        resources = resources.session_store(THREADS, store.clone());
+    }
+    let plugin = AgentsPlugin::new(resources).deltas(HeartbeatDeltas::new());
     plugin.agents((desk, clerk, browser)).install(&mut options)?;
     Ok(options)
 }

@@ -12,7 +12,7 @@ use super::{
     execution::{Execution, InitiatedChild, ReadOutcome},
     pages::{Pages, describe},
 };
-use crate::wire::RunEvent;
+use crate::{client::transcript::End, wire::RunEvent};
 
 /// The executions of one workflow.
 pub(super) struct Chain {
@@ -179,6 +179,16 @@ impl Chain {
     /// Returns the origin of a child that this execution initiates with the event.
     pub(super) fn origin(&self, event: i64) -> Origin {
         Origin::new(&self.run_id, event)
+    }
+
+    /// Returns the execution that was read last, and the id of its latest event that was read.
+    pub(super) fn place_read(&self) -> (&str, i64) {
+        (&self.run_id, self.read)
+    }
+
+    /// Returns the end of the chain and its time, once it was read.
+    pub(super) fn closed(&self) -> Option<&(End, String)> {
+        self.execution.closed()
     }
 
     /// Returns the calls in which the workflow runs.

@@ -100,7 +100,8 @@ pub(super) async fn chat_start(
     let mut reader = HistoryReader::new(client.data_converter());
     let first = Pages::first_event(client, workflow_id, execution).next().await?;
     let Some(event) = first.into_iter().flatten().next() else { return Ok(ChatStart::default()) };
-    let Some(Record::Started(start)) = reader.read(event).await else { return Ok(ChatStart::default()) };
+    let first = reader.read(event).await.into_iter().next();
+    let Some(Record::Started(start)) = first else { return Ok(ChatStart::default()) };
     let CarriedMessages { current, waiting: _, answered, count: _ } = CarriedMessages::of_input(&start.input);
     Ok(ChatStart { previous: start.continued_from, current: current.and_then(|message| message.id), answered })
 }

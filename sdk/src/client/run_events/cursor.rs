@@ -111,6 +111,32 @@ impl Cursor {
     }
 }
 
+impl Cursor {
+    /// Returns the cursor before the first event of an execution.
+    pub(super) fn before(execution: &str) -> Self {
+        let start = Position { execution: execution.to_owned(), event: 0, index: 0 };
+        Self(BTreeMap::from([(ChainKey::new(), start)]))
+    }
+
+    /// Returns the execution of the workflow itself (Temporal's run id).
+    pub(super) fn execution(&self) -> Option<&str> {
+        self.0.get(&ChainKey::new()).map(|position| &*position.execution)
+    }
+
+    /// Returns `true` if this cursor is at the other one or before it: in the same execution, with
+    /// no position behind that of the other.
+    pub(super) fn is_within(&self, other: &Self) -> bool {
+        if self.execution() != other.execution() {
+            return false;
+        }
+        self.0.iter().all(|(key, position)| {
+            let Some(reached) = other.0.get(key) else { return true };
+            position.execution == reached.execution
+                && (position.event, position.index) <= (reached.event, reached.index)
+        })
+    }
+}
+
 impl std::fmt::Display for Cursor {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{VERSION}.")?;

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     client::{
-        history::{HistoryReader, Kind, Record, Reply, Request, Start},
+        history::{ActivityKey, HistoryReader, Kind, Record, Reply, Request, Start},
         transcript::{End, Status},
     },
     conversations::Recorded,
@@ -27,7 +27,7 @@ pub(super) struct Execution {
     reader: HistoryReader,
     facts: Facts,
     /// The calls that have not ended, by the event that scheduled them.
-    calls: BTreeMap<i64, PendingCall>,
+    calls: BTreeMap<ActivityKey, PendingCall>,
     /// The requests and results so far, to which later requests refer.
     recorded: Recorded,
     /// The latest model call of each run, with its input.
@@ -41,6 +41,8 @@ pub(super) struct Execution {
     messages: Vec<RunEvent>,
     chat: ChatMessages,
     workflow_id: String,
+    /// The end, once it was read, if no execution follows, and its time.
+    closed: Option<(End, String)>,
 }
 
 struct PendingCall {
@@ -90,7 +92,13 @@ impl Execution {
             messages: Vec::new(),
             chat: ChatMessages::default(),
             workflow_id: String::new(),
+            closed: None,
         }
+    }
+
+    /// Returns the end of the execution and its time (RFC 3339), once it was read.
+    pub(super) fn closed(&self) -> Option<&(End, String)> {
+        self.closed.as_ref()
     }
 
     /// Takes the facts of the latest event, and the deltas that it has published.
@@ -112,8 +120,19 @@ impl Execution {
 
     /// Reads the next event.
     pub(super) async fn read(&mut self, event: HistoryEvent) -> ReadOutcome {
-        self.facts.at(event.event_time.as_ref().map(ToString::to_string).unwrap_or_default());
-        let Some(record) = self.reader.read(event).await else { return ReadOutcome::Continue };
+        let time = event.event_time.as_ref().map(ToString::to_string).unwrap_or_default();
+        self.facts.at(time.clone());
+        for record in self.reader.read(event).await {
+            match self.take(record, &time) {
+                ReadOutcome::Continue => {}
+                // Only the event of a batch has several records, and none of them leads here.
+                other => return other,
+            }
+        }
+        ReadOutcome::Continue
+    }
+
+    fn take(&mut self, record: Record, time: &str) -> ReadOutcome {
         match record {
             Record::Started(start) => self.started(*start),
             Record::ChatMessage { event, message } => {
@@ -145,6 +164,8 @@ impl Execution {
                     self.failed(call, status, failure);
                 }
             }
+            // Another activity makes the call, with the same facts.
+            Record::NotMade { activity } => drop(self.calls.remove(&activity)),
             Record::LocalModelCall { id, summary, attempt, response, failure } => {
                 let agent = summary.as_deref().and_then(|summary| summary.split(" · ").next());
                 let turn = turn_of(&id);
@@ -186,6 +207,7 @@ impl Execution {
             Record::ChildEnded { initiated } => return ReadOutcome::ChildEnded { initiated },
             Record::Reset { run_id, reason } => return ReadOutcome::WasReset { run_id, reason },
             Record::Ended { end, next } => {
+                self.closed = next.is_none().then(|| (end.clone(), time.to_owned()));
                 self.ended(end, next.as_deref());
                 return ReadOutcome::Ended { next };
             }
@@ -212,7 +234,7 @@ impl Execution {
         self.messages.push(RunEvent { id: event_id, ..self.facts.delta("", "", 0, kind) });
     }
 
-    fn scheduled(&mut self, activity: i64, id: String, kind: Kind, request: Option<Request>) {
+    fn scheduled(&mut self, activity: ActivityKey, id: String, kind: Kind, request: Option<Request>) {
         let mut call = (String::new(), String::new());
         match (kind, request) {
             (Kind::Model, Some(Request::Model(request))) => self.model_scheduled(&id, request),

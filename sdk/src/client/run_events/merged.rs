@@ -24,6 +24,14 @@ const MAX_POLLS: usize = 100;
 /// A page of a history, with the reader of the next ones.
 type Fetched = (ChainKey, Pages, Result<Option<Vec<HistoryEvent>>, RunEventsError>);
 
+/// The next of a workflow's events, if there is one.
+pub(super) enum MergedRead {
+    Event(Box<RunEvent>),
+    /// The server has had no event for some 20 s.
+    Nothing,
+    Ended,
+}
+
 /// The events of a workflow and of its children.
 pub(super) struct Merged {
     client: Client,
@@ -60,21 +68,40 @@ impl Merged {
     /// # Errors
     /// [`RunEventsError`] when the server refuses a request.
     pub(super) async fn next(&mut self) -> Result<Option<RunEvent>, RunEventsError> {
+        loop {
+            match self.read().await? {
+                MergedRead::Event(event) => return Ok(Some(*event)),
+                MergedRead::Nothing => {}
+                MergedRead::Ended => return Ok(None),
+            }
+        }
+    }
+
+    /// Returns the next event, the end, or that the server has had no event for some 20 s.
+    ///
+    /// # Errors
+    /// [`RunEventsError`] when the server refuses a request.
+    pub(super) async fn read(&mut self) -> Result<MergedRead, RunEventsError> {
         if self.chains.is_empty() && !self.has_ended {
             let chain = self.first().await?;
             self.chains.insert(ChainKey::new(), chain);
         }
         loop {
             if let Some(event) = self.events.pop_front() {
-                return Ok(Some(event));
+                return Ok(MergedRead::Event(Box::new(event)));
             }
             if self.has_ended {
-                return Ok(None);
+                return Ok(MergedRead::Ended);
             }
-            if !self.advance().await? {
-                self.wait().await?;
+            if !self.advance().await? && self.wait().await? {
+                return Ok(MergedRead::Nothing);
             }
         }
+    }
+
+    /// Returns the chain of the workflow itself, once it was requested.
+    pub(super) fn root(&self) -> Option<&Chain> {
+        self.chains.get(&ChainKey::new())
     }
 
     /// Returns the chain of the workflow itself: from the cursor, or from its first execution.
@@ -217,8 +244,9 @@ impl Merged {
         }
     }
 
-    /// Waits for the next page of any chain.
-    async fn wait(&mut self) -> Result<(), RunEventsError> {
+    /// Waits for the next page of any chain. Returns `true` if it is one of a workflow without open
+    /// children, and has no event.
+    async fn wait(&mut self) -> Result<bool, RunEventsError> {
         while self.polls.len() < MAX_POLLS
             && let Some(key) = self.waiting.pop_front()
         {
@@ -233,17 +261,19 @@ impl Merged {
                 ),
             }
         }
-        let Some((key, pages, page)) = self.polls.next().await else { return Ok(()) };
+        let Some((key, pages, page)) = self.polls.next().await else { return Ok(false) };
         self.needs.remove(&key);
-        let Some(chain) = self.chains.get_mut(&key) else { return Ok(()) };
+        let is_alone = self.chains.len() == 1;
+        let Some(chain) = self.chains.get_mut(&key) else { return Ok(false) };
         chain.pages = Some(pages);
+        let has_nothing = is_alone && matches!(&page, Ok(Some(events)) if events.is_empty());
         match page {
             Ok(events) => chain.fetched(events),
             // The history of a child may be gone before that of its parent.
             Err(RunEventsError::NotFound { .. }) if !key.is_empty() => chain.fetched(None),
             Err(error) => return Err(error),
         }
-        Ok(())
+        Ok(has_nothing)
     }
 }
 

@@ -34,6 +34,7 @@
 //! | `merged.rs` | the workflow and its children, in one order |
 //! | `cursor.rs` | the position in that order, as a string |
 //! | `follower.rs` | one reader for many subscribers |
+//! | `reading.rs` | one reader for a process that reads many workflows |
 //! | `published.rs` | the deltas in the stream of the workflow |
 //! | `attempts.rs` | the attempts that history does not hold yet |
 //! | `live.rs`, `live_poller.rs` | facts and deltas in one stream |
@@ -61,6 +62,11 @@ mod live_poller;
 mod merged;
 mod pages;
 mod published;
+#[cfg_attr(
+    not(any(feature = "postgres", feature = "sqlite")),
+    allow(dead_code, reason = "it is for processes that write events to a database")
+)]
+mod reading;
 mod sessions;
 
 use std::{
@@ -85,6 +91,11 @@ use self::{
     follower::{Follower, subscribe},
     live::live,
     live_poller::LivePoller,
+};
+#[cfg(any(feature = "postgres", feature = "sqlite"))]
+pub(crate) use self::{
+    pages::described,
+    reading::{ReadItem, cursor_before, execution_of, is_within, read_events},
 };
 use crate::wire::{RunEvent, error_debug};
 
@@ -327,6 +338,12 @@ impl RunEvents {
 }
 
 impl RunEventStream {
+    /// Returns the stream of these events.
+    #[cfg(any(feature = "postgres", feature = "sqlite"))]
+    pub(crate) fn of(events: impl Stream<Item = Result<RunEvent, RunEventsError>> + Send + 'static) -> Self {
+        Self(events.boxed())
+    }
+
     /// Returns the next event, as soon as there is one; `None` after the last. No event is lost if
     /// the future is dropped.
     ///

@@ -154,7 +154,7 @@ pub(super) async fn describe(
 ///
 /// # Errors
 /// [`RunEventsError`] when the server refuses the request.
-pub(super) async fn described(
+pub(crate) async fn described(
     client: &Client,
     workflow_id: &str,
     run_id: Option<&str>,

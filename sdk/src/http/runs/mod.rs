@@ -5,6 +5,11 @@ mod asked;
 mod read;
 mod row;
 mod start;
+#[cfg(any(feature = "postgres", feature = "sqlite"))]
+mod stored;
+#[cfg(not(any(feature = "postgres", feature = "sqlite")))]
+#[path = "not_stored.rs"]
+mod stored;
 
 pub(super) use self::{
     act::{cancel, decide, send_message, supply_output},
@@ -12,4 +17,5 @@ pub(super) use self::{
     read::{Found, LastEventId, events, find, list, open_runs, read},
     row::Row,
     start::start,
+    stored::RunStore,
 };

@@ -4,15 +4,16 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::Serialize;
+use serde_json::Value;
 use temporalio_client::{Memo, WorkflowExecution};
 use temporalio_common::protos::temporal::api::{
     enums::v1::WorkflowExecutionStatus, workflow::v1::WorkflowExecutionInfo,
 };
 
 use crate::{
-    client::{AGENT_MEMO, LABELS_MEMO},
+    client::{AGENT_MEMO, LABELS_MEMO, ProcessRow, THREAD_MEMO},
     wire::{
-        RunStatus,
+        AgentInterruption, RunMode, RunStatus,
         event::{NoteKind, RUN_NOTE_MEMO, RunNote},
         ready_made::CHAT_WORKFLOW,
     },
@@ -32,24 +33,45 @@ pub(in crate::http) struct Row {
     /// Id of the run, which is its workflow's.
     pub(in crate::http) id: String,
     pub(super) kind: Kind,
+    pub(in crate::http) mode: RunMode,
     /// Name of the agent that the run began with.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(in crate::http) agent: Option<String>,
+    /// Id of the stored conversation that the run continues.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) thread: Option<String>,
     pub(in crate::http) status: RunStatus,
     /// Id of the latest execution (Temporal's run id).
     pub(in crate::http) execution: String,
+    /// `true` if the workflow has not continued as new.
+    #[serde(skip)]
+    pub(super) is_first_execution: bool,
     /// RFC 3339, UTC.
     #[serde(skip_serializing_if = "Option::is_none")]
-    started_at: Option<String>,
+    pub(super) started_at: Option<String>,
     /// RFC 3339, UTC.
     #[serde(skip_serializing_if = "Option::is_none")]
-    ended_at: Option<String>,
+    pub(super) ended_at: Option<String>,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    labels: BTreeMap<String, String>,
+    pub(super) labels: BTreeMap<String, String>,
     /// `true` if the run has paused at least once, and may wait now: the state of the workflow says
     /// whether it does.
     #[serde(skip)]
     pub(in crate::http) has_paused: bool,
+    /// The calls that wait, of a task of a process.
+    #[serde(skip)]
+    pub(super) questions: Option<Vec<AgentInterruption>>,
+    /// The result of a run that has ended and that only the database has.
+    #[serde(skip)]
+    pub(super) stored: Option<StoredResult>,
+}
+
+/// The result of a run in a database.
+#[derive(Clone, Debug)]
+pub(super) struct StoredResult {
+    pub(super) output: Option<Value>,
+    /// The message of the failure.
+    pub(super) failure: Option<String>,
 }
 
 impl Row {
@@ -66,13 +88,56 @@ impl Row {
         Self {
             id: execution.workflow_id,
             kind: if is_chat { Kind::Chat } else { Kind::Run },
+            mode: RunMode::Temporal,
             agent: memo.get(AGENT_MEMO).ok().flatten(),
+            thread: memo.get(THREAD_MEMO).ok().flatten(),
             status: status(raw),
+            is_first_execution: raw.first_run_id == execution.run_id,
             execution: execution.run_id,
             started_at: raw.start_time.as_ref().map(ToString::to_string),
             ended_at: raw.close_time.as_ref().map(ToString::to_string),
             labels: memo.get(LABELS_MEMO).ok().flatten().unwrap_or_default(),
             has_paused: note.is_some_and(|note| matches!(note.note, NoteKind::Paused)),
+            questions: None,
+            stored: None,
+        }
+    }
+
+    /// Returns the row of a task of a process.
+    pub(super) fn of_task(row: ProcessRow) -> Self {
+        let ProcessRow {
+            id,
+            is_chat,
+            agent,
+            thread,
+            status,
+            execution,
+            started_at,
+            ended_at,
+            labels,
+            questions,
+            outcome,
+        } = row;
+        let waits = !status.has_ended() && !questions.is_empty();
+        let stored = outcome.map(|outcome| match outcome {
+            Ok(output) => StoredResult { output: Some(output), failure: None },
+            Err(failure) => StoredResult { output: None, failure: Some(failure) },
+        });
+        Self {
+            id,
+            kind: if is_chat { Kind::Chat } else { Kind::Run },
+            mode: RunMode::InProcess,
+            agent,
+            thread,
+            status: if waits { RunStatus::Waiting } else { status },
+            execution,
+            is_first_execution: true,
+            started_at: Some(started_at),
+            ended_at,
+            labels,
+            has_paused: waits,
+            questions: Some(questions),
+            stored: stored.filter(|_| status.has_ended()),
         }
     }
 

@@ -9,21 +9,32 @@ use serde_json::{Map, Value};
 
 use crate::{
     client::{IdConflict, NewRun, TypedAttribute},
-    http::{access::Caller, error::ApiError, openapi::Created, service::Service, thread::check_id},
-    wire::{AgentRequest, ChatRequest, RequestInput},
+    http::{access::Caller, agents, error::ApiError, openapi::Created, service::Service, thread::check_id},
+    wire::{AgentRequest, ChatRequest, RequestInput, RunMode, SpecRef},
 };
 
 /// The body of `POST /runs`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(in crate::http) struct NewRunBody {
-    agent: String,
+    /// Name of an agent in the code; absent with a `spec`.
+    #[serde(default)]
+    agent: Option<String>,
+    /// An agent as data; without a version, the newest one now.
+    #[serde(default)]
+    spec: Option<SpecRef>,
     /// A string, or a list of items.
     #[serde(default)]
     input: Option<RequestInput>,
     /// Id of the run; a run that exists with this id is not started again.
     #[serde(default)]
     id: Option<String>,
+    /// Place of the run; by default that of the service.
+    #[serde(default)]
+    mode: Option<RunMode>,
+    /// Id of a stored conversation, which the run continues.
+    #[serde(default)]
+    thread: Option<String>,
     /// Starts a chat, which takes messages; without an input.
     #[serde(default)]
     chat: bool,
@@ -55,36 +66,66 @@ pub(in crate::http) struct Started {
     id: String,
 }
 
+/// The agent of a new run.
+enum Agent {
+    Code(String),
+    Spec(SpecRef),
+}
+
 /// Starts a run or a chat.
 pub(in crate::http) async fn start(
     State(shared): Service,
     Extension(caller): Extension<Caller>,
     Json(body): Json<NewRunBody>,
 ) -> Result<Created<Started>, ApiError> {
-    shared.startable(&caller, &body.agent)?;
+    let agent = match (body.agent, body.spec) {
+        (Some(agent), None) => {
+            shared.startable(&caller, &agent)?;
+            Agent::Code(agent)
+        }
+        (None, Some(spec)) => Agent::Spec(agents::startable(&shared, &caller, spec).await?),
+        _ => return Err(ApiError::invalid("name one agent: \"agent\", or \"spec\" for an agent as data")),
+    };
     if let Some(id) = &body.id {
         check_id("run", id)?;
         if !shared.access.may_see(&caller, id) || !shared.access.may_decide(&caller, id) {
             return Err(ApiError::forbidden("start a run with this id"));
         }
     }
+    if let Some(thread) = &body.thread {
+        check_id("thread", thread)?;
+        if !shared.access.may_use_thread(&caller, thread) {
+            return Err(ApiError::forbidden("use this thread"));
+        }
+    }
     let id = body.id;
     let mut run = if body.chat {
-        if body.input.is_some() || !body.context.is_empty() || body.max_turns.is_some() {
-            let message = "a chat begins without \"input\", \"context\" and \"max_turns\"; send its messages to \
-                           POST /runs/{id}/messages";
+        let is_plain = body.thread.is_none() && body.context.is_empty() && body.max_turns.is_none();
+        if body.input.is_some() || !is_plain {
+            let message = "a chat begins without \"input\", \"thread\", \"context\" and \"max_turns\"; send its \
+                           messages to POST /runs/{id}/messages";
             return Err(ApiError::invalid(message));
         }
-        NewRun::chat(ChatRequest::new(body.agent))
+        NewRun::chat(match agent {
+            Agent::Code(agent) => ChatRequest::new(agent),
+            Agent::Spec(spec) => ChatRequest::of_spec(spec),
+        })
     } else {
         let Some(input) = body.input else {
             return Err(ApiError::invalid("the run has no \"input\": send a string, or a list of items"));
         };
-        let mut request = AgentRequest::new(body.agent, "");
+        let mut request = match agent {
+            Agent::Code(agent) => AgentRequest::new(agent, ""),
+            Agent::Spec(spec) => AgentRequest::of_spec(spec, ""),
+        };
         (request.input, request.context, request.max_turns) = (input, body.context, body.max_turns);
+        request.thread = body.thread;
         NewRun::new(request)
     };
     run = run.id_conflict(body.id_conflict);
+    if let Some(mode) = body.mode {
+        run = run.mode(mode);
+    }
     if let Some(id) = id {
         run = run.id(id);
     }
@@ -100,6 +141,14 @@ pub(in crate::http) async fn start(
     for (name, value) in body.labels {
         run = run.label(name, value);
     }
-    let id = shared.runs.start_run(run).await?;
+    let described = shared.run_store.describe(&run);
+    let id = match shared.runs.start_run(run).await {
+        Ok(id) => id,
+        Err(error) => {
+            // The answer has the error, and so has the run for those who look for it later.
+            shared.run_store.record_failed_start(&shared, described, &error).await;
+            return Err(error.into());
+        }
+    };
     Ok(Created(Started { id }))
 }

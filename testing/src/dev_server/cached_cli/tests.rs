@@ -6,7 +6,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use super::{CachedCli, sha256};
+use super::CachedCli;
 
 fn stored(directory: &Path, content: &str) -> CachedCli {
     let cached = CachedCli::new(directory, "1.0.0", None);
@@ -71,15 +71,6 @@ fn a_binary_without_a_record_is_refused() {
     let cached = stored(directory.path(), "binary");
     fs::remove_file(cached.record()).unwrap();
     cached.verified().unwrap_err();
-}
-
-#[test]
-fn the_hash_is_the_known_one() {
-    let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("abc");
-    fs::write(&path, "abc").unwrap();
-    let known = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
-    assert_eq!(sha256(&path).unwrap(), known);
 }
 
 #[test]

@@ -4,8 +4,7 @@ use serde_json::{Value, json};
 use temporal_agents::{client::ChatHandle, http::AgentsService, wire::ChatOutcome};
 use temporal_agents_testing::{AgentEnvironment, FakeModel, fake_model::text};
 use temporalio_client::{
-    Client, ClientOptions, Connection, ConnectionOptions, NamespacedClient, UntypedUpdate, Url,
-    WorkflowExecuteUpdateOptions,
+    Client, ClientOptions, Connection, ConnectionOptions, NamespacedClient, UntypedUpdate, WorkflowExecuteUpdateOptions,
 };
 use temporalio_common::{UntypedWorkflow, data_converters::PayloadConverter};
 
@@ -75,7 +74,8 @@ async fn the_first_request_at_a_new_replica_does_not_read_the_whole_chat() -> an
         assert_eq!(answer(&env, &format!("r{number}"), "hi").await?, format!("answer {number}"));
     }
     let gateway = Gateway::counting(env.server().address().to_owned()).await?;
-    let connection = Connection::connect(ConnectionOptions::new(gateway.url().parse::<Url>()?).build()).await?;
+    let connection =
+        Connection::connect(ConnectionOptions::new(gateway.url().parse::<temporalio_client::Url>()?).build()).await?;
     let client = Client::new(connection, ClientOptions::new(env.client().namespace()).build())?;
     let service = AgentsService::new(&client, env.task_queue()).agents((clerk,)).into_router();
     let events = stream(&service, request("POST", "/agui/clerk", Some(&message("r12", "hi")))).await?;

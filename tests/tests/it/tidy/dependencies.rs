@@ -20,6 +20,13 @@ const WORKER_ONLY: [&str; 12] = [
     "temporalio-sdk-core",
 ];
 
+/// Crates of single features, by the feature that brings them.
+const OF_FEATURES: [(&str, &[&str]); 3] = [
+    ("http", &["axum", "tower-http"]),
+    ("postgres", &["sqlx", "sqlx-postgres"]),
+    ("sqlite", &["libsqlite3-sys", "sqlx"]),
+];
+
 /// The names of the crates that `temporal-agents` is built with.
 fn crates(features: &[&str]) -> Vec<String> {
     let output = Command::new(env!("CARGO"))
@@ -62,4 +69,22 @@ fn the_worker_half_has_the_crates_whose_absence_is_checked() {
     for name in ["async-openai", "hyper", "mio", "reqwest", "rustls", "socket2", "temporalio-sdk"] {
         assert!(found.contains(&name), "{name} is not in the tree under this name any more");
     }
+}
+
+#[test]
+fn the_defaults_do_without_the_crates_of_service_features() {
+    let defaults = crates(&[]);
+    for (feature, of_feature) in OF_FEATURES {
+        let with_it = crates(&["--features", feature]);
+        for name in of_feature {
+            assert!(!defaults.iter().any(|known| known == name), "{name} is in the tree without `{feature}`");
+            assert!(with_it.iter().any(|known| known == name), "{name} is not in the tree of `{feature}` any more");
+        }
+    }
+}
+
+#[test]
+fn a_database_brings_no_driver_of_another() {
+    assert!(!crates(&["--features", "postgres"]).iter().any(|name| name == "libsqlite3-sys"));
+    assert!(!crates(&["--features", "sqlite"]).iter().any(|name| name == "sqlx-postgres"));
 }

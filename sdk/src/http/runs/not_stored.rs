@@ -1,0 +1,51 @@
+//! The runs of a service without a database: there are none but those of the server.
+
+use futures::stream::BoxStream;
+
+use super::row::Row;
+use crate::{
+    client::{NewRun, StartRunError},
+    http::{error::ApiError, service::Shared},
+    wire::RunEvent,
+};
+
+/// No database.
+#[derive(Clone, Default)]
+pub(in crate::http) struct RunStore;
+
+/// Events of a run in a database.
+pub(super) struct StoredEvents {
+    pub(super) events: BoxStream<'static, Result<RunEvent, ApiError>>,
+    pub(super) next: Option<String>,
+}
+
+#[expect(clippy::unused_async, clippy::unused_self, reason = "the signatures are those of a service with a database")]
+impl RunStore {
+    pub(super) async fn run(&self, _shared: &Shared, _id: &str) -> Result<Option<Row>, ApiError> {
+        Ok(None)
+    }
+
+    pub(super) async fn add_runs(
+        &self,
+        _shared: &Shared,
+        _rows: &mut Vec<Row>,
+        _open: bool,
+        _limit: usize,
+        _may_see: impl Fn(&Row) -> bool,
+    ) -> Result<(), ApiError> {
+        Ok(())
+    }
+
+    pub(super) async fn events(
+        &self,
+        _shared: &Shared,
+        _row: &Row,
+        _from: Option<&str>,
+    ) -> Result<Option<StoredEvents>, ApiError> {
+        Ok(None)
+    }
+
+    pub(super) fn describe(&self, _run: &NewRun) {}
+
+    pub(super) async fn record_failed_start(&self, _shared: &Shared, (): (), _error: &StartRunError) {}
+}
