@@ -44,6 +44,6 @@ node --test --test-concurrency=4 agui.test.mjs ai.test.mjs openapi.test.mjs
 if [ -n "${IT:-}" ]; then
     CLIENTS_DIR=$work "$IT" --exact real_clients::clients_of_others_talk_to_other_agents_through_two_replicas
 else
-    (cd "$repository" && CLIENTS_DIR=$work cargo test --quiet --workspace --all-features --test it -- \
+    (cd "$repository" && CLIENTS_DIR=$work cargo test --quiet --workspace --test it -- \
         --exact real_clients::clients_of_others_talk_to_other_agents_through_two_replicas)
 fi

@@ -274,7 +274,7 @@ fn cors(origins: Vec<HeaderValue>, is_local: bool) -> Option<CorsLayer> {
         tracing::warn!("no other origin may call a service without an access policy; allow_origins is ignored");
         return None;
     }
-    let cors = CorsLayer::new().allow_origin(origins).allow_methods([Method::GET, Method::POST]);
+    let cors = CorsLayer::new().allow_origin(origins).allow_methods([Method::GET, Method::POST, Method::PUT]);
     Some(cors.allow_headers(AllowHeaders::mirror_request()).expose_headers(EXPOSED))
 }
 
