@@ -136,7 +136,7 @@ async fn a_run_continues_the_conversation_of_its_thread(
 async fn a_run_that_fails_leaves_in_its_thread_what_it_did(
     #[values(Cache::On, Cache::Off)] cache: Cache,
 ) -> anyhow::Result<()> {
-    let broken = failure(ModelFailureKind::InvalidRequest, "the model is broken").retryable(false);
+    let broken = failure(ModelFailureKind::BadRequest, "the model is broken").retryable(false);
     let model = FakeModel::script([tool_call("shelf_of", json!({"parcel": 7})), broken, text("On shelf 107.")]);
     let office = Office::open(cache, model, set()).await?;
     let failed = office.starts("Where is parcel 7?").await?;
