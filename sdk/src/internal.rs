@@ -13,6 +13,9 @@ pub mod wire {
     pub mod agent_handlers {
         pub use crate::wire::agent_handlers::*;
     }
+    pub mod agent_spec {
+        pub use crate::wire::agent_spec::*;
+    }
     pub mod approval {
         pub use crate::wire::approval::*;
     }
@@ -46,6 +49,9 @@ pub mod wire {
     }
     pub mod item {
         pub use crate::wire::item::*;
+    }
+    pub mod load_agent {
+        pub use crate::wire::load_agent::*;
     }
     pub mod mcp_call {
         pub use crate::wire::mcp_call::*;

@@ -65,7 +65,8 @@
 //! - **Begin**: [a first agent](guide::first_agent), [hosts](guide::hosts),
 //!   [testing](guide::testing)
 //! - **Agents**: [tools](guide::tools), [failures](guide::failures), [handoffs](guide::handoffs),
-//!   [guardrails](guide::guardrails), [approvals](guide::approvals), [MCP](guide::mcp)
+//!   [guardrails](guide::guardrails), [approvals](guide::approvals), [MCP](guide::mcp),
+//!   [agents as data](guide::agents_as_data)
 //! - **Conversations**: [memory](guide::memory), [long runs and chats](guide::long_runs)
 //! - **In production**: [providers](guide::providers), [secrets](guide::secrets),
 //!   [deploying](guide::deploying), [watching](guide::watching), [streams](guide::streams),
@@ -86,6 +87,7 @@
 //! | `inline`, `agentic_session` | the two other hosts: plain tokio, and one activity |
 //! | `client` | handles for programs outside of a workflow, streams, and the transcript of a run |
 //! | `http` | a service of runs over HTTP (feature `http`) |
+//! | `in_process` | runs as tasks of a process, in a database (features `sqlite`, `postgres`) |
 //! | `mcp` | transports to MCP servers (feature `mcp`) |
 //! | `projection` | runs and their events as rows (features `postgres`, `sqlite`) |
 //! | `store` | traits for session stores and spill stores; a store in PostgreSQL or SQLite |
@@ -159,6 +161,8 @@ mod deltas;
 mod events;
 #[cfg(feature = "http")]
 pub mod http;
+#[cfg(any(feature = "postgres", feature = "sqlite"))]
+pub mod in_process;
 #[cfg(feature = "worker")]
 pub mod inline;
 #[cfg(feature = "mcp")]

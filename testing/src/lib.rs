@@ -11,11 +11,13 @@
 //! | [`conformance`] | plays the conformance suite on every host |
 //! | [`event_lines`] | the events of a run as lines for a terminal |
 //! | [`RecordedTools`] | tools that record their calls |
+//! | [`MemoryAgentStore`] | a store of agents as data, in memory |
 //! | [`ReplayCheck`], [`replay()`] | replay of recorded and open workflows against this build |
 //! | [`history`] | workflow histories as JSON, as the CLI and UI export them |
 //!
 //! `session_environment` needs the feature `activity-environment`.
 
+mod agent_store;
 mod child_server;
 pub mod conformance;
 pub mod dev_server;
@@ -30,6 +32,7 @@ mod server_address;
 #[cfg(feature = "activity-environment")]
 pub mod session_environment;
 
+pub use agent_store::MemoryAgentStore;
 pub use dev_server::{DevServer, DevServerError, DevServerOptions};
 pub use environment::{AgentEnvironment, FinishedRun};
 pub use fake_model::FakeModel;
@@ -56,6 +59,8 @@ mod guide {
     struct FirstAgent;
     #[doc = include_str!("../../sdk/src/guide/hosts.md")]
     struct Hosts;
+    #[doc = include_str!("../../sdk/src/guide/agents_as_data.md")]
+    struct AgentsAsData;
     #[doc = include_str!("../../sdk/src/guide/tools.md")]
     struct Tools;
     #[doc = include_str!("../../sdk/src/guide/failures.md")]

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Plays clients that others wrote, from npm, against `serve`: HttpAgent of @ag-ui/client with its verifier, and the
-# chat of the AI SDK, versions 6 and 7; and a validator of OpenAPI. Needs Node 20. Installs the clients into a temporary directory; starts `serve`
-# on a free port, and stops it by its process id. SERVE and IT are programs that
-# are built already: `serve`, and the integration tests.
+# chat of the AI SDK, versions 6 and 7; and a validator of OpenAPI. Needs Node 20. Installs the clients into a temporary
+# directory; starts `serve` on a free port, and stops it by its process id. SERVE and IT are programs that are built
+# already: `serve`, and the integration tests, whose agents the clients also talk to.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 repository=$PWD
@@ -44,6 +44,6 @@ node --test --test-concurrency=4 agui.test.mjs ai.test.mjs openapi.test.mjs
 if [ -n "${IT:-}" ]; then
     CLIENTS_DIR=$work "$IT" --exact real_clients::clients_of_others_talk_to_other_agents_through_two_replicas
 else
-    (cd "$repository" && CLIENTS_DIR=$work cargo test --quiet --workspace --all-features --test it -- \
+    (cd "$repository" && CLIENTS_DIR=$work cargo test --quiet --workspace --test it -- \
         --exact real_clients::clients_of_others_talk_to_other_agents_through_two_replicas)
 fi

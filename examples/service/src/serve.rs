@@ -5,9 +5,11 @@ use std::{net::Ipv4Addr, pin::pin};
 use anyhow::Context;
 use clap::Parser;
 use temporal_agents::{
+    client::AgentRuns,
     http::{AgentsService, BearerToken},
     projection::Projector,
     store::SqlStore,
+    wire::RunMode,
 };
 use temporal_agents_testing::{DevServer, DevServerOptions, ServerAddress};
 use temporalio_client::{
@@ -16,14 +18,14 @@ use temporalio_client::{
 };
 use temporalio_common::envconfig::load_client_config_profile;
 use temporalio_sdk::{Runtime, Worker, runtime::RuntimeOptions};
-use tokio::net::TcpListener;
+use tokio::{net::TcpListener, sync::oneshot};
 
-use crate::agents::{browser, clerk, desk, worker};
+use crate::agents::{browser, clerk, desk, tasks, worker};
 
 /// Serves agents over HTTP: AG-UI, the AI SDK, and an API of runs.
 ///
-/// Without --address it starts a Temporal dev server of its own. No key is needed: the models are
-/// scripted. The API answers on 127.0.0.1 only.
+/// Without --address it starts a Temporal dev server of its own; with --mode inprocess it needs no
+/// Temporal. No key is needed: the models are scripted. The API answers on 127.0.0.1 only.
 #[derive(Debug, Parser)]
 pub struct Options {
     /// Port of the API; 0 takes a free one.
@@ -38,6 +40,10 @@ pub struct Options {
     /// Temporal's configuration file), or else "default".
     #[arg(long)]
     namespace: Option<String>,
+    /// Where runs are that choose no mode: "temporal", as workflows, or "inprocess", as tasks of
+    /// this process.
+    #[arg(long, env = "AGENT_RUNNER_MODE", default_value = "temporal")]
+    mode: RunMode,
     /// The task queue of worker and API.
     #[arg(long, env = "TEMPORAL_TASK_QUEUE", default_value = "agents")]
     task_queue: String,
@@ -51,7 +57,8 @@ pub struct Options {
     #[arg(long, conflicts_with_all = ["worker_only", "api_only"], requires = "database")]
     projector_only: bool,
     /// The database of runs: postgres://USER:PASSWORD@HOST:PORT/NAME, or sqlite:PATH. The API's
-    /// process writes them, and reads those that the server has deleted.
+    /// process writes them, and reads those that the server has deleted; with it, a request may
+    /// choose the mode "inprocess". Without it, in that mode, runs are in a temporary file.
     #[arg(long, env = "DATABASE_URL", hide_env_values = true)]
     database: Option<String>,
     /// A token that callers must send: `Authorization: Bearer TOKEN`.
@@ -65,6 +72,9 @@ pub struct Options {
 /// The server cannot be reached or started, the port is taken, or the worker fails.
 pub async fn serve(options: Options) -> anyhow::Result<()> {
     let terminated = termination()?;
+    if options.mode == RunMode::InProcess {
+        return in_process(&options, terminated).await;
+    }
     let (server, client) = connect(&options).await?;
     let store = match &options.database {
         Some(url) => Some(SqlStore::connect(url).await?),
@@ -91,6 +101,22 @@ pub async fn serve(options: Options) -> anyhow::Result<()> {
     if let Some(server) = server {
         server.shutdown().await;
     }
+    ended
+}
+
+/// Serves runs that are tasks of this process, without Temporal.
+async fn in_process(options: &Options, terminated: impl Future<Output = ()> + Send + 'static) -> anyhow::Result<()> {
+    anyhow::ensure!(
+        !options.worker_only && !options.api_only && !options.projector_only,
+        "in the mode \"inprocess\" the process of the API runs the agents and writes the rows: leave --worker-only, \
+         --api-only and --projector-only out"
+    );
+    let directory = tempfile::tempdir()?;
+    let url = options.database.clone();
+    let url = url.unwrap_or_else(|| format!("sqlite:{}", directory.path().join("agents.db").display()));
+    let tasks = tasks(&SqlStore::connect(&url).await?);
+    let ended = listen(AgentsService::of(AgentRuns::in_process(&tasks)), options, terminated).await;
+    tasks.shutdown(TASK_GRACE).await;
     ended
 }
 
@@ -124,17 +150,29 @@ async fn with_worker(
     ended
 }
 
-/// Answers requests until `terminated`; then ends streams, and lets other requests end.
+/// Serves runs that are workflows, and with a database those that are tasks of this process.
 async fn api(
     client: &Client,
     store: Option<&SqlStore>,
     options: &Options,
     terminated: impl Future<Output = ()> + Send + 'static,
 ) -> anyhow::Result<()> {
-    let mut service = AgentsService::new(client, &*options.task_queue).agents((desk, clerk, browser));
-    if let Some(store) = store {
-        service = service.run_store(store);
-    }
+    let runs = AgentRuns::new(client, &*options.task_queue);
+    let Some(store) = store else { return listen(AgentsService::of(runs), options, terminated).await };
+    let tasks = tasks(store);
+    let service = AgentsService::of(runs.and_in_process(&tasks)).run_store(store);
+    let ended = listen(service, options, terminated).await;
+    tasks.shutdown(TASK_GRACE).await;
+    ended
+}
+
+/// Answers requests until `terminated`; then ends streams, and lets other requests end.
+async fn listen(
+    service: AgentsService,
+    options: &Options,
+    terminated: impl Future<Output = ()> + Send + 'static,
+) -> anyhow::Result<()> {
+    let mut service = service.agents((desk, clerk, browser));
     if let Some(token) = &options.token {
         service = service.access(BearerToken::new(token, "operator"));
     }
@@ -143,6 +181,9 @@ async fn api(
     println!("READY http://{}", listener.local_addr()?);
     Ok(service.serve(listener, terminated).await?)
 }
+
+/// Time that runs in this process have at the end.
+const TASK_GRACE: std::time::Duration = std::time::Duration::from_secs(5);
 
 /// Connects to the server of the flags or of the environment, or else to a new dev server, which
 /// stops when it is dropped.

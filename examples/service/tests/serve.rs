@@ -48,12 +48,23 @@ fn command() -> Command {
         }
     }
     // A file that is empty: not the one of the user who runs the tests.
+    for name in ["AGENTS_TOKEN", "AGENT_RUNNER_MODE", "DATABASE_URL"] {
+        command.env_remove(name);
+    }
+    command.env("TEMPORAL_CONFIG_FILE", "/dev/null").stdout(Stdio::piped());
     command
-        .env("TEMPORAL_CONFIG_FILE", "/dev/null")
-        .env_remove("AGENTS_TOKEN")
-        .env_remove("DATABASE_URL")
-        .stdout(Stdio::piped());
-    command
+}
+
+/// Starts the program in the mode "inprocess"; returns it with its address.
+fn start_in_process(database: &str) -> (Serve, String) {
+    let mut command = command();
+    command.args(["--mode", "inprocess", "--database", database]);
+    let mut serve = Serve(command.spawn().expect("serve starts"));
+    let lines = BufReader::new(serve.0.stdout.take().expect("an output")).lines();
+    let first = lines.map_while(Result::ok).next().expect("serve has ended before it was ready");
+    // It has connected to no server of Temporal.
+    let address = first.strip_prefix("READY http://").expect("the first line is the address");
+    (serve, address.to_owned())
 }
 
 /// Starts the program; returns it with Temporal's address and namespace, and its own address.
@@ -109,4 +120,48 @@ fn serve_answers_streams_and_stops_what_it_has_started() {
     assert!(stopped.success());
     let ended = serve.0.wait().expect("serve ends");
     assert!(ended.success(), "{ended}");
+}
+
+#[test]
+fn an_unknown_mode_is_named() {
+    let ended = command().env("AGENT_RUNNER_MODE", "both").stderr(Stdio::piped()).output().expect("serve starts");
+    assert!(!ended.status.success());
+    let error = String::from_utf8_lossy(&ended.stderr);
+    assert!(error.contains("\"both\"") && error.contains("inprocess"), "{error}");
+}
+
+#[test]
+fn runs_in_a_process_need_no_temporal_and_only_those_that_wait_survive_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let database = format!("sqlite:{}", folder.path().join("agents.db").display());
+    let (mut one, first) = start_in_process(&database);
+    let (mut other, second) = start_in_process(&database);
+
+    let message = r#"{"threadId":"t","runId":"r","messages":[{"id":"m","role":"user","content":"Good morning!"}]}"#;
+    let answer = request(&first, "POST", "/agui/desk", message);
+    let deltas = answer.matches("TEXT_MESSAGE_CONTENT").count();
+    assert!(deltas >= 10 && answer.contains("RUN_FINISHED"), "{deltas} deltas: {answer}");
+    let refund = message.replace("Good morning!", "I want a refund.");
+    let asked = request(&first, "POST", "/agui/clerk", &refund);
+    assert_eq!(asked.matches("\"reason\":\"tool_call\"").count(), 1, "{asked}");
+    let begun = request(&first, "POST", "/runs", r#"{"agent":"desk","input":"Good morning!","id":"lost"}"#);
+    assert!(begun.contains("201 Created"), "{begun}");
+
+    one.0.kill().expect("the process ends");
+    one.0.wait().expect("the process ends");
+    let facts = request(&second, "GET", "/runs/lost/events", "");
+    assert!(facts.contains("\"kind\":\"run_failed\"") && facts.contains("ProcessLost"), "{facts}");
+    let run = request(&second, "GET", "/runs/lost", "");
+    assert!(run.contains("\"status\":\"failed\""), "{run}");
+    let id = asked.split("\"interrupts\":[{\"id\":\"").nth(1).and_then(|rest| rest.split('"').next());
+    let id = id.expect("the id of the call");
+    let resume = format!(
+        r#"{{"threadId":"t","runId":"r2","messages":[],"resume":[{{"interruptId":"{id}","status":"resolved","payload":{{"approved":true}}}}]}}"#
+    );
+    let paid = request(&second, "POST", "/agui/clerk", &resume);
+    assert!(paid.contains("refunded 40 euros") && paid.contains("RUN_FINISHED"), "{paid}");
+
+    let stopped = Command::new("kill").arg(other.0.id().to_string()).status().expect("kill runs");
+    assert!(stopped.success());
+    assert!(other.0.wait().expect("serve ends").success());
 }

@@ -10,7 +10,7 @@ use temporalio_common::data_converters::TemporalDeserializable;
 
 /// The request of an activity.
 pub(crate) use crate::wire::Json as Request;
-use crate::wire::{ModelReply, ToolReply};
+use crate::wire::{ModelReply, ToolReply, tool_batch::ToolBatchReply};
 
 /// The reply of an activity.
 #[derive(Serialize)]
@@ -18,6 +18,7 @@ use crate::wire::{ModelReply, ToolReply};
 pub(crate) enum Reply {
     Model(ModelReply),
     Tool(ToolReply),
+    ToolBatch(ToolBatchReply),
     /// The reply of any other activity.
     Value(Value),
 }

@@ -1,6 +1,6 @@
-//! The bodies of activities: tools, records of long inputs, states, session stores and Nexus
-//! endpoints, and what they share: the message, the heartbeat, the registration under names known
-//! at run time.
+//! The bodies of activities: tools, records of long inputs, states, session stores, agents as data
+//! and Nexus endpoints, and what they share: the message, the heartbeat, the registration under
+//! names known at run time.
 
 #![allow(
     clippy::disallowed_methods,
@@ -13,6 +13,7 @@ pub(crate) mod asked_people;
 pub(crate) mod failed_attempt;
 pub(crate) mod heartbeat;
 pub(crate) mod kept_state;
+pub(crate) mod load_agent;
 pub(crate) mod message;
 pub(crate) mod model_failure;
 #[cfg(feature = "nexus")]
@@ -21,4 +22,5 @@ pub(crate) mod record;
 pub(crate) mod registration;
 pub(crate) mod session;
 pub(crate) mod tool;
+pub(crate) mod tool_batch;
 pub(crate) mod tool_versions;

@@ -2,6 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
+use serde_json::{Map, Value};
 use temporalio_common::error::ApplicationFailure;
 use temporalio_sdk::activities::{ActivityContext, ActivityError, ActivityInfo};
 
@@ -17,7 +18,10 @@ use crate::{
     secret::worker_env::{AllowedEnv, Given, Withheld},
     store::OptionalSpillStore,
     tool::{ActivityBody, CallInfo, Heartbeat, RunContext, StateMap, ToolContext, ToolDef, ToolError, idempotency_key},
-    wire::{ToolReply, ToolRequest, WIRE_VERSION, WireDecodeError, failure::MALFORMED_REQUEST, version::Versioned},
+    wire::{
+        ToolOutput, ToolReply, ToolRequest, WIRE_VERSION, WireDecodeError, failure::MALFORMED_REQUEST,
+        version::Versioned,
+    },
 };
 
 /// The time that a cancelled tool has to notice the cancellation and to clean up.
@@ -41,6 +45,33 @@ impl ToolActivity {
         ctx: &Arc<ActivityContext>,
         request: ToolRequest,
     ) -> Result<ToolReply, ActivityError> {
+        let details = HeartbeatDetails::new(ctx.info().attempt);
+        let deltas = AttemptDeltas::start(&self.deltas, &request.agent, ctx, &details);
+        let beat = Arc::new(Beat(Arc::clone(ctx)));
+        let mut call = self.begin(ctx.info(), request, beat, deltas).map_err(|error| failed(&error))?;
+        let outcome = self.beater.beating(ctx, &details, GRACE, call.run(self)).await?;
+        let call_id = call.ctx.info().call_id.clone();
+        let (output, context_patch) = call.end(self, outcome).await.map_err(|error| failed(&error))?;
+        self.conversations.returned(ctx.info(), &ctx.info().activity_id, &call_id, &output);
+        Ok(ToolReply { version: WIRE_VERSION, output, context_patch, question: None })
+    }
+
+    /// Returns the transport of the worker's deltas.
+    pub(super) fn deltas(&self) -> &Deltas {
+        &self.deltas
+    }
+
+    /// Begins an attempt at a call.
+    ///
+    /// # Errors
+    /// The failure of a call whose settings refer to a variable that the tool does not receive.
+    pub(super) fn begin(
+        &self,
+        info: &ActivityInfo,
+        request: ToolRequest,
+        heartbeat: Arc<dyn Heartbeat>,
+        deltas: Option<Arc<AttemptDeltas>>,
+    ) -> Result<BegunCall, ToolError> {
         let ToolRequest {
             version: _,
             tool,
@@ -54,36 +85,58 @@ impl ToolActivity {
             mcp: _,
             schema: _,
         } = request;
-        let key = idempotency_key.unwrap_or_else(|| key_of(ctx.info()));
-        let info = CallInfo::new(tool, call_id, agent, turn).at_attempt(ctx.info().attempt).with_idempotency_key(key);
+        let key = idempotency_key.unwrap_or_else(|| key_of(info));
+        let call = CallInfo::new(tool, call_id, agent, turn).at_attempt(info.attempt).with_idempotency_key(key);
         let mut given = Given::default();
         if let Err(withheld) = self.env.fill_members(&mut settings, &mut given) {
-            return Err(failed(&env_variable_error(&self.tool, &withheld)));
+            return Err(env_variable_error(&self.tool, &withheld));
         }
-        let details = HeartbeatDetails::new(ctx.info().attempt);
-        let deltas = AttemptDeltas::start(&self.deltas, &info.agent, ctx, &details);
-        let mut tool_ctx = ToolContext::new(info, RunContext::new(context))
+        let mut ctx = ToolContext::new(call, RunContext::new(context))
             .with_states(self.states.clone())
             .with_settings(settings)
-            .with_heartbeat(Arc::new(Beat(Arc::clone(ctx))));
+            .with_heartbeat(heartbeat);
         if let Some(deltas) = &deltas {
             // The secrets that the tool has received come first.
             let redactions = [given.redaction()].into_iter().chain(self.tool.redaction().cloned());
-            tool_ctx = tool_ctx.with_deltas(Some(deltas.of_tool(redactions.collect())));
+            ctx = ctx.with_deltas(Some(deltas.of_tool(redactions.collect())));
         }
-        let outcome = self.beater.beating(ctx, &details, GRACE, run(&self.body, &mut tool_ctx, arguments)).await?;
-        let info = tool_ctx.info().clone();
-        let returned = Returned { outcome, patch: tool_ctx.into_run().patch() };
-        match answer(&self.tool, &self.spills, &info, returned, &given).await {
-            Ok((output, context_patch)) => {
-                if let Some(deltas) = deltas {
-                    deltas.finish().await;
-                }
-                self.conversations.returned(ctx.info(), &info.call_id, &output);
-                Ok(ToolReply { version: WIRE_VERSION, output, context_patch, question: None })
-            }
-            Err(error) => Err(failed(&error)),
+        Ok(BegunCall { ctx, arguments, given, deltas })
+    }
+}
+
+/// An attempt at a call.
+pub(super) struct BegunCall {
+    ctx: ToolContext,
+    arguments: Map<String, Value>,
+    given: Given,
+    deltas: Option<Arc<AttemptDeltas>>,
+}
+
+impl BegunCall {
+    /// Runs the body.
+    pub(super) async fn run(&mut self, activity: &ToolActivity) -> Result<ToolOutput, ToolError> {
+        let arguments = std::mem::take(&mut self.arguments);
+        run(&activity.body, &mut self.ctx, arguments).await
+    }
+
+    /// Returns the output and the change to the run context, in the form in which they leave the
+    /// worker.
+    ///
+    /// # Errors
+    /// The failure of the call, in that form.
+    pub(super) async fn end(
+        self,
+        activity: &ToolActivity,
+        outcome: Result<ToolOutput, ToolError>,
+    ) -> Result<(ToolOutput, Option<Value>), ToolError> {
+        let Self { ctx, arguments: _, given, deltas } = self;
+        let info = ctx.info().clone();
+        let returned = Returned { outcome, patch: ctx.into_run().patch() };
+        let answer = answer(&activity.tool, &activity.spills, &info, returned, &given).await?;
+        if let Some(deltas) = deltas {
+            deltas.finish().await;
         }
+        Ok(answer)
     }
 }
 

@@ -61,11 +61,16 @@ impl ToolVersions {
     /// Runs the version of the tool that the call is for.
     pub(crate) async fn run(&self, ctx: &Arc<ActivityContext>, request: &Request) -> Result<ToolReply, ActivityError> {
         let request: ToolRequest = read("tool request", ctx, request)?;
-        if let Some(version) = self.version_for(request.schema.as_ref(), &request.arguments) {
+        if let Some(version) = self.version_of(&request) {
             return version.perform(ctx, request).await;
         }
         let refused = VersionNotRegistered { tool: request.tool, schema: request.schema };
         Err(ActivityError::Application(Box::new(for_another_worker(ctx.info(), refused, true))))
+    }
+
+    /// Returns the version of the tool that a call is for, if this worker has it.
+    pub(super) fn version_of(&self, request: &ToolRequest) -> Option<&ToolActivity> {
+        self.version_for(request.schema.as_ref(), &request.arguments)
     }
 
     fn version_for(&self, schema: Option<&Digest>, arguments: &Map<String, Value>) -> Option<&ToolActivity> {

@@ -35,9 +35,14 @@ pub struct Graph {
 impl Graph {
     /// Returns the graph of all agents that this agent reaches.
     pub fn new(start: &AgentDef) -> Self {
+        Self::of(&Arc::new(start.clone()))
+    }
+
+    /// Returns the graph of all agents that this agent reaches, and shares the agent.
+    pub(crate) fn of(start: &Arc<AgentDef>) -> Self {
         let mut graph =
             Self { start: start.name.clone(), agents: BTreeMap::new(), judges: Vec::new(), conflicts: Vec::new() };
-        graph.add(&Arc::new(start.clone()));
+        graph.add(start);
         for agent in &start.found_among {
             graph.add(agent);
         }

@@ -21,6 +21,7 @@ mod into_guardrail;
 pub(crate) mod mcp_approval;
 pub(crate) mod output;
 pub(crate) mod sources;
+pub(crate) mod spec;
 pub(crate) mod tool_use;
 
 pub use as_tool::{AgentTool, AgentToolResult};
@@ -43,4 +44,5 @@ pub(crate) use output::OutputDef;
 pub use output::OutputType;
 pub(crate) use output::read_output;
 pub use sources::{AgentSource, AgentSources};
+pub use spec::{SpecError, SpecIssue, SpecParts};
 pub use tool_use::{ToolResult, ToolUseBehavior};

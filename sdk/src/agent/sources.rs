@@ -3,7 +3,10 @@
 
 use std::collections::BTreeSet;
 
-use super::def::{Agent, AgentDef};
+use super::{
+    def::{Agent, AgentDef},
+    spec::SpecParts,
+};
 
 /// One agent: the agent itself, or a function that returns it.
 #[diagnostic::on_unimplemented(
@@ -34,7 +37,7 @@ impl<O, F: Fn() -> Agent<O>> AgentSource for F {
 }
 
 /// Start agents of any output types: a tuple of up to eight, `(triage, support)`, a vector, or all
-/// agents of an `AgentSet`, `&set`.
+/// agents of an `AgentSet`, `&set`. `()` are none.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a list of agents",
     note = "pass a tuple, `.agents((triage, support))`; for one agent, `.agent(triage)`"
@@ -47,6 +50,17 @@ pub trait AgentSources {
     /// of such a tool carries the version that it is for.
     fn versioned_tools(&self) -> BTreeSet<String> {
         BTreeSet::new()
+    }
+
+    /// Returns the parts that agents as data may use.
+    fn spec_parts(&self) -> Option<SpecParts> {
+        None
+    }
+}
+
+impl AgentSources for () {
+    fn agent_defs(self) -> Vec<AgentDef> {
+        Vec::new()
     }
 }
 

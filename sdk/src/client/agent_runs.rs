@@ -15,24 +15,11 @@ use crate::wire::{
     ready_made::{AGENT_WORKFLOW, CHAT_SEND, CHAT_WORKFLOW},
 };
 
-/// Starts runs (`AgentWorkflow`) and chats (`ChatWorkflow`) on a task queue.
-///
-/// ```no_run
-/// use temporal_agents::{client::{AgentRuns, NewRun}, wire::AgentRequest};
-/// # async fn start(
-/// #     client: &temporalio_client::Client,
-/// # ) -> Result<(), Box<dyn std::error::Error>> {
-///
-/// let runs = AgentRuns::new(client, "support");
-/// let request = AgentRequest::new("triage", "Where is my parcel?");
-/// let id = runs.start_run(NewRun::new(request).id("parcel-7").label("customer", "4711")).await?;
-/// # Ok(())
-/// # }
-/// ```
+/// Starts workflows on a task queue.
 #[derive(Clone)]
-pub struct AgentRuns {
-    client: Client,
-    task_queue: String,
+pub(crate) struct WorkflowRuns {
+    pub(crate) client: Client,
+    pub(crate) task_queue: String,
 }
 
 /// The failure to start a run.
@@ -66,7 +53,11 @@ pub(crate) enum NotStarted {
 error_debug!(struct StartRunError { id, reason, source });
 
 impl StartRunError {
-    fn new(id: &str, reason: NotStarted, source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
+    pub(crate) fn new(
+        id: &str,
+        reason: NotStarted,
+        source: impl Into<Box<dyn std::error::Error + Send + Sync>>,
+    ) -> Self {
         Self { id: id.to_owned(), reason, source: source.into() }
     }
 
@@ -80,9 +71,8 @@ impl StartRunError {
     }
 }
 
-impl AgentRuns {
-    /// Creates a starter of runs on this task queue; sends nothing yet.
-    pub fn new(client: &Client, task_queue: impl Into<String>) -> Self {
+impl WorkflowRuns {
+    pub(crate) fn new(client: &Client, task_queue: impl Into<String>) -> Self {
         Self { client: client.clone(), task_queue: task_queue.into() }
     }
 
@@ -98,7 +88,7 @@ impl AgentRuns {
     /// # Retries
     /// With an id, and unless the choice is otherwise, the same call may be repeated: it starts one
     /// run. Without an id, each call starts one.
-    pub async fn start_run(&self, run: NewRun) -> Result<String, StartRunError> {
+    pub(crate) async fn start_run(&self, run: NewRun) -> Result<String, StartRunError> {
         let id = run.id.clone().unwrap_or_else(|| Uuid::new_v4().to_string());
         run.check().map_err(|problem| StartRunError::new(&id, NotStarted::Invalid, problem))?;
         if run.id.is_some() {
@@ -148,6 +138,16 @@ impl AgentRuns {
         Err(StartRunError::new(id, NotStarted::Foreign, problem))
     }
 
+    /// Returns `true` if a workflow with this id exists.
+    pub(crate) async fn has(&self, id: &str) -> Result<bool, StartRunError> {
+        let handle = self.client.get_workflow_handle::<RunType>(id);
+        match handle.describe(WorkflowDescribeOptions::default()).await {
+            Ok(_) => Ok(true),
+            Err(WorkflowInteractionError::NotFound(_)) => Ok(false),
+            Err(error) => Err(StartRunError::new(id, NotStarted::Server, error)),
+        }
+    }
+
     /// Sends a message to a chat, which is started if it does not run. Returns once the chat has
     /// accepted the message. A message with the same id counts once.
     pub(crate) async fn send(
@@ -175,9 +175,9 @@ impl AgentRuns {
     }
 }
 
-impl std::fmt::Debug for AgentRuns {
+impl std::fmt::Debug for WorkflowRuns {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("AgentRuns").field("task_queue", &self.task_queue).finish_non_exhaustive()
+        f.debug_struct("WorkflowRuns").field("task_queue", &self.task_queue).finish_non_exhaustive()
     }
 }
 

@@ -12,23 +12,40 @@ mod agent_runs;
 mod chat_handle;
 mod history;
 mod new_run;
+#[cfg_attr(
+    not(all(feature = "http", any(feature = "postgres", feature = "sqlite"))),
+    allow(dead_code, reason = "only a service with a database uses all of it")
+)]
+mod process_runs;
 mod run_events;
+mod run_mode;
+mod runs;
 mod stream;
 pub mod transcript;
 
 pub use agent_handle::{AgentHandle, AgentHandleError};
-pub use agent_runs::{AgentRuns, StartRunError};
+#[cfg(any(feature = "http", feature = "postgres", feature = "sqlite"))]
+pub(crate) use agent_runs::NotStarted;
+pub use agent_runs::StartRunError;
 #[cfg(feature = "http")]
-pub(crate) use agent_runs::{ChatType, NotStarted, RunType};
+pub(crate) use agent_runs::{ChatType, RunType, WorkflowRuns};
 pub use chat_handle::ChatHandle;
 #[cfg(any(feature = "postgres", feature = "sqlite"))]
 pub(crate) use history::memo_value;
+#[cfg(any(feature = "postgres", feature = "sqlite"))]
+pub(crate) use new_run::Request;
 #[cfg(feature = "http")]
 pub(crate) use new_run::TypedAttribute;
 #[cfg(any(feature = "http", feature = "postgres", feature = "sqlite"))]
 pub(crate) use new_run::{AGENT_MEMO, LABELS_MEMO, THREAD_MEMO};
 pub use new_run::{IdConflict, NewRun};
 #[cfg(any(feature = "postgres", feature = "sqlite"))]
+pub(crate) use process_runs::Asked;
+#[cfg(any(feature = "http", feature = "postgres", feature = "sqlite"))]
+pub(crate) use process_runs::{ProcessRow, ProcessRunError, ProcessRuns};
+#[cfg(any(feature = "postgres", feature = "sqlite"))]
 pub(crate) use run_events::{ReadItem, cursor_before, described, execution_of, is_within, read_events};
 pub use run_events::{RunEventStream, RunEvents, RunEventsError};
+pub use run_mode::UnknownRunMode;
+pub use runs::AgentRuns;
 pub use stream::{WorkflowStreamError, WorkflowStreamItem, WorkflowStreamItems, WorkflowStreamPublisher};

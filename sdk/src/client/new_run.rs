@@ -2,8 +2,8 @@
 //! records beside it: labels, memo, search attributes, summary.
 //!
 //! # Design
-//! **One builder for a Rust client and for `POST /runs`.** Both are checked by [`NewRun::check`], so
-//! that neither can start a run that the other one cannot.
+//! **One builder for a Rust client and for `POST /runs`.** Both are checked by [`NewRun::check`],
+//! so that neither can start a run that the other one cannot.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ use temporalio_common::{
 };
 
 use crate::wire::{
-    AgentRequest, ChatRequest,
+    AgentRequest, ChatRequest, RunMode,
     ready_made::{AGENT_WORKFLOW, CHAT_WORKFLOW},
 };
 
@@ -46,7 +46,8 @@ const MAX_SUMMARY_BYTES: usize = 200;
 pub struct NewRun {
     pub(super) request: Request,
     pub(super) id: Option<String>,
-    pub(super) id_conflict: IdConflict,
+    pub(super) mode: Option<RunMode>,
+    pub(crate) id_conflict: IdConflict,
     labels: BTreeMap<String, String>,
     memo: BTreeMap<String, Value>,
     search_attributes: BTreeMap<String, Payload>,
@@ -56,7 +57,7 @@ pub struct NewRun {
 }
 
 #[derive(Clone, Debug)]
-pub(super) enum Request {
+pub(crate) enum Request {
     Run(Box<AgentRequest>),
     Chat(Box<ChatRequest>),
 }
@@ -109,6 +110,7 @@ impl NewRun {
         Self {
             request,
             id: None,
+            mode: None,
             id_conflict: IdConflict::default(),
             labels: BTreeMap::new(),
             memo: BTreeMap::new(),
@@ -127,6 +129,13 @@ impl NewRun {
         self
     }
 
+    /// Sets the place of the run: by default that of the [`AgentRuns`](super::AgentRuns).
+    #[must_use]
+    pub fn mode(mut self, mode: RunMode) -> Self {
+        self.mode = Some(mode);
+        self
+    }
+
     /// Sets the effect of an id that a run has already.
     #[must_use]
     pub fn id_conflict(mut self, id_conflict: IdConflict) -> Self {
@@ -134,8 +143,8 @@ impl NewRun {
         self
     }
 
-    /// Adds a label, which lists of runs show; at most 16, of 256 bytes each. Labels are recorded in
-    /// the workflow's memo.
+    /// Adds a label, which lists of runs show; at most 16, of 256 bytes each. Labels are recorded
+    /// in the workflow's memo.
     #[must_use]
     pub fn label(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.labels.insert(name.into(), value.into());
@@ -223,6 +232,30 @@ impl NewRun {
             return Err(format!("the summary is one line of at most {MAX_SUMMARY_BYTES} bytes"));
         }
         Ok(())
+    }
+
+    /// Checks that a process can run this: it has neither a memo nor search attributes.
+    ///
+    /// # Errors
+    /// A message that says what to change.
+    #[cfg(any(feature = "postgres", feature = "sqlite"))]
+    pub(crate) fn check_in_process(&self) -> Result<(), String> {
+        self.check()?;
+        if !self.memo.is_empty() || !self.search_attributes.is_empty() {
+            return Err("a run in a process has neither a memo nor search attributes; use labels".to_owned());
+        }
+        match self.id_conflict {
+            IdConflict::UseExisting | IdConflict::Fail => Ok(()),
+            IdConflict::UseOpen | IdConflict::TerminateOpen => {
+                Err("the id of a run in a process is used once; choose \"use_existing\" or \"fail\"".to_owned())
+            }
+        }
+    }
+
+    /// Returns the request and the labels.
+    #[cfg(any(feature = "postgres", feature = "sqlite"))]
+    pub(crate) fn into_parts(self) -> (Request, BTreeMap<String, String>) {
+        (self.request, self.labels)
     }
 
     pub(crate) fn workflow_type(&self) -> &'static str {

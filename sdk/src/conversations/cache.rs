@@ -10,7 +10,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::pending::Reference;
+use super::{
+    pending::Reference,
+    shared_definitions::{SharedDefinitions, len_of},
+};
 use crate::wire::{Definitions, Item, ItemDigest, conversation::CallPart, digest::Digest};
 
 /// The time after which an unused run counts as idle. When the cache is full, idle runs are removed
@@ -44,6 +47,7 @@ pub(super) struct Cache {
     /// The runs in the order of their last use, the least recently used first.
     order: BTreeMap<u64, RunKey>,
     uses: u64,
+    definitions: SharedDefinitions,
 }
 
 /// The remembered parts of a workflow run.
@@ -74,7 +78,14 @@ struct Call {
 
 impl Cache {
     pub(super) fn new(most_bytes: usize) -> Self {
-        Self { most_bytes, bytes: 0, runs: HashMap::new(), order: BTreeMap::new(), uses: 0 }
+        Self {
+            most_bytes,
+            bytes: 0,
+            runs: HashMap::new(),
+            order: BTreeMap::new(),
+            uses: 0,
+            definitions: SharedDefinitions::default(),
+        }
     }
 
     /// Returns the size of the remembered text, in bytes.
@@ -138,6 +149,7 @@ impl Cache {
 
     /// Records the definitions that were inline in a model call and whose digest was checked.
     pub(super) fn defined(&mut self, key: &RunKey, activity_id: &str, digest: &Digest, definitions: &Definitions) {
+        let (shared, bytes) = self.definitions.share(definitions);
         self.change(key, |run| {
             if run.definitions.iter().any(|(of, has, _)| of == activity_id && has == digest) {
                 return;
@@ -147,8 +159,8 @@ impl Cache {
             {
                 run.bytes = run.bytes.saturating_sub(len_of(&oldest));
             }
-            run.bytes += len_of(definitions);
-            run.definitions.push_back((activity_id.to_owned(), digest.clone(), Arc::new(definitions.clone())));
+            run.bytes += bytes;
+            run.definitions.push_back((activity_id.to_owned(), digest.clone(), shared));
         });
     }
 
@@ -282,10 +294,6 @@ fn drop_one(items: &mut HashMap<ItemDigest, usize>, bytes: &mut usize, item: &It
         items.remove(&item.digest());
         *bytes = bytes.saturating_sub(item.json_len() + OVERHEAD);
     }
-}
-
-fn len_of(definitions: &Definitions) -> usize {
-    serde_json::to_vec(definitions).map_or(0, |json| json.len()) + OVERHEAD
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@ use temporalio_common::{
     data_converters::{ActivitySerializationContext, DataConverter, SerializationContextData},
     protos::temporal::api::{
         common::v1::Payload,
+        failure::v1::{Failure, failure::FailureInfo},
         history::v1::{ActivityTaskScheduledEventAttributes, HistoryEvent, history_event::Attributes},
     },
 };
@@ -24,6 +25,7 @@ use crate::wire::{
     decode,
     definitions::DefinitionsPart,
     digest::Digest,
+    tool_batch::{BatchedOutcome, TOOL_BATCH_ACTIVITY, ToolBatchDetails, ToolBatchReply, ToolBatchRequest, call_in},
 };
 
 /// The error of a part that history does not return.
@@ -73,6 +75,8 @@ pub(super) async fn read(
     let mut definitions = definitions;
     // The results of activities, by the event that scheduled them, which follows in this order.
     let mut results: HashMap<i64, Vec<Payload>> = HashMap::new();
+    // The details of their failures: the outcomes of calls whose batch has failed.
+    let mut details: HashMap<i64, Vec<Payload>> = HashMap::new();
     let mut states = States::default();
     let mut pages = NewestFirst::of(client, key);
     while let Some(events) = pages.next().await? {
@@ -84,11 +88,18 @@ pub(super) async fn read(
                     let payloads = completed.result.unwrap_or_default().payloads;
                     results.insert(completed.scheduled_event_id, payloads);
                 }
+                Some(Attributes::ActivityTaskFailedEventAttributes(failed)) => {
+                    details.extend(details_of(failed.failure).map(|details| (failed.scheduled_event_id, details)));
+                }
+                Some(Attributes::ActivityTaskTimedOutEventAttributes(failed)) => {
+                    details.extend(details_of(failed.failure).map(|details| (failed.scheduled_event_id, details)));
+                }
                 Some(Attributes::ActivityTaskScheduledEventAttributes(scheduled)) => {
                     let result = results.remove(&event_id).unwrap_or_default();
+                    let details = details.remove(&event_id).unwrap_or_default();
                     let wants_definitions = definitions.filter(|wanted| wanted.activity_id == scheduled.activity_id);
                     if pending.wants(&scheduled.activity_id) || wants_definitions.is_some() {
-                        let event = Event { converter: &converter, scheduled, result, read: &mut read };
+                        let event = Event { converter: &converter, scheduled, result, details, read: &mut read };
                         event.take(pending, wants_definitions, &mut states).await?;
                         known(pending);
                         if wants_definitions.is_some() {
@@ -109,12 +120,25 @@ pub(super) async fn read(
     }
 }
 
+/// Returns the details that the failure of an activity holds: those of its last heartbeat after a
+/// timeout, otherwise its own.
+pub(crate) fn details_of(failure: Option<Failure>) -> Option<Vec<Payload>> {
+    let details = match failure?.failure_info? {
+        FailureInfo::TimeoutFailureInfo(info) => info.last_heartbeat_details,
+        FailureInfo::ApplicationFailureInfo(info) => info.details,
+        _ => None,
+    };
+    Some(details?.payloads).filter(|payloads| !payloads.is_empty())
+}
+
 /// An activity whose request or result is needed.
 struct Event<'e> {
     converter: &'e DataConverter,
     scheduled: ActivityTaskScheduledEventAttributes,
     /// Payloads of the result; empty if the activity did not complete.
     result: Vec<Payload>,
+    /// Payloads of the details of its failure.
+    details: Vec<Payload>,
     read: &'e mut Read,
 }
 
@@ -141,6 +165,16 @@ impl Event<'_> {
             pending.recorded(&activity_id, &items);
             return Ok(());
         }
+        if kind == TOOL_BATCH_ACTIVITY {
+            let request: ToolBatchRequest = self.message("the request", input).await?;
+            for BatchedOutcome { index, output, .. } in self.outcomes().await? {
+                let call = request.calls.iter().find(|call| call.index == index);
+                if let (Some(call), Some(output), Some(id)) = (call, output, call_in(&activity_id, index)) {
+                    pending.returned(&id, &Item::function_call_output(&call.call_id, output.into_value()));
+                }
+            }
+            return Ok(());
+        }
         if kind != MODEL_ACTIVITY {
             let request: ToolRequest = self.message("the request", input).await?;
             let reply: ToolReply = self.result("the result").await?;
@@ -165,6 +199,18 @@ impl Event<'_> {
             self.read.definitions = Some(Arc::from(definitions));
         }
         Ok(())
+    }
+
+    /// Returns the outcomes of the calls of a batch.
+    async fn outcomes(&mut self) -> Result<Vec<BatchedOutcome>, HistoryError> {
+        if !self.result.is_empty() {
+            return Ok(self.result::<ToolBatchReply>("the result").await?.outcomes);
+        }
+        if self.details.is_empty() {
+            return Ok(Vec::new());
+        }
+        let details = std::mem::take(&mut self.details);
+        Ok(self.message::<ToolBatchDetails>("the failure", details).await?.outcomes)
     }
 
     async fn result<T: serde::de::DeserializeOwned>(&mut self, what: &str) -> Result<T, HistoryError> {

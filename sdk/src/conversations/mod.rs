@@ -10,6 +10,7 @@
 //! | `wanted.rs` | the contents that a request refers to, and the check of the parts found |
 //! | `pending.rs` | an input whose references are being resolved to items |
 //! | `cache.rs` | the worker's memory, up to a size |
+//! | `shared_definitions.rs` | definitions that several runs have |
 //! | `ended.rs` | removes the conversations of workflow runs that have ended |
 //! | `history.rs` | reads missing parts from history, newest event first |
 //! | `states.rs` | states in chunks, converted to the items in them |
@@ -40,6 +41,7 @@ mod history;
 mod newest_first;
 mod pending;
 mod recorded;
+mod shared_definitions;
 mod states;
 mod wanted;
 
@@ -65,7 +67,11 @@ use self::{
     pending::Pending,
     wanted::{Found, Wanted},
 };
-pub(crate) use self::{cache::RunKey, history::HistoryError, newest_first::NewestFirst};
+pub(crate) use self::{
+    cache::RunKey,
+    history::{HistoryError, details_of},
+    newest_first::NewestFirst,
+};
 use crate::wire::{
     Definitions, InputSegment, Item, ModelCall, ModelRequest, ModelResponse, ToolOutput,
     conversation::{CallPart, WORTH_A_REFERENCE},
@@ -222,12 +228,13 @@ impl ConversationCache {
         }
     }
 
-    /// Records the output of a tool, if it is large enough to be referred to.
-    pub(crate) fn returned(&self, info: &ActivityInfo, call_id: &str, output: &ToolOutput) {
+    /// Records the output of the tool call with this activity id, if it is large enough to be
+    /// referred to.
+    pub(crate) fn returned(&self, info: &ActivityInfo, activity_id: &str, call_id: &str, output: &ToolOutput) {
         if let Some(key) = RunKey::of(info) {
             let item = Item::function_call_output(call_id, output.clone().into_value());
             if item.json_len() > WORTH_A_REFERENCE {
-                self.lock().returned(&key, &info.activity_id, item);
+                self.lock().returned(&key, activity_id, item);
             }
         }
     }

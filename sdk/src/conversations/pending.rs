@@ -3,6 +3,7 @@
 use crate::wire::{
     InputSegment, Item, WIRE_VERSION, WireVersion, WireVersionMismatch,
     conversation::{CallPart, tool_activity_of},
+    tool_batch::index_in,
 };
 
 /// The maximum number of parts for tool results in an input: a server accepts 51,200 events in a
@@ -38,9 +39,8 @@ impl Reference {
     /// `true` if this activity holds a part of the reference's items.
     fn is_of(&self, activity: &str) -> bool {
         match self {
-            Self::Call { activity_id, .. } | Self::Recorded { activity_id, .. } | Self::Tool { activity_id } => {
-                activity_id == activity
-            }
+            Self::Call { activity_id, .. } | Self::Recorded { activity_id, .. } => activity_id == activity,
+            Self::Tool { activity_id } => activity_id == activity || index_in(activity, activity_id).is_some(),
             Self::State { activity_id, chunks, .. } => {
                 chunk_of(activity, activity_id).is_some_and(|number| number < *chunks)
             }

@@ -12,10 +12,11 @@ use temporalio_sdk::activities::ActivityContext;
 
 use super::{
     batches::Batches,
+    carrier::WindowCarrier,
     details::HeartbeatDetails,
     model_events::ModelEvents,
     tool_events::tool_event,
-    transport::{DeltaSource, Deltas},
+    transport::{self, DeltaSource, Deltas},
 };
 use crate::{
     events::{CallOfRun, attempt_id, lineage, rfc3339},
@@ -46,19 +47,36 @@ impl AttemptDeltas {
         ctx: &Arc<ActivityContext>,
         details: &HeartbeatDetails,
     ) -> Option<Arc<Self>> {
-        let transport = Arc::clone(deltas.of(agent)?);
-        let info = ctx.info();
-        let CallOfRun { place, effect, id } = CallOfRun::of(&info.activity_id)?;
         let source = DeltaSource { ctx: Arc::clone(ctx), details: details.clone(), carried: None };
+        Self::of_call(Arc::clone(deltas.of(agent)?), &ctx.info().activity_id, source)
+    }
+
+    /// Starts the deltas of an attempt at a call of this agent that an activity makes beside
+    /// others: `call` is the id of the activity that it would have alone, and `carrier` sends the
+    /// heartbeats of the activity.
+    pub(crate) fn start_within(
+        deltas: &Deltas,
+        agent: &str,
+        ctx: &Arc<ActivityContext>,
+        call: &str,
+        carrier: Arc<dyn WindowCarrier>,
+    ) -> Option<Arc<Self>> {
+        let source = DeltaSource::within(ctx, (call, ctx.info().attempt), carrier);
+        Self::of_call(Arc::clone(deltas.of(agent)?), call, source)
+    }
+
+    fn of_call(transport: Arc<dyn transport::DeltaTransport>, call: &str, source: DeltaSource) -> Option<Arc<Self>> {
+        let CallOfRun { place, effect, id } = CallOfRun::of(call)?;
+        let (attempt, details) = (source.activity().info().attempt, source.details.clone());
         let wants_native = transport.wants_native();
-        let ids = attempt_id(&id, info.attempt);
+        let ids = attempt_id(&id, attempt);
         Some(Arc::new(Self {
             batches: Batches::start(transport, source, ids),
             wants_native,
-            details: details.clone(),
+            details,
             run: place.run.to_owned(),
             effect: effect.to_owned(),
-            attempt: info.attempt,
+            attempt,
             chunks: AtomicUsize::new(0),
             characters: AtomicUsize::new(0),
         }))

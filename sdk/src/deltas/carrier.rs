@@ -1,4 +1,5 @@
-//! The heartbeats of an activity whose details hold more than deltas: an agentic session.
+//! The heartbeats of an activity whose details hold more than deltas: an agentic session, or
+//! several tool calls.
 
 use std::sync::Arc;
 

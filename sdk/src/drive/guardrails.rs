@@ -299,7 +299,8 @@ fn activity<'f, H: Host>(
     let key = env.idempotency_key(&key_scope, &agent.name, turn, judged.as_str(), &name);
     let info = CallInfo::new(tool.name(), &*name, &*agent.name, turn).with_idempotency_key(key);
     let context = named_keys(run.values(), tool.context_keys());
-    let effect = ToolEffect { tool, info, id: env.effect(&name), arguments, context, mcp: None, mcp_session: None };
+    let (id, fails_run) = (env.effect(&name), false);
+    let effect = ToolEffect { tool, info, id, arguments, context, mcp: None, mcp_session: None, fails_run };
     let calling = env.host.call_tool(effect, scope);
     async move {
         match calling.await {

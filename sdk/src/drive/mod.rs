@@ -28,6 +28,7 @@ mod model;
 pub(crate) mod model_limits;
 mod nested;
 mod notes;
+mod pause;
 mod request;
 mod result;
 mod run;
@@ -54,7 +55,7 @@ pub use mcp_session::McpSessionLost;
 pub use request::{AgentRunner, IntoRun, RunEnd, RunRequest, RunsTo};
 pub use result::{PausedRun, RunFailure, RunOutcome, RunResult};
 pub use run::{Outputs, Run, run_agents};
-pub(crate) use run::{check_resumed, continue_idle, finished};
+pub(crate) use run::{check_resumed, continue_idle, finished, run_graph};
 pub use session::{MemorySession, SessionRef};
 #[cfg(feature = "worker")]
 pub(crate) use tools::{SingleAnswer, SingleCall, SingleError, call_single};

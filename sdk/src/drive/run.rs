@@ -9,18 +9,16 @@ use super::{
     config::{NameCollisions, RunConfig, RunInput},
     drive,
     env::Env,
-    host::{Host, LoopEvent, Stays, WaitOutcome},
-    mcp_session, notes,
+    host::{Host, Stays},
+    notes,
+    pause::{self, Waited},
     result::{PausedRun, RunFailure, RunOutcome, RunResult, read},
     session,
 };
 use crate::{
     agent::{AgentDef, Graph, GraphError, GraphIssue},
     engine::{Beginning, Engine, RunError, check_fit},
-    wire::{
-        RunState,
-        run_state::{CallProgress, Phase},
-    },
+    wire::RunState,
 };
 
 const SESSION_WITH_SERVER: &str = "Session persistence cannot be combined with conversation_id, previous_response_id, \
@@ -35,10 +33,6 @@ const RESUMED_WITHOUT_SESSION: &str = "The run was started with a session and is
                                        .session(..).";
 const RESUMED_WITH_SESSION: &str = "The run was started without a session and cannot be resumed with one: resume the \
                                     run without .session(..).";
-
-/// The patch of runs with a compaction that leave an execution only between two turns, because only
-/// there the conversation can be shortened first.
-const COMPACTED_BEFORE_LEAVING: &str = "temporal-agents/shortened-before-leaving";
 
 /// The start of a run: an input, or the state of an earlier run.
 #[derive(Clone, Debug)]
@@ -80,13 +74,26 @@ pub async fn run_agents<H: Host, O: DeserializeOwned>(
     run: Run,
     outputs: Outputs,
 ) -> Result<RunOutcome<O>, RunFailure> {
-    let graph = Graph::new(agent).judged_by(config.judges());
+    run_graph(host, &Graph::new(agent).judged_by(config.judges()), config, run, outputs).await
+}
+
+/// Runs the agents of a graph, which has the judges of the configuration.
+///
+/// # Errors
+/// Those of [`run_agents`].
+pub(crate) async fn run_graph<H: Host, O: DeserializeOwned>(
+    host: &H,
+    graph: &Graph,
+    config: &RunConfig,
+    run: Run,
+    outputs: Outputs,
+) -> Result<RunOutcome<O>, RunFailure> {
     let checked_outputs = match outputs {
         Outputs::OfOneType => graph.check_outputs(),
         Outputs::OfAnyType => Ok(()),
     };
-    check_agents(host, &graph, config, [graph.check(), checked_outputs])?;
-    match execute(host, &graph, config, run).await? {
+    check_agents(host, graph, config, [graph.check(), checked_outputs])?;
+    match execute(host, graph, config, run).await? {
         Outcome::Paused(paused) => Ok(RunOutcome::Paused(*paused)),
         Outcome::Finished(output, state) => match read(&output, &state.agent) {
             Ok(output) => Ok(RunOutcome::Finished(RunResult::new(output, *state, config.reasoning_item_ids))),
@@ -159,10 +166,45 @@ async fn execute<H: Host>(host: &H, graph: &Graph, config: &RunConfig, run: Run)
     ended
 }
 
+/// Drives the loop to its end. What only the beginning needs, or a wait, is in a box of its own, so
+/// that a run holds little while it waits.
 async fn execute_in<H: Host>(env: &Env<'_, H>, scope: &H::Scope, run: Run) -> Result<Outcome, RunFailure> {
-    let &Env { host, graph, config, .. } = env;
+    let &Env { graph, config, .. } = env;
+    let mut engine = Box::pin(engine_of(env, run)).await?;
+    if config.name_collisions == NameCollisions::Error
+        && let Err(error) = graph.check_names()
+    {
+        return Err(RunFailure { error: error.into(), state: Some(Box::new(engine.into_state())) });
+    }
+    loop {
+        let state = match drive(env, &mut engine).await {
+            Ok(Ended::Finished(output)) => {
+                return Ok(Outcome::Finished(output, Box::new(engine.into_state())));
+            }
+            Ok(Ended::Moves) => {
+                let error = Box::pin(leave(env, &mut engine, scope)).await;
+                if Stays::is_source_of(&error) {
+                    continue;
+                }
+                return Err(RunFailure { error, state: Some(Box::new(engine.into_state())) });
+            }
+            Ok(Ended::Interrupted) => Box::new(engine.into_state()),
+            Err(error) => return Err(RunFailure { error, state: Some(Box::new(engine.into_state())) }),
+        };
+        engine = match Box::pin(pause::wait(env, state, scope)).await? {
+            Waited::Decided(state) => Box::new(Engine::resume(*state, config.rules())),
+            Waited::Undecided(state) => {
+                return Ok(Outcome::Paused(Box::new(PausedRun::new(*state, config.reasoning_item_ids))));
+            }
+        };
+    }
+}
+
+/// Returns the engine of a run that begins or continues.
+async fn engine_of<H: Host>(env: &Env<'_, H>, run: Run) -> Result<Box<Engine>, RunFailure> {
+    let &Env { graph, config, .. } = env;
     let goes_on = matches!(run, Run::Continue(_));
-    let mut engine = match run {
+    Ok(Box::new(match run {
         Run::Start(input) => begin(env, input).await?,
         Run::Resume(state) | Run::Continue(state) => {
             if let Err(error) = check_resumed(&state, graph, config) {
@@ -176,80 +218,21 @@ async fn execute_in<H: Host>(env: &Env<'_, H>, scope: &H::Scope, run: Run) -> Re
                 Engine::resume(*state, config.rules())
             }
         }
-    };
-    if config.name_collisions == NameCollisions::Error
-        && let Err(error) = graph.check_names()
-    {
-        return Err(RunFailure { error: error.into(), state: Some(Box::new(engine.into_state())) });
-    }
-    loop {
-        let ended = drive(env, &mut engine).await;
-        let mut state = match ended {
-            Ok(Ended::Finished(output)) => {
-                return Ok(Outcome::Finished(output, Box::new(engine.into_state())));
-            }
-            Ok(Ended::Moves) => {
-                let error = match compaction::compact(env, &mut engine).await {
-                    Ok(shortened) => {
-                        if let Some(shortened) = shortened {
-                            notes::compacted(env, engine.state(), shortened);
-                        }
-                        host.continue_elsewhere(engine.state(), scope).await
-                    }
-                    Err(error) => error,
-                };
-                if Stays::is_source_of(&error) {
-                    continue;
-                }
-                return Err(RunFailure { error, state: Some(Box::new(engine.into_state())) });
-            }
-            Ok(Ended::Interrupted) => engine.into_state(),
-            Err(error) => return Err(RunFailure { error, state: Some(Box::new(engine.into_state())) }),
-        };
-        // A conversation is shortened between two turns only, so a run with a compaction leaves
-        // after the turn. The exception is a run that waits for a nested agent: this wait, and the
-        // turn with it, may take long.
-        let is_shortened_first =
-            || config.compaction.is_some() && !has_paused_nested_run(&state) && host.patched(COMPACTED_BEFORE_LEAVING);
-        if host.is_continuation_due(&state) && !is_shortened_first() {
-            let error = host.continue_elsewhere(&state, scope).await;
-            if !Stays::is_source_of(&error) {
-                return Err(RunFailure { error, state: Some(Box::new(state)) });
-            }
-        }
-        notes::paused(env, &state);
-        host.observe(&LoopEvent::Paused { interruptions: &state.interruptions() });
-        engine = loop {
-            match host.wait_for_decisions(&mut state, scope).await {
-                WaitOutcome::Decided => {
-                    host.observe(&LoopEvent::Resumed { state: &state });
-                    break Engine::resume(state, config.rules());
-                }
-                WaitOutcome::ContinuesElsewhere => {
-                    if host.is_continuation_due(&state) {
-                        let error = host.continue_elsewhere(&state, scope).await;
-                        if !Stays::is_source_of(&error) {
-                            return Err(RunFailure { error, state: Some(Box::new(state)) });
-                        }
-                    }
-                }
-                WaitOutcome::Undecided => {
-                    return Ok(Outcome::Paused(Box::new(PausedRun::new(state, config.reasoning_item_ids))));
-                }
-                WaitOutcome::Cancelled => {
-                    mcp_session::close(env, std::mem::take(&mut state.mcp_sessions)).await;
-                    let error = RunError::Cancelled { agent: state.agent.clone(), turn: state.turn };
-                    return Err(RunFailure { error, state: Some(Box::new(state)) });
-                }
-            }
-        };
-    }
+    }))
 }
 
-/// Returns `true` if an agent that is a tool of the run waits for decisions.
-fn has_paused_nested_run(state: &RunState) -> bool {
-    let Phase::Interrupted { round } = &state.phase else { return false };
-    round.calls.iter().any(|call| matches!(call.progress, CallProgress::Paused { .. }))
+/// Shortens the conversation, and moves the run to another execution. Returns the error with which
+/// this execution ends.
+async fn leave<H: Host>(env: &Env<'_, H>, engine: &mut Engine, scope: &H::Scope) -> RunError {
+    match compaction::compact(env, engine).await {
+        Ok(shortened) => {
+            if let Some(shortened) = shortened {
+                notes::compacted(env, engine.state(), shortened);
+            }
+            env.host.continue_elsewhere(engine.state(), scope).await
+        }
+        Err(error) => error,
+    }
 }
 
 /// Shortens a conversation as the configuration requires and moves it to another execution, while

@@ -128,10 +128,7 @@ pub(super) fn settle(
     if failure.kind == ToolFailureKind::FailsRun {
         return Err(ends_the_run(info, failed));
     }
-    let rule = match tool.on_error_rule() {
-        OnToolError::Standard => &config.on_tool_error,
-        own => own,
-    };
+    let rule = rule_of(config, tool);
     if let OnToolError::ByKind(describe) = rule
         && let Some(text) = guard::call(function, &info.agent, || describe(info, failure))?
     {
@@ -162,6 +159,19 @@ pub(super) fn settle(
         _ => formatted(config, info, ToolErrorMessageKind::ToolException, TOOL_FAILED, Some(message))?,
     };
     Ok(text.into())
+}
+
+/// Returns `true` if any failure of the tool ends the run.
+pub(super) fn fails_run(config: &RunConfig, tool: &ToolDef) -> bool {
+    matches!(rule_of(config, tool), OnToolError::FailRun)
+}
+
+/// Returns the rule for failures of the tool: its own, or that of the run.
+fn rule_of<'r>(config: &'r RunConfig, tool: &'r ToolDef) -> &'r OnToolError {
+    match tool.on_error_rule() {
+        OnToolError::Standard => &config.on_tool_error,
+        own => own,
+    }
 }
 
 fn may_run_again(tool: &ToolDef) -> bool {

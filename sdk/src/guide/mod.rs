@@ -9,6 +9,7 @@
 //! | [`handoffs`] | handoffs and agents as tools |
 //! | [`guardrails`] | checks of inputs, outputs and tool calls |
 //! | [`approvals`] | interruptions: tool calls that wait for people |
+//! | [`agents_as_data`] | agents in a store, edited while workers run |
 //! | [`memory`] | sessions: conversations that outlive a run |
 //! | [`long_runs`] | continue-as-new, compaction, the ready-made workflows, chats |
 //! | [`mcp`] | tools of MCP servers |
@@ -44,6 +45,9 @@ pub mod guardrails {}
 
 #[cfg_attr(not(doctest), doc = include_str!("approvals.md"))]
 pub mod approvals {}
+
+#[cfg_attr(not(doctest), doc = include_str!("agents_as_data.md"))]
+pub mod agents_as_data {}
 
 #[cfg_attr(not(doctest), doc = include_str!("memory.md"))]
 pub mod memory {}

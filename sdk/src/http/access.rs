@@ -3,7 +3,7 @@
 use sha2::{Digest, Sha256};
 
 /// Decides who may use the service, and what for. The defaults of the methods permit everything to
-/// a caller who was authenticated.
+/// a caller who was authenticated, except to read and edit agents as data.
 pub trait AccessPolicy: Send + Sync + 'static {
     /// Returns the caller of a request with this `Authorization` header; `None` refuses the
     /// request with status 401.
@@ -25,6 +25,18 @@ pub trait AccessPolicy: Send + Sync + 'static {
         true
     }
 
+    /// Returns `true` if the caller may edit the agent of this name, which is data. Default:
+    /// nobody may, since who edits an agent decides what it does with the tools of the workers.
+    fn may_edit_spec(&self, _caller: &Caller, _agent: &str) -> bool {
+        false
+    }
+
+    /// Returns `true` if the caller may read the specs of this agent, with its instructions.
+    /// Default: callers who may edit it.
+    fn may_read_spec(&self, caller: &Caller, agent: &str) -> bool {
+        self.may_edit_spec(caller, agent)
+    }
+
     /// Returns `true` if the caller may start runs in this thread, which makes the model read the
     /// thread's conversation. Default: a caller who may see and decide a run of this id.
     fn may_use_thread(&self, caller: &Caller, thread: &str) -> bool {
@@ -39,11 +51,13 @@ pub struct Caller {
     pub name: Option<String>,
 }
 
-/// Permits everything to callers who send `Authorization: Bearer <token>`.
+/// Permits everything to callers who send `Authorization: Bearer <token>`, except to read and edit
+/// agents as data unless [`edits_specs`](Self::edits_specs) is set.
 #[derive(Clone)]
 pub struct BearerToken {
     digest: [u8; 32],
     caller: Caller,
+    edits_specs: bool,
 }
 
 impl BearerToken {
@@ -53,7 +67,15 @@ impl BearerToken {
     /// If the token is empty.
     pub fn new(token: &str, name: impl Into<String>) -> Self {
         assert!(!token.is_empty(), "a bearer token must not be empty");
-        Self { digest: Sha256::digest(token).into(), caller: Caller { name: Some(name.into()) } }
+        let caller = Caller { name: Some(name.into()) };
+        Self { digest: Sha256::digest(token).into(), caller, edits_specs: false }
+    }
+
+    /// Permits the owner of the token to read and edit agents as data.
+    #[must_use]
+    pub fn edits_specs(mut self) -> Self {
+        self.edits_specs = true;
+        self
     }
 }
 
@@ -63,6 +85,10 @@ impl AccessPolicy for BearerToken {
         // Digests are compared, so that the time says nothing about the token.
         let digest: [u8; 32] = Sha256::digest(token.trim()).into();
         (scheme.eq_ignore_ascii_case("bearer") && digest == self.digest).then(|| self.caller.clone())
+    }
+
+    fn may_edit_spec(&self, _caller: &Caller, _agent: &str) -> bool {
+        self.edits_specs
     }
 }
 

@@ -93,8 +93,8 @@ fn respond(shared: &Shared, start: Vec<AguiEvent>, mapper: AguiMapper, turn: Tur
     EventStream::new(&shared.streams, events.map(|event| sse::sent(sse::data(&event))), last_event)
 }
 
-/// Returns the end of a stream that was cut. The protocol has no cursor: the frontend returns to the
-/// thread.
+/// Returns the end of a stream that was cut. The protocol has no cursor: the frontend returns to
+/// the thread.
 fn last_event(cut: Cut, _cursor: Option<String>) -> Event {
     let (message, code) = (cut.message().to_owned(), cut.code().to_owned());
     sse::data(&AguiEvent::RunError { message, code, usage: Vec::new() })

@@ -15,10 +15,7 @@ use sha2::{Digest, Sha256};
 use tokio::time::timeout;
 
 use super::{access::Caller, error::ApiError, service::Shared};
-use crate::{
-    client::{AgentHandle, AgentHandleError},
-    wire::{AgentDecision, AgentState, DecisionAnswer, SuppliedOutput},
-};
+use crate::wire::{AgentDecision, DecisionAnswer, RunMode, SuppliedOutput};
 
 /// Time in which a worker must answer a query or an update.
 const WORKER_TIMEOUT: Duration = Duration::from_secs(20);
@@ -50,34 +47,22 @@ impl Answer {
     }
 }
 
-/// Returns the state of a workflow's runs; `None` if there is no such workflow.
-///
-/// # Errors
-/// 504 if no worker answers, 502 if the server refuses the query.
-pub(super) async fn state(shared: &Shared, workflow_id: &str) -> Result<Option<AgentState>, ApiError> {
-    let handle = AgentHandle::new(&shared.client, workflow_id);
-    match in_time(handle.state()).await? {
-        Ok(state) => Ok(Some(state)),
-        Err(AgentHandleError::NotFound { .. }) => Ok(None),
-        Err(error) => Err(error.into()),
-    }
-}
-
 /// Sends answers in the name of the caller. A request that is sent again changes nothing. Returns
 /// `true` if all calls have waited until now.
 ///
 /// # Errors
 /// 404 for a call that neither waits nor was answered, before anything is sent; 409 for a call that
 /// was answered in another way; 400 for an answer that does not fit its call; 504 and 502 as
-/// [`state`].
+/// [`Shared::state`].
 pub(super) async fn send(
     shared: &Shared,
     caller: &Caller,
-    workflow_id: &str,
+    run: (RunMode, &str),
     request: &str,
     answers: Vec<Answer>,
 ) -> Result<bool, ApiError> {
-    let Some(state) = state(shared, workflow_id).await? else { return Err(ApiError::no_run(workflow_id)) };
+    let (mode, id) = run;
+    let Some(state) = shared.state(mode, id).await? else { return Err(ApiError::no_run(id)) };
     let waits = state.interruptions.iter().map(|call| &*call.id);
     let known: Vec<&str> = waits.chain(state.decided.iter().map(|decided| &*decided.id)).collect();
     if let Some(unknown) = answers.iter().find(|answer| !known.contains(&answer.question())) {
@@ -85,16 +70,10 @@ pub(super) async fn send(
     }
     let waits = |answer: &Answer| state.interruptions.iter().any(|call| call.id == answer.question());
     let are_new = answers.iter().all(waits);
-    let handle = AgentHandle::new(&shared.client, workflow_id);
-    let handle = caller.name.as_ref().map_or_else(|| handle.clone(), |name| handle.by(name));
     for answer in answers {
         let question = answer.question().to_owned();
-        let update_id = Some(answer.update_id(request));
-        let answer = match answer {
-            Answer::Decision(decision) => in_time(handle.decide_as(update_id, decision)).await?,
-            Answer::Output(output) => in_time(handle.supply_output_as(update_id, output)).await?,
-        };
-        match answer? {
+        let update_id = answer.update_id(request);
+        match shared.answer(run, caller, update_id, answer).await? {
             DecisionAnswer::AlreadyDecided { .. } => {
                 return Err(ApiError::conflict(format!("call {question:?} was decided before, in another way")));
             }

@@ -56,7 +56,8 @@ pub(super) async fn check(State(shared): State<Arc<Shared>>, mut request: Reques
 
 fn admit(shared: &Shared, request: &Request) -> Result<Caller, ApiError> {
     let header = |name| request.headers().get(name).and_then(|value: &header::HeaderValue| value.to_str().ok());
-    if request.method() == Method::POST && !header(header::CONTENT_TYPE).is_some_and(is_json) {
+    let has_body = [Method::POST, Method::PUT].contains(request.method());
+    if has_body && !header(header::CONTENT_TYPE).is_some_and(is_json) {
         let message = "the content type of the request must be application/json";
         return Err(ApiError::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "not_json", message));
     }

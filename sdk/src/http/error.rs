@@ -9,7 +9,7 @@ use axum::{
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::client::{AgentHandleError, NotStarted, RunEventsError, StartRunError};
+use crate::client::{AgentHandleError, NotStarted, ProcessRunError, RunEventsError, StartRunError};
 
 /// Maximum bytes of a message of axum that is passed on.
 const MAX_MESSAGE_BYTES: usize = 4 * 1024;
@@ -62,10 +62,10 @@ impl ApiError {
         Self::new(StatusCode::CONFLICT, "conflict", message)
     }
 
-    /// Returns the error of a server that is unavailable or refuses.
+    /// Returns the error of a server or a store that is unavailable or refuses.
     pub(super) fn server(source: impl std::fmt::Display) -> Self {
-        tracing::warn!(error = %source, "a request to the Temporal server has failed");
-        Self::new(StatusCode::BAD_GATEWAY, "server_unavailable", "the Temporal server has refused the request")
+        tracing::warn!(error = %source, "a request to the server of the runs has failed");
+        Self::new(StatusCode::BAD_GATEWAY, "server_unavailable", "the server of the runs has refused the request")
     }
 
     /// Returns the error of a database that is unavailable.
@@ -155,6 +155,18 @@ impl From<RunEventsError> for ApiError {
             RunEventsError::NotFound { workflow_id, .. } => Self::no_run(&workflow_id),
             RunEventsError::Cursor { .. } => Self::invalid(error.to_string()),
             other @ RunEventsError::Server { .. } => Self::server(other),
+        }
+    }
+}
+
+impl From<ProcessRunError> for ApiError {
+    fn from(error: ProcessRunError) -> Self {
+        match error {
+            ProcessRunError::NotFound(id) => Self::no_run(&id),
+            ProcessRunError::Ended(id) => Self::conflict(format!("run {id:?} has ended")),
+            ProcessRunError::Unanswered(_) => Self::no_worker(),
+            ProcessRunError::Invalid(message) => Self::invalid(message),
+            other @ ProcessRunError::Store(_) => Self::server(other),
         }
     }
 }

@@ -19,6 +19,7 @@
 //! |---|---|
 //! | `GET /openapi.json` | the OpenAPI 3.1 description of these paths |
 //! | `GET /agents` | the agents |
+//! | `GET`, `PUT /agents/{name}`, `GET /agents/{name}/versions` | agents as data, with versions |
 //! | `POST /runs` | starts a run, also one that continues a stored `thread`, or a chat |
 //! | `GET /runs`, `GET /runs/{id}` | runs with their status; a result, questions |
 //! | `GET /runs/{id}/events` | the events of a run (SSE); `Last-Event-ID` or `?from=` continues |
@@ -47,6 +48,7 @@
 )]
 
 mod access;
+mod agents;
 mod agui;
 mod agui_routes;
 mod ai_sdk;
@@ -56,6 +58,7 @@ mod door;
 mod error;
 mod openapi;
 mod page;
+mod places;
 mod questions;
 mod runs;
 mod service;

@@ -9,28 +9,38 @@ use axum::{
     routing::get,
 };
 
-/// The policy of the page: it loads nothing from elsewhere, and runs no inline script.
-const CONTENT_SECURITY_POLICY: &str = "default-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'";
+/// The policy of the page: it loads nothing from elsewhere, runs no inline script, and parses no
+/// text as HTML.
+const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; \
+    connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; \
+    require-trusted-types-for 'script'; trusted-types 'none'";
 
 /// A file of the page: its path, its type and its content.
 type File = (&'static str, &'static str, &'static str);
 
 const JS: &str = "text/javascript; charset=utf-8";
 
-const FILES: [File; 14] = [
+const FILES: [File; 21] = [
     ("/", "text/html; charset=utf-8", include_str!("page/index.html")),
     ("/page.css", "text/css; charset=utf-8", include_str!("page/page.css")),
+    ("/icon.svg", "image/svg+xml", include_str!("page/icon.svg")),
     ("/api.js", JS, include_str!("page/api.js")),
     ("/app.js", JS, include_str!("page/app.js")),
     ("/calls.js", JS, include_str!("page/calls.js")),
     ("/chat.js", JS, include_str!("page/chat.js")),
     ("/dom.js", JS, include_str!("page/dom.js")),
+    ("/entries.js", JS, include_str!("page/entries.js")),
     ("/events.js", JS, include_str!("page/events.js")),
     ("/graph.js", JS, include_str!("page/graph.js")),
+    ("/messages.js", JS, include_str!("page/messages.js")),
     ("/questions.js", JS, include_str!("page/questions.js")),
     ("/run.js", JS, include_str!("page/run.js")),
+    ("/run_layout.js", JS, include_str!("page/run_layout.js")),
     ("/runs.js", JS, include_str!("page/runs.js")),
+    ("/schema.js", JS, include_str!("page/schema.js")),
+    ("/text.js", JS, include_str!("page/text.js")),
     ("/timeline.js", JS, include_str!("page/timeline.js")),
+    ("/usage.js", JS, include_str!("page/usage.js")),
     ("/view.js", JS, include_str!("page/view.js")),
 ];
 
@@ -50,3 +60,6 @@ fn file(kind: &'static str, content: &'static str) -> Response {
     ];
     (headers, content).into_response()
 }
+
+#[cfg(test)]
+mod tests;

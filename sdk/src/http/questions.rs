@@ -1,9 +1,9 @@
 //! The calls of all runs that wait for people.
 //!
 //! # Design
-//! **One watcher for all readers.** It looks at the open runs every two seconds as long as the event
-//! stream has a reader; each reader gets the runs that its caller may see, whenever these have
-//! changed. A run whose worker does not answer keeps the questions that it had.
+//! **One watcher for all readers.** It looks at the open runs every two seconds as long as the
+//! event stream has a reader; each reader gets the runs that its caller may see, whenever these
+//! have changed. A run whose worker does not answer keeps the questions that it had.
 
 mod watcher;
 

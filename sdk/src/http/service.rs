@@ -12,8 +12,6 @@ use axum::{
     http::{HeaderName, HeaderValue, Method, StatusCode},
     middleware,
 };
-use schemars::JsonSchema;
-use serde::Serialize;
 use serde_json::Value;
 use temporalio_client::Client;
 use tokio::{net::TcpListener, time::sleep};
@@ -28,7 +26,7 @@ use tower_http::{
 
 use super::{
     access::{AccessPolicy, Caller},
-    agui_routes, chat_routes,
+    agents, agui_routes, chat_routes,
     door::{self, LocalCallers},
     error::{self, ApiError},
     openapi::Api,
@@ -38,8 +36,9 @@ use super::{
     sse::StreamLimits,
 };
 use crate::{
-    agent::{AgentDef, AgentSources, Graph},
+    agent::{AgentDef, AgentSources, Graph, SpecParts},
     client::{AgentRuns, RunEvents},
+    store::{AgentStore, OptionalAgentStore},
     tool::ToolBinding,
 };
 
@@ -62,9 +61,11 @@ const EXPOSED: [HeaderName; 2] =
 /// also refuses pages of other sites that resolve their name to this machine.
 #[derive(Clone)]
 pub struct AgentsService {
-    client: Client,
-    task_queue: String,
+    runs: AgentRuns,
+    events: Option<RunEvents>,
     agents: BTreeMap<String, AgentDef>,
+    parts: Option<SpecParts>,
+    store: OptionalAgentStore,
     access: Option<Arc<dyn AccessPolicy>>,
     run_store: RunStore,
     origins: Vec<HeaderValue>,
@@ -73,13 +74,16 @@ pub struct AgentsService {
 
 /// The parts that all requests share. None of them is the state of a run.
 pub(super) struct Shared {
-    pub(super) client: Client,
-    pub(super) task_queue: String,
     pub(super) agents: BTreeMap<String, AgentDef>,
+    /// The parts that agents as data may use, if the service knows them.
+    pub(super) parts: Option<SpecParts>,
+    /// The store of agents as data.
+    pub(super) store: OptionalAgentStore,
     pub(super) access: Arc<dyn AccessPolicy>,
     pub(super) is_local: bool,
     pub(super) runs: AgentRuns,
-    pub(super) events: RunEvents,
+    /// The events of workflows; `None` without a Temporal client.
+    pub(super) events: Option<RunEvents>,
     pub(super) run_store: RunStore,
     pub(super) streams: StreamLimits,
     pub(super) questions: QuestionWatch,
@@ -93,10 +97,18 @@ pub(super) type Service = State<Arc<Shared>>;
 impl AgentsService {
     /// Creates a service for the ready-made workflows of this task queue; sends nothing yet.
     pub fn new(client: &Client, task_queue: impl Into<String>) -> Self {
+        Self::of(AgentRuns::new(client, task_queue))
+    }
+
+    /// Creates a service for the runs that this starter starts, in one mode or in both; sends
+    /// nothing yet.
+    pub fn of(runs: AgentRuns) -> Self {
         Self {
-            client: client.clone(),
-            task_queue: task_queue.into(),
+            events: runs.workflows().map(|workflows| RunEvents::new(&workflows.client)),
+            runs,
             agents: BTreeMap::new(),
+            parts: None,
+            store: OptionalAgentStore::default(),
             access: None,
             run_store: RunStore::default(),
             origins: Vec::new(),
@@ -105,10 +117,23 @@ impl AgentsService {
     }
 
     /// Adds the agents that callers may start, by name. The workers of the task queue serve
-    /// `AgentWorkflow` and `ChatWorkflow` with the same agents.
+    /// `AgentWorkflow` and `ChatWorkflow` with the same agents. From an `AgentSet`, as
+    /// `.agents(&set)`, the service also knows the parts of agents as data, and checks specs
+    /// against them before it stores them.
     #[must_use]
     pub fn agents(mut self, agents: impl AgentSources) -> Self {
+        if let Some(parts) = agents.spec_parts() {
+            self.parts.get_or_insert_default().extend(parts);
+        }
         self.agents.extend(agents.agent_defs().into_iter().map(|agent| (agent.name.clone(), agent)));
+        self
+    }
+
+    /// Sets the store of agents as data, which callers may start, list and edit; it is that of the
+    /// workers. [`AccessPolicy::may_edit_spec`] decides who may edit: by default nobody.
+    #[must_use]
+    pub fn agent_store(mut self, store: impl AgentStore + 'static) -> Self {
+        self.store = OptionalAgentStore(Some(Arc::new(store)));
         self
     }
 
@@ -130,8 +155,8 @@ impl AgentsService {
     }
 
     /// Lets pages of these origins call the service, for example `https://app.example.com`. Only a
-    /// service with an [access policy](Self::access) does so: without one, every page that a browser
-    /// of this machine shows could act on runs.
+    /// service with an [access policy](Self::access) does so: without one, every page that a
+    /// browser of this machine shows could act on runs.
     ///
     /// # Panics
     /// If an origin is `*`, or is not the value of a header.
@@ -145,17 +170,18 @@ impl AgentsService {
         self
     }
 
-    /// Sets the time in which a connection must take the next event of a stream. After it the stream
-    /// ends with an event `cut`, whose data have the cursor to come back with. Default: 30 seconds.
+    /// Sets the time in which a connection must take the next event of a stream. After it the
+    /// stream ends with an event `cut`, whose data have the cursor to come back with. Default: 30
+    /// seconds.
     #[must_use]
     pub fn slow_reader_timeout(mut self, timeout: Duration) -> Self {
         self.streams.slow_reader = timeout;
         self
     }
 
-    /// Answers requests until `stop` ends. Then it takes no new connection, ends all streams with an
-    /// event `cut`, so that their readers come back to another replica, and gives open requests 10
-    /// seconds.
+    /// Answers requests until `stop` ends. Then it takes no new connection, ends all streams with
+    /// an event `cut`, so that their readers come back to another replica, and gives open requests
+    /// 10 seconds.
     ///
     /// # Errors
     /// Those of the listener.
@@ -181,17 +207,17 @@ impl AgentsService {
     /// `{"error": {"code": .., "message": ..}}`; one that was not answered may be sent again, with
     /// the same ids. A request is answered within a minute; streams have no such limit.
     pub fn into_router(self) -> Router {
-        let Self { client, task_queue, agents, access, run_store, origins, streams } = self;
+        let Self { runs, events, agents, parts, store, access, run_store, origins, streams } = self;
         let is_local = access.is_none();
         let cors = cors(origins, is_local);
         let shared = Arc::new(Shared {
-            runs: AgentRuns::new(&client, &*task_queue),
-            events: RunEvents::new(&client),
+            runs,
+            events,
             is_local,
             access: access.unwrap_or_else(|| Arc::new(LocalCallers)),
-            client,
-            task_queue,
             agents,
+            parts,
+            store,
             run_store,
             streams,
             questions: QuestionWatch::default(),
@@ -218,7 +244,10 @@ impl AgentsService {
 fn api() -> Api {
     Api::new()
         .get("/openapi.json", ("describe", "Returns this description."), description)
-        .get("/agents", ("list_agents", "Lists the agents that callers may start."), agents_of)
+        .get("/agents", ("list_agents", "Lists the agents that callers may start."), agents::list)
+        .get("/agents/{name}", ("read_agent", "Returns a version of an agent as data."), agents::read)
+        .put("/agents/{name}", ("put_agent", "Adds a version of an agent as data."), agents::put)
+        .get("/agents/{name}/versions", ("list_versions", "Lists versions, newest first."), agents::versions)
         .get("/runs", ("list_runs", "Lists runs, latest first."), runs::list)
         .post("/runs", ("start_run", "Starts a run or a chat."), runs::start)
         .get("/runs/{id}", ("read_run", "Returns a run with its result, or with the calls that wait."), runs::read)
@@ -245,7 +274,7 @@ fn cors(origins: Vec<HeaderValue>, is_local: bool) -> Option<CorsLayer> {
         tracing::warn!("no other origin may call a service without an access policy; allow_origins is ignored");
         return None;
     }
-    let cors = CorsLayer::new().allow_origin(origins).allow_methods([Method::GET, Method::POST]);
+    let cors = CorsLayer::new().allow_origin(origins).allow_methods([Method::GET, Method::POST, Method::PUT]);
     Some(cors.allow_headers(AllowHeaders::mirror_request()).expose_headers(EXPOSED))
 }
 
@@ -275,22 +304,6 @@ pub(super) fn client_tools(agent: &AgentDef) -> Vec<String> {
     tools.filter(|tool| matches!(tool.binding(), ToolBinding::Client)).map(|tool| tool.name().to_owned()).collect()
 }
 
-/// The agents that callers may start.
-#[derive(Debug, Serialize, JsonSchema)]
-struct AgentList {
-    agents: Vec<AgentEntry>,
-}
-
-/// An agent.
-#[derive(Debug, Serialize, JsonSchema)]
-struct AgentEntry {
-    name: String,
-}
-
-async fn agents_of(State(shared): Service) -> Json<AgentList> {
-    Json(AgentList { agents: shared.agents.keys().map(|name| AgentEntry { name: name.clone() }).collect() })
-}
-
 async fn description(State(shared): Service) -> Json<Value> {
     Json(shared.description.get().cloned().unwrap_or_default())
 }
@@ -298,9 +311,6 @@ async fn description(State(shared): Service) -> Json<Value> {
 impl std::fmt::Debug for AgentsService {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let agents: Vec<_> = self.agents.keys().collect();
-        f.debug_struct("AgentsService")
-            .field("task_queue", &self.task_queue)
-            .field("agents", &agents)
-            .finish_non_exhaustive()
+        f.debug_struct("AgentsService").field("runs", &self.runs).field("agents", &agents).finish_non_exhaustive()
     }
 }

@@ -2,10 +2,6 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use futures::{FutureExt, future::BoxFuture};
-use serde_json::Value;
-use temporalio_client::{Client, RpcOptions, WorkflowUpdateHandle};
-
 use super::{
     access::Caller,
     answers::{self, Answer},
@@ -14,10 +10,7 @@ use super::{
     service::Shared,
     turn::{Target, Turn, TurnStart},
 };
-use crate::{
-    client::{AgentHandleError, ChatHandle},
-    wire::{AgentState, ChatMessage, ChatOutcome, ChatReply, ChatRequest, ChatTranscript, decode},
-};
+use crate::wire::{AgentState, ChatMessage, ChatRequest, ChatTranscript, RunMode};
 
 /// Maximum bytes of the id of a thread or a message.
 const MAX_ID_BYTES: usize = 200;
@@ -29,6 +22,7 @@ pub(super) struct Thread {
     shared: Arc<Shared>,
     caller: Caller,
     agent: String,
+    mode: RunMode,
     pub(super) workflow_id: String,
     /// The latest execution (Temporal's run id), if the chat exists.
     execution: Option<String>,
@@ -55,12 +49,21 @@ impl Thread {
         match find(shared, &workflow_id).await? {
             Found::Run(row) if !is_thread(&row) => Err(ApiError::other_run(&workflow_id)),
             Found::Foreign => Err(ApiError::other_run(&workflow_id)),
-            found @ (Found::Run(_) | Found::Nothing) => {
-                let execution = if let Found::Run(row) = found { Some(row.execution) } else { None };
-                let (shared, caller, agent) = (Arc::clone(shared), caller.clone(), agent.to_owned());
-                Ok(Self { shared, caller, agent, workflow_id, execution })
-            }
+            Found::Run(row) => Ok(Self::new(shared, caller, agent, (row.mode, workflow_id), Some(row.execution))),
+            // A thread that begins has the mode of the service.
+            Found::Nothing => Ok(Self::new(shared, caller, agent, (shared.runs.default_mode(), workflow_id), None)),
         }
+    }
+
+    fn new(
+        shared: &Arc<Shared>,
+        caller: &Caller,
+        agent: &str,
+        (mode, workflow_id): (RunMode, String),
+        execution: Option<String>,
+    ) -> Self {
+        let (shared, caller, agent) = (Arc::clone(shared), caller.clone(), agent.to_owned());
+        Self { shared, caller, agent, mode, workflow_id, execution }
     }
 
     /// Sends a message, and returns the turn that answers it. The same message id is the same turn.
@@ -73,14 +76,13 @@ impl Thread {
         self.shared.check_may_decide(&self.caller, &self.workflow_id)?;
         let chat = ChatRequest::new(&*self.agent);
         let message = ChatMessage::new(message_id, text);
-        let sent = answers::in_time(self.shared.runs.send(&self.workflow_id, chat, message)).await??;
-        let reply = reply(sent, ChatHandle::new(&self.shared.client, &*self.workflow_id), message_id.to_owned());
+        let reply = self.shared.send(self.mode, &self.workflow_id, chat, message).await?;
         let start = self.start_of(message_id).await;
-        Ok(Turn::new(&self.shared, &self.workflow_id, Target::Message(message_id.to_owned()), start, Some(reply)))
+        Turn::new(&self.shared, self.run(), Target::Message(message_id.to_owned()), start, Some(reply))
     }
 
     async fn start_of(&self, message_id: &str) -> TurnStart {
-        TurnStart::of_message(&self.shared, &self.workflow_id, self.execution.as_deref(), message_id).await
+        TurnStart::of_message(&self.shared, self.run(), self.execution.as_deref(), message_id).await
     }
 
     /// Sends the answers to calls that wait, and returns the turn that continues after them.
@@ -92,15 +94,19 @@ impl Thread {
         check_id("run", request_id)?;
         self.shared.check_may_decide(&self.caller, &self.workflow_id)?;
         let questions: BTreeSet<String> = answers.iter().map(|answer| answer.question().to_owned()).collect();
-        let are_new = answers::send(&self.shared, &self.caller, &self.workflow_id, request_id, answers).await?;
+        let are_new = answers::send(&self.shared, &self.caller, self.run(), request_id, answers).await?;
         // Calls that have waited until now are those of the latest execution. The decisions of a
         // request that is sent again may be in an earlier one.
         let start = if are_new {
-            TurnStart::of_execution(&self.shared, &self.workflow_id, self.execution.as_deref()).await
+            TurnStart::of_execution(&self.shared, self.run(), self.execution.as_deref()).await
         } else {
             TurnStart::default()
         };
-        Ok(Turn::new(&self.shared, &self.workflow_id, Target::Decided(questions), start, None))
+        Turn::new(&self.shared, self.run(), Target::Decided(questions), start, None)
+    }
+
+    fn run(&self) -> (RunMode, &str) {
+        (self.mode, &self.workflow_id)
     }
 
     /// Returns the calls that wait, and the answers so far; `None` if the thread does not exist.
@@ -108,7 +114,7 @@ impl Thread {
     /// # Errors
     /// 504 if no worker answers: without the calls a request cannot be understood.
     pub(super) async fn state(&self) -> Result<Option<AgentState>, ApiError> {
-        answers::state(&self.shared, &self.workflow_id).await
+        self.shared.state(self.mode, &self.workflow_id).await
     }
 
     /// Returns the conversation, and the turn that is open, if one is.
@@ -116,35 +122,13 @@ impl Thread {
     /// # Errors
     /// 404 if the thread does not exist.
     pub(super) async fn open(&self) -> Result<(ChatTranscript, Option<Turn>), ApiError> {
-        let chat = ChatHandle::new(&self.shared.client, &*self.workflow_id);
-        let transcript = answers::in_time(chat.transcript()).await?.map_err(|error| match error {
-            AgentHandleError::NotFound { workflow_id } => ApiError::no_run(&workflow_id),
-            other => other.into(),
-        })?;
+        let transcript = self.shared.transcript(self.mode, &self.workflow_id).await?;
         let current = transcript.current.as_ref().and_then(|message| message.id.clone());
         let Some(id) = current else { return Ok((transcript, None)) };
         let start = self.start_of(&id).await;
-        let answered = id.clone();
-        let reply = async move { chat.reply_to(&answered).await }.boxed();
-        Ok((transcript, Some(Turn::new(&self.shared, &self.workflow_id, Target::Open(id), start, Some(reply)))))
+        let reply = self.shared.reply_to(self.mode, &self.workflow_id, &id)?;
+        Ok((transcript, Some(Turn::new(&self.shared, self.run(), Target::Open(id), start, Some(reply))?)))
     }
-}
-
-/// Waits for the reply to a message.
-fn reply(
-    sent: WorkflowUpdateHandle<Client, Value>,
-    chat: ChatHandle,
-    message_id: String,
-) -> BoxFuture<'static, Option<ChatReply>> {
-    async move {
-        let reply = sent.get_result(RpcOptions::default()).await.ok();
-        let reply = reply.and_then(|reply| decode::<ChatReply>("chat reply", reply).ok());
-        match reply {
-            Some(reply) if reply.outcome != ChatOutcome::GoesOn => Some(reply),
-            _ => chat.reply_to(&message_id).await,
-        }
-    }
-    .boxed()
 }
 
 /// Checks an id that a client has chosen for a thread, a message or a request.

@@ -17,16 +17,16 @@ use std::{
     time::Duration,
 };
 
-use futures::{FutureExt, future::BoxFuture};
+use futures::FutureExt;
 use serde_json::Value;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use self::chat_runs::ChatRuns;
 pub(super) use self::start::TurnStart;
-use super::{error::ApiError, runs::AskedInHistory, service::Shared};
+use super::{error::ApiError, places::Reply, runs::AskedInHistory, service::Shared};
 use crate::{
-    client::{AgentHandle, RunEventStream},
-    wire::{AgentInterruption, ChatOutcome, ChatReply, EventKind, Item, RunEvent},
+    client::RunEventStream,
+    wire::{AgentInterruption, ChatOutcome, ChatReply, EventKind, Item, RunEvent, RunMode},
 };
 
 /// Time in which a worker must answer the query for the calls that wait.
@@ -68,6 +68,7 @@ pub(super) enum TurnStep {
 /// A message and its run.
 pub(super) struct Turn {
     shared: Arc<Shared>,
+    mode: RunMode,
     workflow_id: String,
     events: RunEventStream,
     chat: ChatRuns,
@@ -86,7 +87,7 @@ pub(super) struct Turn {
     /// The time at which the open questions are those of the present: no worker has said so, and no
     /// later fact has come until then.
     settled_at: Option<Instant>,
-    reply: Option<BoxFuture<'static, Option<ChatReply>>>,
+    reply: Option<Reply>,
     answered: Option<ChatReply>,
     is_over: bool,
 }
@@ -100,28 +101,32 @@ enum Observed {
 }
 
 impl Turn {
-    /// Creates a turn of this workflow. `reply` is the reply to the message, if the request has
-    /// sent it: it ends a turn whose run leaves no facts.
+    /// Creates a turn of this chat. `reply` is the reply to the message, if the request has sent
+    /// it: it ends a turn whose run leaves no facts.
+    ///
+    /// # Errors
+    /// 502 if the mode is not available.
     pub(super) fn new(
         shared: &Arc<Shared>,
-        workflow_id: &str,
+        (mode, workflow_id): (RunMode, &str),
         target: Target,
         start: TurnStart,
-        reply: Option<BoxFuture<'static, Option<ChatReply>>>,
-    ) -> Self {
+        reply: Option<Reply>,
+    ) -> Result<Self, ApiError> {
         let TurnStart { execution, answered } = start;
-        let events = match execution {
-            Some(execution) => shared.events.watch_live_of_execution(workflow_id, &execution),
-            None => shared.events.watch_live(workflow_id),
+        let events = match (execution, &shared.events) {
+            (Some(execution), Some(events)) => events.watch_live_of_execution(workflow_id, &execution),
+            _ => shared.watch(mode, workflow_id, None, true)?,
         };
         let undecided = match &target {
             Target::Decided(questions) => questions.clone(),
             Target::Message(_) | Target::Open(_) => BTreeSet::new(),
         };
-        Self {
-            shared: Arc::clone(shared),
-            workflow_id: workflow_id.to_owned(),
+        Ok(Self {
             events,
+            shared: Arc::clone(shared),
+            mode,
+            workflow_id: workflow_id.to_owned(),
             chat: ChatRuns::new(answered),
             target,
             undecided,
@@ -134,7 +139,7 @@ impl Turn {
             reply,
             answered: None,
             is_over: false,
-        }
+        })
     }
 
     /// Returns the next step; `None` after the last.
@@ -266,12 +271,11 @@ impl Turn {
 
     /// Returns the calls that the run waits for; `None` if the pause is over, or may be.
     async fn waiting(&mut self) -> Option<Vec<AgentInterruption>> {
-        let handle = AgentHandle::new(&self.shared.client, &*self.workflow_id);
-        let state = timeout(QUERY_TIMEOUT, handle.state()).await;
+        let state = timeout(QUERY_TIMEOUT, self.shared.state(self.mode, &self.workflow_id)).await;
         let is_asked = |call: &AgentInterruption| self.asked.has(&call.id);
         let waiting: Option<Vec<_>> = match state {
-            Ok(Ok(state)) => Some(state.interruptions.into_iter().filter(is_asked).collect()),
-            Ok(Err(_)) | Err(_) => None,
+            Ok(Ok(Some(state))) => Some(state.interruptions.into_iter().filter(is_asked).collect()),
+            Ok(Ok(None) | Err(_)) | Err(_) => None,
         };
         match (&self.target, waiting) {
             (_, Some(waiting)) if !waiting.is_empty() => Some(waiting),
@@ -310,7 +314,7 @@ async fn until(time: Option<Instant>) {
 }
 
 /// Waits for the reply; after it, for the time in which the history must have the end of the run.
-async fn next_reply(reply: &mut Option<BoxFuture<'static, Option<ChatReply>>>, has_answer: bool) -> Option<ChatReply> {
+async fn next_reply(reply: &mut Option<Reply>, has_answer: bool) -> Option<ChatReply> {
     match (reply, has_answer) {
         (Some(reply), _) => reply.await,
         (None, true) => sleep(GRACE).map(|()| None).await,

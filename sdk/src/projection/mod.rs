@@ -18,7 +18,7 @@
 //! |---|---|
 //! | `agents_runs` | the runs, by workflow and first execution, with their status |
 //! | `agents_run_events` | the events of a run in their order (`sequence`), each as JSON |
-//! | `agents_messages` | the messages of a run or a chat, in the order of `sequence` and `position` |
+//! | `agents_messages` | the messages of a run or a chat, in order of `sequence` and `position` |
 //!
 //! With these rows `GET /runs` and `GET /runs/{id}` of a service
 //! ([`run_store`](crate::http::AgentsService::run_store)) answer also after the server has deleted

@@ -11,8 +11,8 @@ use temporalio_common::protos::temporal::api::{
 use super::{Shared, follow::FollowError};
 use crate::{
     client::{AGENT_MEMO, LABELS_MEMO, RunEventsError, THREAD_MEMO, described, memo_value},
-    store::sql::runs::{RunMode, RunRow, millis},
-    wire::RunStatus,
+    store::sql::runs::{RunRow, millis},
+    wire::{RunMode, RunStatus},
 };
 
 /// A workflow as the server describes it.

@@ -87,6 +87,14 @@ impl Providers {
         }
     }
 
+    /// Returns `false` if all providers say that they do not serve the model.
+    pub(crate) async fn may_serve(&self, model: &str) -> bool {
+        match caught(self.model(model)).await {
+            Ok(_) => true,
+            Err(error) => error.kind != ModelFailureKind::UnknownModel,
+        }
+    }
+
     async fn model(&self, name: &str) -> Result<(&dyn ModelProvider, Arc<dyn Model>), ModelError> {
         for provider in &self.providers {
             if let Some(model) = provider.model(name).await? {

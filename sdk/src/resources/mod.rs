@@ -17,7 +17,7 @@ use crate::mcp::{McpServers, McpTransport};
 use crate::{
     provider::{ModelProvider, providers::Providers},
     secret::Destination,
-    store::{OptionalSpillStore, Session, Sessions, SpillStore},
+    store::{AgentStore, OptionalAgentStore, OptionalSpillStore, Session, Sessions, SpillStore},
     tool::StateMap,
 };
 
@@ -53,6 +53,7 @@ use crate::{
 /// | states | yes | yes | yes |
 /// | session stores | yes | yes | no |
 /// | spill store | yes | yes | yes |
+/// | store of agents as data | yes | no | no |
 /// | environment variables | yes | yes | in settings of tools, and for MCP servers |
 /// | MCP servers | yes | yes | with `register_mcp` |
 ///
@@ -64,6 +65,7 @@ pub struct Resources {
     pub(crate) states: StateMap,
     pub(crate) sessions: Sessions,
     pub(crate) spills: OptionalSpillStore,
+    pub(crate) agents: OptionalAgentStore,
     #[cfg(feature = "mcp")]
     pub(crate) mcp: McpServers,
 }
@@ -101,6 +103,14 @@ impl Resources {
     #[must_use]
     pub fn spill_store(mut self, store: impl SpillStore + 'static) -> Self {
         self.spills = OptionalSpillStore(Some(Arc::new(store)));
+        self
+    }
+
+    /// Sets the store from which the worker loads agents as data, for workflows whose `AgentSet`
+    /// has [specs](crate::workflow::AgentSet::specs).
+    #[must_use]
+    pub fn agent_store(mut self, store: impl AgentStore + 'static) -> Self {
+        self.agents = OptionalAgentStore(Some(Arc::new(store)));
         self
     }
 

@@ -1,7 +1,8 @@
 //! The traits of stores that an author provides, and stores in databases.
 //!
 //! [`Session`] keeps conversations between runs, [`SpillStore`] outputs that are too large for
-//! history. `Resources::session_store` and `Resources::spill_store` register them. `SqlStore` is a
+//! history, [`AgentStore`] agents as data. `Resources::session_store`, `Resources::spill_store` and
+//! `Resources::agent_store` register them. `SqlStore` is a
 //! session store in PostgreSQL (feature `postgres`) or SQLite (feature `sqlite`).
 
 #![allow(
@@ -10,11 +11,14 @@
     reason = "the worker half runs outside of workflows: it may use clock, environment and tasks"
 )]
 
+mod agents;
 mod session;
 mod spill;
 #[cfg(any(feature = "postgres", feature = "sqlite"))]
 pub(crate) mod sql;
 
+pub use agents::{AgentStore, AgentVersion, PutAgentError};
+pub(crate) use agents::{LoadError, Loaded, OptionalAgentStore, Start, load};
 pub use session::Session;
 pub(crate) use session::Sessions;
 pub(crate) use spill::OptionalSpillStore;

@@ -11,3 +11,10 @@ pub(crate) struct SideBySide {
     /// Name of the class of tools whose calls run one after another.
     pub(crate) class: Option<String>,
 }
+
+impl SideBySide {
+    /// Returns `true` if there is no limit.
+    pub(crate) fn is_unlimited(&self) -> bool {
+        self.most.is_none() && self.class.is_none()
+    }
+}

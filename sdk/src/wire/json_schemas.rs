@@ -29,7 +29,11 @@ impl JsonSchema for WireVersion {
     }
 
     fn json_schema(_generator: &mut SchemaGenerator) -> Schema {
-        json_schema!({"description": "A version of the wire contract.", "type": "string", "pattern": "^[0-9]+\\.[0-9]+$"})
+        json_schema!({
+            "description": "A version of the wire contract.",
+            "type": "string",
+            "pattern": "^[0-9]+\\.[0-9]+$",
+        })
     }
 }
 

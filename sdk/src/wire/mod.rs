@@ -11,6 +11,7 @@
 
 mod absent;
 pub(crate) mod agent_handlers;
+pub(crate) mod agent_spec;
 pub(crate) mod approval;
 pub(crate) mod asked_questions;
 mod by_kind;
@@ -28,10 +29,12 @@ pub(crate) mod event;
 pub(crate) mod failure;
 pub(crate) mod item;
 mod json_schemas;
+pub(crate) mod load_agent;
 pub(crate) mod mcp_call;
 pub(crate) mod model_call;
 pub(crate) mod nexus_endpoint;
 pub(crate) mod ready_made;
+pub(crate) mod run_mode;
 pub(crate) mod run_state;
 pub(crate) mod run_status;
 pub(crate) mod schema;
@@ -41,6 +44,7 @@ pub(crate) mod session_facts;
 pub(crate) mod settings;
 pub(crate) mod size;
 pub(crate) mod stream;
+pub(crate) mod tool_batch;
 pub(crate) mod tool_call;
 mod unread;
 pub(crate) mod usage;
@@ -54,6 +58,7 @@ pub use agent_handlers::{
     AgentDecision, AgentInterruption, AgentState, DecidedInterruption, DecisionAnswer, DecisionReply, SuppliedOutput,
     Verdict,
 };
+pub use agent_spec::{AgentSpec, SpecRef};
 pub use approval::{ApprovalRequest, ApprovalRuling};
 pub use carried::Carried;
 pub use conversation::{Conversation, InputSegment};
@@ -69,6 +74,7 @@ pub use model_call::{MODEL_ACTIVITY, ModelCall, ModelReply, ModelRequest, ModelR
 pub use ready_made::{
     AgentReport, AgentRequest, ChatMessage, ChatOutcome, ChatReply, ChatRequest, ChatTranscript, RequestInput,
 };
+pub use run_mode::RunMode;
 pub use run_state::{
     Decision, DecisionRefused, GuardrailResults, InputGuardrailResult, Interruption, InterruptionKind, McpApproval,
     NewItem, NewItemKind, OutputGuardrailResult, RunState, ToolGuardrailBehavior, ToolGuardrailResult,

@@ -14,6 +14,10 @@ use super::{
     version::{Versioned, WireVersion},
 };
 
+/// Prefix of the types of tool activities; the name of the tool follows.
+#[cfg(feature = "worker")]
+pub(crate) const TOOL_PREFIX: &str = "agents.tool.";
+
 /// The input of a tool activity.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]

@@ -32,7 +32,7 @@ use super::{
     },
 };
 use crate::{
-    agent::AgentInfo,
+    agent::{AgentInfo, Graph},
     drive::{ModelEffectError, guard::Panic},
     engine::TriedFor,
     tool::BoxError,
@@ -67,6 +67,16 @@ impl ActivityBackedModel {
     /// Returns the names of the agents that have options of their own.
     pub(super) fn agents_with_options(&self) -> impl Iterator<Item = &str> {
         self.per_agent.keys().map(String::as_str)
+    }
+
+    /// Returns `true` if any calls are made on a task queue of their own.
+    pub(super) fn has_task_queue(&self) -> bool {
+        self.options.task_queue.is_some() || self.per_agent.values().any(|options| options.task_queue.is_some())
+    }
+
+    /// Removes the options of agents that are not in the graph.
+    pub(super) fn keep_agents(&mut self, graph: &Graph) {
+        self.per_agent.retain(|agent, _| graph.agent(agent).is_some());
     }
 
     /// Returns `true` if the calls of this agent are local activities.

@@ -23,7 +23,11 @@ pub use continuing::ContinueOptions;
 pub use effect::failure::EffectFailure;
 pub use effect::model_activity_options::{ModelActivityOptions, ModelRetryPolicy, Summary};
 pub use inbox::{AgentInbox, HasAgentInbox};
+#[cfg(any(feature = "postgres", feature = "sqlite"))]
+pub(crate) use inbox::{InboxContext, RunInbox, Waits};
 pub use mcp::{McpHandle, McpHandleError};
 pub use ready_made::{AgentSet, AgentWorkflow, ApprovalWorkflow, ChatWorkflow};
+#[cfg(any(feature = "postgres", feature = "sqlite"))]
+pub(crate) use ready_made::{Chat, Requested};
 pub use runner::Runner;
 pub use stream::{WorkflowStream, WorkflowStreamPublishError};

@@ -1,6 +1,7 @@
 //! Plays a folder of conformance scenarios and prints the observations, one JSON line per scenario.
 //!
-//! `conformance-driver --host inline|workflow|workflow-uncached|session|session-interrupted DIR`;
+//! `conformance-driver --host inline|workflow|workflow-uncached|workflow-batched|session|
+//! session-interrupted DIR`;
 //! see `tests/conformance/README.md`.
 
 use std::{
@@ -11,8 +12,8 @@ use std::{
 
 use temporal_agents_testing::conformance::{self, Host, Observed};
 
-const USAGE: &str =
-    "usage: conformance-driver [--host inline|workflow|workflow-uncached|session|session-interrupted] DIR";
+const USAGE: &str = "usage: conformance-driver \
+                     [--host inline|workflow|workflow-uncached|workflow-batched|session|session-interrupted] DIR";
 
 #[tokio::main]
 async fn main() -> ExitCode {

@@ -49,6 +49,9 @@ pub enum Host {
     /// In a workflow, on a worker without a cache: each workflow task replays the history so far. A
     /// run that pauses is resumed in a new workflow run, which continues as new with its state.
     WorkflowUncached,
+    /// In a workflow, like [`Workflow`](Self::Workflow), whose runs have
+    /// [batches of tools](temporal_agents::RunConfig::batch_tools).
+    WorkflowBatched,
     /// In an agentic session, inside an activity that a workflow calls on a real dev server.
     Session,
     /// In an agentic session, like [`Session`](Self::Session), with an attempt of the activity that
@@ -90,7 +93,10 @@ pub struct Activities {
 
 /// The error for a name that no host has.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("unknown host {name:?}; expected inline, workflow, workflow-uncached, session or session-interrupted")]
+#[error(
+    "unknown host {name:?}; expected inline, workflow, workflow-uncached, workflow-batched, session or \
+     session-interrupted"
+)]
 pub struct UnknownHost {
     /// The name, as passed to the parser.
     pub name: String,
@@ -104,6 +110,7 @@ impl FromStr for Host {
             "inline" => Ok(Self::Inline),
             "workflow" => Ok(Self::Workflow),
             "workflow-uncached" => Ok(Self::WorkflowUncached),
+            "workflow-batched" => Ok(Self::WorkflowBatched),
             "session" => Ok(Self::Session),
             "session-interrupted" => Ok(Self::SessionInterrupted),
             _ => Err(UnknownHost { name: name.to_owned() }),

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::{
     Activities, Host,
-    durable::{DurableError, DurableHost},
+    durable::{DurableError, DurableHost, Mode},
     format::Scenario,
     inline,
     play::PlayError,
@@ -45,8 +45,9 @@ impl Venue {
     pub(super) async fn open(host: Host) -> Result<Self, EnvironmentError> {
         Ok(match host {
             Host::Inline => Self::Inline,
-            Host::Workflow => Self::Workflow(Box::new(DurableHost::start(false).await?)),
-            Host::WorkflowUncached => Self::Workflow(Box::new(DurableHost::start(true).await?)),
+            Host::Workflow => Self::Workflow(Box::new(DurableHost::start(Mode::Cached).await?)),
+            Host::WorkflowUncached => Self::Workflow(Box::new(DurableHost::start(Mode::Uncached).await?)),
+            Host::WorkflowBatched => Self::Workflow(Box::new(DurableHost::start(Mode::Batched).await?)),
             Host::Session => Self::Session(Box::new(SessionHost::start(false).await?)),
             Host::SessionInterrupted => Self::Session(Box::new(SessionHost::start(true).await?)),
         })

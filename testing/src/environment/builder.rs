@@ -8,7 +8,7 @@ use std::{
 use temporal_agents::{
     AgentsPlugin, ModelProvider, Resources,
     agent::{AgentSource, AgentSources},
-    store::Session,
+    store::{AgentStore, Session},
     worker::ConversationCache,
 };
 use temporalio_client::ClientOptions;
@@ -108,6 +108,12 @@ impl AgentEnvironmentBuilder {
     #[must_use]
     pub fn session_store(self, name: impl Into<String>, store: impl Session + 'static) -> Self {
         self.resources(|resources| resources.session_store(name, store))
+    }
+
+    /// Sets the store of agents as data.
+    #[must_use]
+    pub fn agent_store(self, store: impl AgentStore + 'static) -> Self {
+        self.resources(|resources| resources.agent_store(store))
     }
 
     /// Adds an MCP server under this name, by which the worker refers to it.

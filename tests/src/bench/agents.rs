@@ -1,6 +1,6 @@
 //! The agents and their tool.
 
-use temporal_agents::{Agent, tool};
+use temporal_agents::{Agent, Tool, tool};
 
 use super::{
     model::{AT_ONCE, BY_TURN},
@@ -38,6 +38,11 @@ pub fn chat() -> Agent {
 /// Creates an agent that answers with the tool.
 pub fn assistant() -> Agent {
     Agent::new("assistant").model(MODEL).instructions("You answer with the lookup tool.").tool(lookup)
+}
+
+/// Creates an agent whose calls of the tool wait for an approval.
+pub fn clerk() -> Agent {
+    Agent::new("clerk").model(MODEL).instructions("You answer with the lookup tool.").tool(lookup.needs_approval())
 }
 
 /// Creates an agent that makes many calls of the tool in one response, and then answers.

@@ -13,7 +13,7 @@
 //! | [`stream`] | a workflow whose model streams its answer |
 //! | [`streaming_model`] | that model as a provider |
 //! | [`transport`] | the transports of deltas |
-//! | [`floor`] | two workflows that do the same work without agents: their cost is that of Temporal |
+//! | [`floor`] | workflows that do the same work without agents: their cost is that of Temporal |
 //! | [`worker`] | a worker that serves all of them |
 //!
 //! The names of workflows, agents and ids are a contract: programs in other languages do the same
@@ -35,7 +35,7 @@ pub mod worker;
 pub use agent_bench::AgentBench;
 pub use burst::{Burst, BurstBench};
 pub use endless::{Endless, EndlessBench};
-pub use floor::{FloorBare, FloorConv};
+pub use floor::{FloorBare, FloorConv, ParkedBare, ParkedConv};
 pub use spec::{Kind, Spec};
 pub use stream::{StreamBench, Streamed};
 pub use transport::Transport;

@@ -3,14 +3,18 @@
 
 use std::time::Duration;
 
-use temporal_agents::{AgentsPlugin, Resources, worker::ConversationCache};
+use temporal_agents::{
+    AgentsPlugin, Resources,
+    worker::ConversationCache,
+    workflow::{AgentSet, AgentWorkflow, ChatWorkflow},
+};
 use temporalio_sdk::{
     WorkerOptions,
     workflow_replayer::{WorkflowReplayer, WorkflowReplayerOptions},
 };
 
 use super::{
-    AgentBench, BurstBench, EndlessBench, FloorBare, FloorConv, StreamBench, agents,
+    AgentBench, BurstBench, EndlessBench, FloorBare, FloorConv, ParkedBare, ParkedConv, StreamBench, agents,
     floor::FloorActivities,
     model::{PausingModel, ScriptedModel},
     stream,
@@ -46,6 +50,7 @@ pub struct Settings {
 /// If the SDK or the plugin refuses a registration.
 pub fn options(task_queue: &str, settings: Settings) -> anyhow::Result<WorkerOptions> {
     let Settings { memory, model_pause, deltas, clock } = settings;
+    let ready_made = AgentSet::new((agents::clerk, stream::narrator));
     let mut options = WorkerOptions::new(task_queue)
         .register_workflow::<AgentBench>()?
         .register_workflow::<EndlessBench>()?
@@ -53,9 +58,13 @@ pub fn options(task_queue: &str, settings: Settings) -> anyhow::Result<WorkerOpt
         .register_workflow::<StreamBench>()?
         .register_workflow::<FloorBare>()?
         .register_workflow::<FloorConv>()?
+        .register_workflow::<ParkedBare>()?
+        .register_workflow::<ParkedConv>()?
+        .register_workflow_with_factory::<ChatWorkflow, _>(ChatWorkflow::factory(ready_made.clone()))?
+        .register_workflow_with_factory::<AgentWorkflow, _>(AgentWorkflow::factory(ready_made))?
         .register_activities(FloorActivities)
         .build();
-    let agents = (agents::chat, agents::assistant, agents::triage, stream::narrator);
+    let agents = (agents::chat, agents::assistant, agents::triage, agents::clerk, stream::narrator);
     // The other models answer to any name.
     let resources = Resources::new().model_provider(StreamingModel(clock));
     let resources = if model_pause.is_zero() {

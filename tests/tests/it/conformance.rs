@@ -43,6 +43,7 @@ async fn the_inline_host_does_what_the_reference_does() -> anyhow::Result<()> {
 
 #[rstest]
 #[case::with_the_workflow_cache(Host::Workflow)]
+#[case::with_batches_of_tools(Host::WorkflowBatched)]
 #[case::without_it_and_with_pauses_carried_to_new_runs(Host::WorkflowUncached)]
 #[tokio::test]
 async fn the_workflow_host_does_what_the_reference_does_with_one_activity_per_effect(

@@ -32,6 +32,7 @@ use temporalio_sdk::{WorkflowContext, WorkflowResult};
 
 use crate::{
     agent_handlers::batches::{self, Errand},
+    batched_tools::{self, GoldenDesk},
     continuing::{self, Reading},
     examples::{self, Cache},
     linear_history::{
@@ -94,6 +95,7 @@ mod histories_of_v0_1_replay {
         deploy_awaited: Kiosk = rolling_deploys::awaited;
         deploy_given_up: Waiting = given_up::given_up;
         versions: Shop = examples::versions::played;
+        batched_tools: GoldenDesk = batched_tools::played;
     } }
 }
 

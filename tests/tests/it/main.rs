@@ -1,8 +1,10 @@
 //! The integration tests: one binary, so that the Temporal crates are linked once.
 
 mod agent_handlers;
+mod agent_specs;
 mod agentic_session;
 mod allowed_env;
+mod batched_tools;
 mod cancellation;
 mod cipher;
 mod client_tools;
@@ -25,7 +27,9 @@ mod guardrails;
 mod held_model;
 mod hooks;
 mod hostile;
+mod http_agents;
 mod http_service;
+mod in_process;
 mod inline_failures;
 mod inline_runner;
 mod known_pains;

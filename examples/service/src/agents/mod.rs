@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use temporal_agents::{
     AgentsPlugin, ModelActivityOptions, Resources,
+    in_process::InProcessRuns,
     store::SqlStore,
     worker::HeartbeatDeltas,
     workflow::{AgentSet, AgentWorkflow, ChatWorkflow},
@@ -23,17 +24,28 @@ const THREADS: &str = "threads";
 /// Time after which a model call of a worker that was killed is made again.
 const HEARTBEAT: Duration = Duration::from_secs(10);
 
+/// Returns the agents; with a store, runs have threads in it.
+fn set(store: Option<&SqlStore>) -> AgentSet {
+    let model = ModelActivityOptions::builder().heartbeat(HEARTBEAT).build();
+    let set = AgentSet::new((desk, clerk, browser)).last_agent_continues().model_activity(model);
+    if store.is_some() { set.thread_store(THREADS) } else { set }
+}
+
+/// Returns runs and chats of these agents as tasks of this process.
+pub fn tasks(store: &SqlStore) -> InProcessRuns {
+    let resources = Resources::new()
+        .model_provider(FakeModel::function(|call, _| script::reply(call)))
+        .session_store(THREADS, store.clone());
+    InProcessRuns::new(store.clone(), set(Some(store)), resources)
+}
+
 /// Returns the options of a worker that serves runs and chats of these agents on a task queue, with
 /// heartbeats as the transport of tokens. With a store, it has the conversations of threads.
 ///
 /// # Errors
 /// The agents are invalid.
 pub fn worker(task_queue: &str, store: Option<&SqlStore>) -> anyhow::Result<WorkerOptions> {
-    let agents = || {
-        let model = ModelActivityOptions::builder().heartbeat(HEARTBEAT).build();
-        let set = AgentSet::new((desk, clerk, browser)).last_agent_continues().model_activity(model);
-        if store.is_some() { set.thread_store(THREADS) } else { set }
-    };
+    let agents = || set(store);
     let mut options = WorkerOptions::new(task_queue)
         .register_workflow_with_factory::<AgentWorkflow, _>(AgentWorkflow::factory(agents()))?
         .build();

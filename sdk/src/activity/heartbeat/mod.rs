@@ -23,6 +23,8 @@ use std::{
     time::{Duration, Instant},
 };
 
+use futures::{FutureExt, future::BoxFuture};
+use temporalio_common::data_converters::PayloadConversionError;
 use temporalio_sdk::activities::{ActivityContext, ActivityError};
 use tokio::{runtime::Handle, time::sleep};
 
@@ -35,6 +37,24 @@ use crate::deltas::HeartbeatDetails;
 const HEARTBEATS_PER_TIMEOUT: u32 = 6;
 /// The minimum period between two heartbeats of an activity.
 const SHORTEST: Duration = Duration::from_millis(10);
+
+/// The details of the heartbeats of an activity.
+pub(crate) trait BeatDetails: Send + Sync {
+    /// Passes a heartbeat with the latest details to the SDK.
+    fn beat<'a>(&'a self, ctx: &'a ActivityContext) -> BoxFuture<'a, Result<(), PayloadConversionError>>;
+}
+
+impl BeatDetails for HeartbeatDetails {
+    fn beat<'a>(&'a self, ctx: &'a ActivityContext) -> BoxFuture<'a, Result<(), PayloadConversionError>> {
+        async move {
+            match self.current() {
+                Some(details) => ctx.record_heartbeat(details).await,
+                None => ctx.record_heartbeat(()).await,
+            }
+        }
+        .boxed()
+    }
+}
 
 /// Sends heartbeats for the activities of one worker.
 #[derive(Clone, Default)]
@@ -57,7 +77,7 @@ struct HeartbeatState {
 /// An attempt at an activity whose body runs.
 struct Attempt {
     ctx: Arc<ActivityContext>,
-    details: HeartbeatDetails,
+    details: Arc<dyn BeatDetails>,
     runtime: Handle,
     /// `true` while the previous heartbeat is in progress: a codec may be slow, or no thread of the
     /// runtime free.
@@ -78,7 +98,7 @@ impl HeartbeatSender {
         grace: Duration,
         body: impl Future<Output = T>,
     ) -> Result<T, ActivityError> {
-        let _until_dropped = self.start(ctx, details);
+        let _until_dropped = self.start(ctx, Arc::new(details.clone()));
         tokio::pin!(body);
         tokio::select! {
             biased;
@@ -94,10 +114,14 @@ impl HeartbeatSender {
 
     /// Sends heartbeats for an activity until the return value is dropped. Returns `None` for an
     /// activity without a heartbeat timeout.
-    fn start(&self, ctx: &Arc<ActivityContext>, details: &HeartbeatDetails) -> Option<HeartbeatGuard<'_>> {
+    pub(crate) fn start(
+        &self,
+        ctx: &Arc<ActivityContext>,
+        details: Arc<dyn BeatDetails>,
+    ) -> Option<HeartbeatGuard<'_>> {
         let timeout = ctx.info().heartbeat_timeout.filter(|timeout| !timeout.is_zero())?;
         let period = (timeout / HEARTBEATS_PER_TIMEOUT).max(SHORTEST);
-        let (details, is_beating) = (details.clone(), AtomicBool::new(false));
+        let is_beating = AtomicBool::new(false);
         let attempt = Attempt { ctx: Arc::clone(ctx), details, runtime: Handle::current(), is_beating };
         let mut beats = self.0.lock();
         let (number, due) = beats.schedule.add(Arc::new(attempt), period, Instant::now());
@@ -121,7 +145,7 @@ impl HeartbeatSender {
 }
 
 /// Keeps the heartbeats of an activity in the schedule until it is dropped.
-struct HeartbeatGuard<'b> {
+pub(crate) struct HeartbeatGuard<'b> {
     beater: &'b HeartbeatSender,
     number: u64,
 }
@@ -177,11 +201,7 @@ impl Attempt {
         let runtime = self.runtime.clone();
         runtime.spawn(async move {
             let _done = InProgressGuard(&self.is_beating);
-            let beaten = match self.details.current() {
-                Some(details) => self.ctx.record_heartbeat(details).await,
-                None => self.ctx.record_heartbeat(()).await,
-            };
-            if let Err(error) = beaten {
+            if let Err(error) = self.details.beat(&self.ctx).await {
                 tracing::warn!(%error, activity_id = self.ctx.info().activity_id, "a heartbeat could not be encoded");
             }
         });

@@ -5,6 +5,7 @@
 //! its records. The author's own activities are left out. Local activities are read from their
 //! markers, which hold the result and not the request.
 
+mod batch;
 mod failure;
 mod messages;
 mod record;
@@ -33,11 +34,14 @@ use temporalio_common::{
     },
 };
 
-use self::messages::{message, plain};
+use self::{
+    batch::PendingBatch,
+    messages::{message, plain},
+};
 pub(super) use self::{
     failure::read as failure,
     messages::value,
-    record::{Kind, Record, Reply, Request, Start},
+    record::{ActivityKey, Kind, Record, Reply, Request, Start},
 };
 use super::transcript::{End, Status};
 use crate::wire::{
@@ -58,18 +62,24 @@ pub(super) struct HistoryReader {
     converter: DataConverter,
     /// The activities that have not ended, by the id of the event that scheduled them.
     pending: BTreeMap<i64, (String, Kind)>,
+    /// The batches that have not ended, in the same way.
+    batches: BTreeMap<i64, PendingBatch>,
 }
 
 impl HistoryReader {
     pub(super) fn new(converter: &DataConverter) -> Self {
-        Self { converter: converter.clone(), pending: BTreeMap::new() }
+        Self { converter: converter.clone(), pending: BTreeMap::new(), batches: BTreeMap::new() }
     }
 
-    /// Reads the next event; `None` for an event that records nothing of this crate. A message that
-    /// cannot be read is an error in its record.
-    pub(super) async fn read(&mut self, event: HistoryEvent) -> Option<Record> {
-        // Boxed, because it holds a whole event.
-        Box::pin(self.record_of(event)).await
+    /// Reads the next event; nothing for an event that records nothing of this crate. The event of
+    /// a batch has the records of all its calls. A message that cannot be read is an error in its
+    /// record.
+    pub(super) async fn read(&mut self, event: HistoryEvent) -> Vec<Record> {
+        match Box::pin(self.of_batch(event)).await {
+            Ok(records) => records,
+            // Boxed, because it holds a whole event.
+            Err(event) => Box::pin(self.record_of(*event)).await.into_iter().collect(),
+        }
     }
 
     async fn record_of(&mut self, event: HistoryEvent) -> Option<Record> {
@@ -85,13 +95,13 @@ impl HistoryReader {
                 self.pending.get(&started.scheduled_event_id)?;
                 let earlier_failure = self.failure(started.last_failure).await;
                 let attempt = u32::try_from(started.attempt).unwrap_or_default();
-                Some(Record::Attempt { activity: started.scheduled_event_id, attempt, earlier_failure })
+                Some(Record::Attempt { activity: started.scheduled_event_id.into(), attempt, earlier_failure })
             }
             Attributes::ActivityTaskCompletedEventAttributes(completed) => {
                 let payloads = completed.result.unwrap_or_default().payloads;
                 let (id, kind) = self.pending.remove(&completed.scheduled_event_id)?;
                 let reply = request::reply(&self.converter, kind, &id, payloads).await;
-                Some(Record::Completed { activity: completed.scheduled_event_id, reply })
+                Some(Record::Completed { activity: completed.scheduled_event_id.into(), reply })
             }
             Attributes::ActivityTaskFailedEventAttributes(failed) => {
                 self.failed(failed.scheduled_event_id, Status::Failed, failed.failure).await
@@ -174,13 +184,13 @@ impl HistoryReader {
         let request = request::request(&self.converter, kind, &activity_type, &id, payloads).await;
         let summary = self.summary(metadata).await;
         self.pending.insert(event, (id.clone(), kind));
-        Some(Record::Scheduled { activity: event, id, kind, request, summary })
+        Some(Record::Scheduled { activity: event.into(), id, kind, request, summary })
     }
 
     async fn failed(&mut self, activity: i64, status: Status, failure: Option<WireFailure>) -> Option<Record> {
         self.pending.remove(&activity)?;
         let failure = self.failure(failure).await;
-        Some(Record::Failed { activity, status, failure })
+        Some(Record::Failed { activity: activity.into(), status, failure })
     }
 
     async fn failure(&self, failure: Option<WireFailure>) -> Option<RecordedFailure> {

@@ -13,13 +13,29 @@ use crate::{
         event::RunNote,
         mcp_call::{MCP_ACTIVITY, MCP_CALL_TOOL},
         session_call::{SESSION_ACTIVITY, SessionReply, SessionRequest},
+        tool_batch::TOOL_BATCH_ACTIVITY,
+        tool_call::TOOL_PREFIX,
     },
 };
 
-const TOOL_PREFIX: &str = "agents.tool.";
 const GUARDRAIL_PREFIX: &str = "agents.guardrail.";
 
-/// The record of an event. Activities are named by the id of the event that scheduled them.
+/// An activity, or a call that has no activity of its own because a batch has made it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(in crate::client) struct ActivityKey {
+    /// Id of the event that scheduled the activity.
+    pub(super) event: i64,
+    /// Number of the call in its batch; 0 for an activity of its own.
+    pub(super) call: u32,
+}
+
+impl From<i64> for ActivityKey {
+    fn from(event: i64) -> Self {
+        Self { event, call: 0 }
+    }
+}
+
+/// The record of an event. A call in a batch has the records of an activity of its own.
 #[derive(Debug)]
 #[expect(clippy::large_enum_variant, reason = "one record exists at a time")]
 pub(in crate::client) enum Record {
@@ -27,7 +43,7 @@ pub(in crate::client) enum Record {
     Started(Box<Start>),
     /// An activity was scheduled.
     Scheduled {
-        activity: i64,
+        activity: ActivityKey,
         /// Id of the activity.
         id: String,
         kind: Kind,
@@ -35,11 +51,13 @@ pub(in crate::client) enum Record {
         summary: Option<String>,
     },
     /// The last attempt of an activity has begun.
-    Attempt { activity: i64, attempt: u32, earlier_failure: Option<RecordedFailure> },
+    Attempt { activity: ActivityKey, attempt: u32, earlier_failure: Option<RecordedFailure> },
     /// An activity has completed.
-    Completed { activity: i64, reply: Result<Reply, TranscriptError> },
+    Completed { activity: ActivityKey, reply: Result<Reply, TranscriptError> },
     /// An activity has ended without a result.
-    Failed { activity: i64, status: Status, failure: Option<RecordedFailure> },
+    Failed { activity: ActivityKey, status: Status, failure: Option<RecordedFailure> },
+    /// A batch has not made this call, which an activity of its own makes.
+    NotMade { activity: ActivityKey },
     /// A local activity that calls a model has ended.
     LocalModelCall {
         id: String,
@@ -88,6 +106,8 @@ pub(in crate::client) struct Start {
 pub(in crate::client) enum Kind {
     Model,
     Tool,
+    /// Several tool calls. Its records are those of its calls.
+    ToolBatch,
     Guardrail,
     Session,
     /// Records items to which model calls refer.
@@ -124,6 +144,7 @@ impl Kind {
             MODEL_ACTIVITY => Self::Model,
             RECORD_ACTIVITY => Self::Items,
             LOAD_STATE_ACTIVITY => Self::Chunk,
+            TOOL_BATCH_ACTIVITY => Self::ToolBatch,
             other if other.starts_with(TOOL_PREFIX) || is_mcp_call(other) => Self::Tool,
             other if other.starts_with(GUARDRAIL_PREFIX) => Self::Guardrail,
             other => store_of(other).map(|_| Self::Session)?,

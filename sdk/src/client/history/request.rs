@@ -25,7 +25,7 @@ pub(super) async fn request(
     let what = || format!("the request of activity {id}");
     Ok(match kind {
         Kind::Model => Request::Model(message(converter, payloads, what).await?),
-        Kind::Tool => Request::Tool(message(converter, payloads, what).await?),
+        Kind::Tool | Kind::ToolBatch => Request::Tool(message(converter, payloads, what).await?),
         Kind::Guardrail => Request::Guardrail(message(converter, payloads, what).await?),
         Kind::Session => Request::Session {
             store: store_of(activity_type).unwrap_or_default().to_owned(),
@@ -55,7 +55,7 @@ pub(super) async fn reply(
             let reply: ModelReply = message(converter, payloads, what).await?;
             Reply::Model(reply.response)
         }
-        Kind::Tool | Kind::Guardrail => Reply::Tool(message(converter, payloads, what).await?),
+        Kind::Tool | Kind::ToolBatch | Kind::Guardrail => Reply::Tool(message(converter, payloads, what).await?),
         Kind::Session => Reply::Session(message(converter, payloads, what).await?),
         Kind::Items => Reply::Nothing,
         Kind::Chunk => {

@@ -4,7 +4,7 @@ use std::time::SystemTime;
 
 use serde_json::Value;
 use temporalio_client::{Client, NamespacedClient};
-use temporalio_common::protos::temporal::api::common::v1::Payloads;
+use temporalio_common::protos::temporal::api::{common::v1::Payloads, workflow::v1::PendingActivityInfo};
 
 use super::{RunEventsError, pages::described, sessions::decoded};
 use crate::{
@@ -14,6 +14,7 @@ use crate::{
         EventKind, RunEvent, decode,
         delta_window::{DELTA_FORMAT, DeltaWindow, SESSION_DELTAS},
         session_checkpoint::SESSION_FORMAT,
+        tool_batch::{BatchedFailure, BatchedOutcome, TOOLS_UNFINISHED, ToolBatchDetails, calls_in},
     },
 };
 
@@ -90,9 +91,13 @@ impl OpenAttempt {
 pub(super) async fn open_attempts(client: &Client, workflow_id: &str) -> Result<Vec<OpenAttempt>, RunEventsError> {
     let mut attempts = Vec::new();
     for activity in described(client, workflow_id, None).await?.pending_activities {
-        let activity_type = activity.activity_type.unwrap_or_default().name;
-        match Kind::of(&activity_type) {
+        let activity_type = activity.activity_type.as_ref().map_or("", |kind| &*kind.name);
+        match Kind::of(activity_type) {
             Some(Kind::Model | Kind::Tool) => {}
+            Some(Kind::ToolBatch) => {
+                attempts.extend(of_batch(client, activity).await);
+                continue;
+            }
             Some(_) => continue,
             None => {
                 attempts.extend(of_session(client, activity.heartbeat_details).await);
@@ -122,6 +127,44 @@ pub(super) async fn open_attempts(client: &Client, workflow_id: &str) -> Result<
         attempts.push(OpenAttempt { is_model, is_of_session: false, call, event, window });
     }
     Ok(attempts)
+}
+
+/// Returns the calls of a batch that have not ended.
+async fn of_batch(client: &Client, activity: PendingActivityInfo) -> Vec<OpenAttempt> {
+    let failure = match activity.last_failure {
+        Some(failure) => Some(history::failure(client.data_converter(), failure).await),
+        None => None,
+    };
+    // Each call that is made again has a failure of its own.
+    let failure = failure.filter(|failure| failure.type_name != TOOLS_UNFINISHED);
+    let json = match activity.heartbeat_details {
+        Some(details) => decoded(client, details).await,
+        None => None,
+    };
+    let details = json.and_then(|json| ToolBatchDetails::read(json.to_string().as_bytes()));
+    let ToolBatchDetails { format: _, version: _, outcomes, mut deltas } =
+        details.unwrap_or_else(|| ToolBatchDetails::new(Vec::new()));
+    let current = u32::try_from(activity.attempt).unwrap_or_default();
+    let next_at = activity.next_attempt_schedule_time.map(|time| time.to_string());
+    let mut attempts = Vec::new();
+    for (index, id) in calls_in(&activity.activity_id) {
+        let outcome = outcomes.iter().find(|outcome| outcome.index == index);
+        let Some(CallOfRun { place, effect, id: call }) = CallOfRun::of(&id) else { continue };
+        let (Role::Tool { turn, .. }, true) = (place.role, outcome.is_none_or(BatchedOutcome::is_retried)) else {
+            continue;
+        };
+        let own = outcome.and_then(|outcome| outcome.failure.as_ref()).map(BatchedFailure::recorded);
+        let failure = own.or_else(|| failure.clone());
+        let attempt = if failure.is_some() { current.saturating_sub(1) } else { current };
+        let (effect, next_at) = (effect.to_owned(), next_at.clone());
+        let mut event = RunEvent::new(EventKind::AttemptDelta { effect, attempt, failure, next_at });
+        (event.run, event.path) = lineage(place.run);
+        (event.turn, event.time) = (turn, rfc3339(SystemTime::now()));
+        let place = deltas.iter().position(|deltas| deltas.index == index);
+        let window = place.map(|place| deltas.swap_remove(place).window);
+        attempts.push(OpenAttempt { is_model: false, is_of_session: false, call, event, window });
+    }
+    attempts
 }
 
 /// Returns the calls of an agentic session that have deltas, or one without an id if there are none

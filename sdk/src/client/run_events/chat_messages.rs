@@ -1,5 +1,5 @@
-//! The messages of a chat, as its history has them: those that an execution begins with, and the ids
-//! that the chat assigns.
+//! The messages of a chat, as its history has them: those that an execution begins with, and the
+//! ids that the chat assigns.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -43,8 +43,8 @@ impl CarriedMessages {
 pub(super) struct ChatMessages {
     count: u32,
     known: BTreeSet<String>,
-    /// The messages that were received, by the event that accepted their update; `true` for one that
-    /// was new.
+    /// The messages that were received, by the event that accepted their update; `true` for one
+    /// that was new.
     received: BTreeMap<i64, (String, bool)>,
 }
 
@@ -100,7 +100,8 @@ pub(super) async fn chat_start(
     let mut reader = HistoryReader::new(client.data_converter());
     let first = Pages::first_event(client, workflow_id, execution).next().await?;
     let Some(event) = first.into_iter().flatten().next() else { return Ok(ChatStart::default()) };
-    let Some(Record::Started(start)) = reader.read(event).await else { return Ok(ChatStart::default()) };
+    let first = reader.read(event).await.into_iter().next();
+    let Some(Record::Started(start)) = first else { return Ok(ChatStart::default()) };
     let CarriedMessages { current, waiting: _, answered, count: _ } = CarriedMessages::of_input(&start.input);
     Ok(ChatStart { previous: start.continued_from, current: current.and_then(|message| message.id), answered })
 }

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     client::{
-        history::{HistoryReader, Kind, Record, Reply, Request, Start},
+        history::{ActivityKey, HistoryReader, Kind, Record, Reply, Request, Start},
         transcript::{End, Status},
     },
     conversations::Recorded,
@@ -27,7 +27,7 @@ pub(super) struct Execution {
     reader: HistoryReader,
     facts: Facts,
     /// The calls that have not ended, by the event that scheduled them.
-    calls: BTreeMap<i64, PendingCall>,
+    calls: BTreeMap<ActivityKey, PendingCall>,
     /// The requests and results so far, to which later requests refer.
     recorded: Recorded,
     /// The latest model call of each run, with its input.
@@ -122,7 +122,17 @@ impl Execution {
     pub(super) async fn read(&mut self, event: HistoryEvent) -> ReadOutcome {
         let time = event.event_time.as_ref().map(ToString::to_string).unwrap_or_default();
         self.facts.at(time.clone());
-        let Some(record) = self.reader.read(event).await else { return ReadOutcome::Continue };
+        for record in self.reader.read(event).await {
+            match self.take(record, &time) {
+                ReadOutcome::Continue => {}
+                // Only the event of a batch has several records, and none of them leads here.
+                other => return other,
+            }
+        }
+        ReadOutcome::Continue
+    }
+
+    fn take(&mut self, record: Record, time: &str) -> ReadOutcome {
         match record {
             Record::Started(start) => self.started(*start),
             Record::ChatMessage { event, message } => {
@@ -154,6 +164,8 @@ impl Execution {
                     self.failed(call, status, failure);
                 }
             }
+            // Another activity makes the call, with the same facts.
+            Record::NotMade { activity } => drop(self.calls.remove(&activity)),
             Record::LocalModelCall { id, summary, attempt, response, failure } => {
                 let agent = summary.as_deref().and_then(|summary| summary.split(" · ").next());
                 let turn = turn_of(&id);
@@ -195,7 +207,7 @@ impl Execution {
             Record::ChildEnded { initiated } => return ReadOutcome::ChildEnded { initiated },
             Record::Reset { run_id, reason } => return ReadOutcome::WasReset { run_id, reason },
             Record::Ended { end, next } => {
-                self.closed = next.is_none().then(|| (end.clone(), time));
+                self.closed = next.is_none().then(|| (end.clone(), time.to_owned()));
                 self.ended(end, next.as_deref());
                 return ReadOutcome::Ended { next };
             }
@@ -222,7 +234,7 @@ impl Execution {
         self.messages.push(RunEvent { id: event_id, ..self.facts.delta("", "", 0, kind) });
     }
 
-    fn scheduled(&mut self, activity: i64, id: String, kind: Kind, request: Option<Request>) {
+    fn scheduled(&mut self, activity: ActivityKey, id: String, kind: Kind, request: Option<Request>) {
         let mut call = (String::new(), String::new());
         match (kind, request) {
             (Kind::Model, Some(Request::Model(request))) => self.model_scheduled(&id, request),

@@ -338,6 +338,12 @@ impl RunEvents {
 }
 
 impl RunEventStream {
+    /// Returns the stream of these events.
+    #[cfg(any(feature = "postgres", feature = "sqlite"))]
+    pub(crate) fn of(events: impl Stream<Item = Result<RunEvent, RunEventsError>> + Send + 'static) -> Self {
+        Self(events.boxed())
+    }
+
     /// Returns the next event, as soon as there is one; `None` after the last. No event is lost if
     /// the future is dropped.
     ///

@@ -75,7 +75,8 @@ fn recorded(records: &mut [Record]) -> Recorded {
             Exchange::Tool { reply: None, .. }
             | Exchange::Guardrail { .. }
             | Exchange::Session { .. }
-            | Exchange::Chunk { chunk: None } => {}
+            | Exchange::Chunk { chunk: None }
+            | Exchange::NotMade => {}
         }
     }
     recorded
@@ -103,7 +104,7 @@ impl Assembly {
     fn take(&mut self, record: Record) {
         let Record { activity, exchange } = record;
         // Their content is shown with the calls that refer to it.
-        if matches!(exchange, Exchange::Items { .. } | Exchange::Chunk { .. }) {
+        if matches!(exchange, Exchange::Items { .. } | Exchange::Chunk { .. } | Exchange::NotMade) {
             return;
         }
         let id = activity.id.clone();
@@ -125,7 +126,7 @@ impl Assembly {
             Exchange::Session { store, request, reply } => {
                 self.runs[index].run.sessions.push(session(store, request, reply, activity));
             }
-            Exchange::Items { .. } | Exchange::Chunk { .. } => {}
+            Exchange::Items { .. } | Exchange::Chunk { .. } | Exchange::NotMade => {}
         }
     }
 

@@ -14,10 +14,11 @@ use super::{
     shape::{Activity, End, Status},
 };
 use crate::{
-    client::history::{self, HistoryReader, Record as OfEvent, Reply, Request, Start},
+    client::history::{self, ActivityKey, HistoryReader, Record as OfEvent, Reply, Request, Start},
     wire::{
         Item, ModelRequest, ModelResponse, ToolReply, ToolRequest,
         session_call::{SessionReply, SessionRequest},
+        tool_batch::index_in,
     },
 };
 
@@ -31,7 +32,7 @@ pub(super) struct Events<'c> {
     pub(super) start: Option<Start>,
     pub(super) end: End,
     pub(super) approvals: Approvals,
-    by_event: HashMap<i64, usize>,
+    by_event: HashMap<ActivityKey, usize>,
 }
 
 /// An activity, with its request and its result.
@@ -69,6 +70,8 @@ pub(super) enum Exchange {
     Chunk {
         chunk: Option<String>,
     },
+    /// A tool call that a batch has left to an activity of its own.
+    NotMade,
 }
 
 impl<'c> Events<'c> {
@@ -90,7 +93,13 @@ impl<'c> Events<'c> {
     /// [`TranscriptError`] when a message cannot be read.
     pub(super) async fn take(&mut self, event: HistoryEvent) -> Result<(), TranscriptError> {
         let at = event.event_time.as_ref().map(ToString::to_string);
-        let Some(record) = self.reader.read(event).await else { return Ok(()) };
+        for record in self.reader.read(event).await {
+            self.add(record, at.clone())?;
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, record: OfEvent, at: Option<String>) -> Result<(), TranscriptError> {
         match record {
             OfEvent::Started(start) => self.start = Some(*start),
             OfEvent::Scheduled { activity, id, kind: _, request, summary } => {
@@ -112,6 +121,11 @@ impl<'c> Events<'c> {
             OfEvent::Failed { activity, status, failure } => {
                 if let Some(record) = self.record(activity) {
                     (record.activity.status, record.activity.failure) = (status, failure);
+                }
+            }
+            OfEvent::NotMade { activity } => {
+                if let Some(record) = self.record(activity) {
+                    record.exchange = Exchange::NotMade;
                 }
             }
             OfEvent::LocalModelCall { id, summary, attempt, response, failure } => {
@@ -144,15 +158,23 @@ impl<'c> Events<'c> {
     /// previous attempt.
     pub(super) async fn under_way(&mut self, activity_id: &str, attempt: u32, failure: Option<WireFailure>) {
         let converter = self.converter;
-        let is_it = |record: &&mut Record| record.activity.id == activity_id;
-        let Some(record) = self.records.iter_mut().rev().find(is_it) else { return };
-        record.activity.attempts = attempt;
-        if let Some(failure) = failure {
-            record.activity.earlier_failure = Some(history::failure(converter, failure).await);
+        let failure = match failure {
+            Some(failure) => Some(history::failure(converter, failure).await),
+            None => None,
+        };
+        let is_it = |record: &&mut Record| {
+            let id = &record.activity.id;
+            record.activity.status == Status::Pending && (id == activity_id || index_in(activity_id, id).is_some())
+        };
+        for record in self.records.iter_mut().filter(is_it) {
+            record.activity.attempts = attempt;
+            if let Some(failure) = &failure {
+                record.activity.earlier_failure = Some(failure.clone());
+            }
         }
     }
 
-    fn record(&mut self, scheduled: i64) -> Option<&mut Record> {
+    fn record(&mut self, scheduled: ActivityKey) -> Option<&mut Record> {
         self.by_event.get(&scheduled).and_then(|place| self.records.get_mut(*place))
     }
 }

@@ -115,6 +115,16 @@ pub struct RunConfig {
     /// workflow, at most 40 activities of tools of the run and of its nested runs are in flight, or
     /// this number if it is larger (up to 1,500); the others wait, in call order.
     pub max_tool_concurrency: Option<usize>,
+    /// Runs the activity tools of one response in one activity, up to 20 calls in each, with a
+    /// heartbeat for each call that has ended; a retry makes only the other calls. Default: an
+    /// activity for each call. Has no effect outside of workflows. The
+    /// [guide](crate::guide::tools#batched-tools) says which calls stay on their own.
+    ///
+    /// # Determinism
+    /// Open runs whose history has no batch continue without one when it is turned on. Turned off,
+    /// a history with a batch does not replay.
+    #[builder(default)]
+    pub batch_tools: bool,
     /// Maximum number of calls in one response of a model: calls of tools and handoffs, and
     /// questions of hosted MCP servers. Default: 2,000. A response with more calls fails the run
     /// with `RunError::TooManyCalls`, before any of them is made. In a workflow, all calls of a

@@ -105,6 +105,8 @@ pub struct ToolEffect<'a> {
     pub mcp: Option<McpTarget>,
     /// The session of the call, if that server is stateful.
     pub mcp_session: Option<McpSession>,
+    /// `true` if any failure of the call ends the run.
+    pub fails_run: bool,
 }
 
 /// A request to an MCP server: for its tools, or for a new session.

@@ -15,6 +15,7 @@ pub use self::{
 };
 use crate::{
     agent::{Graph, GraphIssue},
+    drive::join::join_in_order,
     engine::RunError,
     tool::{DeltaTransport, ToolDef},
     wire::{Interruption, Item, McpTool, ModelCall, ModelResponse, RunState, event::RunNote, mcp_call::McpSession},
@@ -61,6 +62,24 @@ pub trait Host {
         call: ToolEffect<'a>,
         scope: &'a Self::Scope,
     ) -> LocalBoxFuture<'a, Result<ToolAnswer, ToolEffectError>>;
+
+    /// Returns `true` if the host can make several calls in one effect:
+    /// [`call_tools`](Self::call_tools).
+    fn batches_tools(&self) -> bool {
+        false
+    }
+
+    /// Makes several tool calls of a response, each with the outcome that it would have on its own.
+    /// All are activities with the same options. The outcomes are in the order of the calls. The
+    /// default makes each call on its own.
+    fn call_tools<'a>(
+        &'a self,
+        calls: Vec<ToolEffect<'a>>,
+        scope: &'a Self::Scope,
+    ) -> LocalBoxFuture<'a, Vec<Result<ToolAnswer, ToolEffectError>>> {
+        let calls = calls.into_iter().map(|call| self.call_tool(call, scope)).collect();
+        join_in_order(calls).boxed_local()
+    }
 
     /// Requests the tools of an MCP server. The default, for a host that reaches no MCP servers,
     /// fails.

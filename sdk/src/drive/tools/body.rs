@@ -13,7 +13,7 @@
 
 use std::cell::{Cell, RefCell};
 
-use super::{Body, Call, limits::limits_of, one_call::CallExecution};
+use super::{Body, Call, batch::Batches, limits::limits_of, one_call::CallExecution};
 use crate::{
     drive::{env::Env, host::Host, input_guardrails::ParallelInputGuardrails, join::join_within},
     engine::{Engine, RunError},
@@ -46,13 +46,14 @@ pub(super) async fn bodies<'g, H: Host>(
     let usage = RefCell::new(Usage::default());
     let (failed, has_cancelled) = (Cell::new(false), Cell::new(false));
     let limits = limits_of(env.config.max_tool_concurrency, calls);
+    let batches = Batches::new(env, &scope, calls);
     let mut running: Vec<LocalBoxFuture<'_, BodyEnd>> = Vec::with_capacity(calls.len());
     for (place, call) in calls.iter_mut().enumerate() {
         let (Some(tool), None) = (call.tool, &call.settled) else {
             running.push(std::future::ready(BodyEnd::NotRun).boxed_local());
             continue;
         };
-        let (scope, context, usage) = (&scope, &context, &usage);
+        let (scope, context, usage, batches) = (&scope, &context, &usage, &batches);
         let (failed, has_cancelled) = (&failed, &has_cancelled);
         let paused = call.paused.take();
         let call = &*call;
@@ -63,7 +64,7 @@ pub(super) async fn bodies<'g, H: Host>(
             if may_wait && failed.get() {
                 return cancelled();
             }
-            let body = CallExecution { env, scope, tool, call, context, usage }.run(paused).await;
+            let body = CallExecution { env, scope, tool, call, context, usage, batches }.run(paused).await;
             // If a cancelled body still completes depends on timing, so its result is not used.
             if has_cancelled.get() {
                 return cancelled();
@@ -87,7 +88,8 @@ pub(super) async fn bodies<'g, H: Host>(
         }
         cancels
     };
-    let ran = guards.beside(env, engine, &scope, join_within(running, &limits, cancel_others)).await;
+    let joined = batches.beside(join_within(running, &limits, cancel_others));
+    let ran = guards.beside(env, engine, &scope, joined).await;
     *engine.context_mut() = context.into_inner();
     engine.count(&usage.into_inner());
     ran

@@ -12,6 +12,7 @@
 //! object, and the changes of other calls that they see depend on timing.
 
 mod after;
+mod batch;
 mod before;
 mod body;
 mod limits;

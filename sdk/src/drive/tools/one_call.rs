@@ -4,7 +4,7 @@ use std::cell::RefCell;
 
 use serde_json::{Map, Value};
 
-use super::{Body, Call, sizes, told::told};
+use super::{Body, Call, batch::Batches, sizes, told::told};
 use crate::{
     agent::AgentTool,
     drive::{
@@ -27,17 +27,18 @@ use crate::{
 };
 
 /// A call whose body is to run.
-pub(super) struct CallExecution<'c, 'r, H: Host> {
+pub(super) struct CallExecution<'c, 't, 'r, H: Host> {
     pub(super) env: &'c Env<'r, H>,
     pub(super) scope: &'c H::Scope,
-    pub(super) tool: &'c ToolDef,
+    pub(super) tool: &'t ToolDef,
     pub(super) call: &'c Call<'c>,
     /// The run context and the usage of the calls so far; shared by all calls of a turn.
     pub(super) context: &'c RefCell<Map<String, Value>>,
     pub(super) usage: &'c RefCell<Usage>,
+    pub(super) batches: &'c Batches<'t, H>,
 }
 
-impl<H: Host> CallExecution<'_, '_, H> {
+impl<H: Host> CallExecution<'_, '_, '_, H> {
     /// Runs the body, or continues a paused nested run. A failure that is reported to the model is
     /// an output.
     pub(super) async fn run(&self, paused: Option<Box<RunState>>) -> Result<Body, RunError> {
@@ -118,8 +119,9 @@ impl<H: Host> CallExecution<'_, '_, H> {
             self.at_server(binding, meta, id, arguments, context).await
         } else {
             let info = info.clone();
-            let effect = ToolEffect { tool, info, id, arguments, context, mcp: None, mcp_session: None };
-            self.env.host.call_tool(effect, self.scope).await
+            let fails_run = tool_failure::fails_run(self.env.config, tool);
+            let effect = ToolEffect { tool, info, id, arguments, context, mcp: None, mcp_session: None, fails_run };
+            self.batches.call(effect).await
         };
         match answer {
             Ok(ToolAnswer { question: Some(question), .. }) => Ok(Body::needs_input(question)),
@@ -190,6 +192,7 @@ impl<H: Host> CallExecution<'_, '_, H> {
                     answers.clone(),
                 )),
                 mcp_session: mcp_session.clone(),
+                fails_run: tool_failure::fails_run(env.config, self.tool),
             };
             let (began, source) = match env.host.call_tool(effect, self.scope).await {
                 Err(ToolEffectError::SessionLost { began, source }) => (began, source),

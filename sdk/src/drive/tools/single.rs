@@ -8,7 +8,7 @@ use std::cell::RefCell;
 
 use serde_json::{Map, Value};
 
-use super::{Body, Call, after::check_output, before::decide, one_call::CallExecution};
+use super::{Body, Call, after::check_output, batch::Batches, before::decide, one_call::CallExecution};
 use crate::{
     agent::{Agent, Graph},
     drive::{config::RunConfig, env::Env, host::Host},
@@ -83,7 +83,9 @@ pub(crate) async fn call_single<H: Host>(
         Some(_) => return Err(SingleError::Waits),
     }
     let (context, usage) = (RefCell::new(context), RefCell::default());
-    let body = CallExecution { env: &env, scope: &env.scope, tool, call: &call, context: &context, usage: &usage };
+    let batches = Batches::new(&env, &env.scope, std::slice::from_ref(&call));
+    let (scope, call, context_of, usage) = (&env.scope, &call, &context, &usage);
+    let body = CallExecution { env: &env, scope, tool, call, context: context_of, usage, batches: &batches };
     let Body { result, context_patch, failure } = body.run(None).await?;
     let mut context = context.into_inner();
     let mut outcome = ToolOutcome { ran: true, ..ToolOutcome::new(0, result) };

@@ -100,6 +100,14 @@ pub enum RunError {
         /// The reason, and the change that would permit it.
         reason: String,
     },
+    /// An agent as data could not be loaded, or its spec is wrong.
+    #[error("agent {agent:?} cannot be run from its spec: {source}")]
+    Spec {
+        /// Name of the agent.
+        agent: String,
+        /// A [`SpecError`](crate::agent::SpecError), or the host's error.
+        source: BoxError,
+    },
     /// An input guardrail has tripped.
     #[error("input guardrail {:?} of agent {agent:?} tripped{}", .result.guardrail, said(&.result.output_info))]
     InputGuardrailTripped {
@@ -360,6 +368,7 @@ error_debug!(enum RunError {
     TooManyCalls { agent, turn, calls, limit },
     User { agent, message, has_run_data },
     Refused { agent, what, reason },
+    Spec { agent, source },
     InputGuardrailTripped { agent, result },
     OutputGuardrailTripped { agent, result, from_tool },
     ToolInputGuardrailTripped { agent, tool, result },

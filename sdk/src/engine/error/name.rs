@@ -12,6 +12,7 @@ impl RunError {
             Self::TooManyCalls { .. } => "TooManyCalls",
             Self::User { .. } => "User",
             Self::Refused { .. } => "Refused",
+            Self::Spec { .. } => "Spec",
             Self::InputGuardrailTripped { .. } => "InputGuardrailTripped",
             Self::OutputGuardrailTripped { .. } => "OutputGuardrailTripped",
             Self::ToolInputGuardrailTripped { .. } => "ToolInputGuardrailTripped",

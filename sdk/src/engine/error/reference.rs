@@ -60,6 +60,7 @@ impl RunError {
             | Self::State(_)
             | Self::NeedsApproval { .. }
             | Self::Refused { .. }
+            | Self::Spec { .. }
             | Self::ToolNotRegistered { .. } => own("UserError", self.to_string()),
             Self::Model { reason, .. } => foreign(reason.clone()),
             Self::Function { source, .. }

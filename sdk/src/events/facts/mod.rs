@@ -102,6 +102,12 @@ impl Facts {
         Self { execution, ..Self::default() }
     }
 
+    /// Returns the facts as those of this execution.
+    #[cfg(any(feature = "postgres", feature = "sqlite"))]
+    pub(crate) fn in_execution(self, execution: String) -> Self {
+        Self { execution, ..self }
+    }
+
     /// Sets the time of the next observations (RFC 3339, UTC).
     pub(crate) fn at(&mut self, now: String) {
         self.now = now;

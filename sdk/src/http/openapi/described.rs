@@ -29,8 +29,21 @@ pub(in crate::http) struct Operation {
     responses: Map<String, Value>,
 }
 
+/// A header that an operation reads.
+pub(in crate::http) struct Header {
+    pub(in crate::http) name: &'static str,
+    pub(in crate::http) description: &'static str,
+}
+
 impl Operation {
-    fn response(&mut self, status: StatusCode, description: &str, content: Option<(&str, Value)>) {
+    pub(in crate::http) fn header(&mut self, header: &Header) {
+        self.parameters.push(json!({
+            "name": header.name, "in": "header", "required": false, "schema": {"type": "string"},
+            "description": header.description,
+        }));
+    }
+
+    pub(in crate::http) fn response(&mut self, status: StatusCode, description: &str, content: Option<(&str, Value)>) {
         let mut response = json!({"description": description});
         if let Some((kind, schema)) = content {
             response["content"] = json!({kind: {"schema": schema}});
@@ -127,10 +140,8 @@ impl<T: JsonSchema> Read for Query<T> {
 
 impl Read for LastEventId {
     fn describe(operation: &mut Operation, _schemas: &mut Schemas) {
-        operation.parameters.push(json!({
-            "name": "Last-Event-ID", "in": "header", "required": false, "schema": {"type": "string"},
-            "description": "Cursor of the latest event that the reader has; goes before `from`.",
-        }));
+        let description = "Cursor of the latest event that the reader has; goes before `from`.";
+        operation.header(&Header { name: "Last-Event-ID", description });
     }
 }
 

@@ -8,8 +8,8 @@
 //!
 //! **No crate for it.** `schemars`, which the tools use already, writes the dialect of OpenAPI 3.1.
 //! `utoipa` would need a second derive on each type and an attribute on each handler, which repeats
-//! its types by hand and can be wrong; `aide` reads signatures as this does, at the price of some 30
-//! crates and of its own versions of axum and schemars.
+//! its types by hand and can be wrong; `aide` reads signatures as this does, at the price of some
+//! 30 crates and of its own versions of axum and schemars.
 
 mod described;
 mod schemas;
@@ -19,14 +19,14 @@ use std::sync::Arc;
 use axum::{
     Router,
     handler::Handler,
-    routing::{MethodRouter, get, post},
+    routing::{MethodRouter, get, post, put},
 };
 use serde_json::{Map, Value, json};
 
-pub(super) use self::described::{Accepted, Acknowledged, Created, StreamIfAny};
-use self::{
-    described::{Described, Operation},
-    schemas::{Schemas, with_final_references},
+use self::{described::Described, schemas::with_final_references};
+pub(super) use self::{
+    described::{Accepted, Acknowledged, Answer, Created, Header, Operation, Read, StreamIfAny},
+    schemas::Schemas,
 };
 use super::service::Shared;
 
@@ -58,6 +58,15 @@ impl Api {
         T: 'static,
     {
         self.route::<H, A>("post", path, (id, summary), post(handler))
+    }
+
+    /// Adds a path that stores.
+    pub(super) fn put<H, T, A>(self, path: &str, (id, summary): (&str, &str), handler: H) -> Self
+    where
+        H: Handler<T, Arc<Shared>> + Described<A>,
+        T: 'static,
+    {
+        self.route::<H, A>("put", path, (id, summary), put(handler))
     }
 
     fn route<H: Described<A>, A>(

@@ -28,7 +28,7 @@ impl Schemas {
     }
 
     /// Returns the schema of a type that the service writes.
-    pub(super) fn written<T: JsonSchema>(&mut self) -> Value {
+    pub(in crate::http) fn written<T: JsonSchema>(&mut self) -> Value {
         self.written.subschema_for::<T>().to_value()
     }
 

@@ -66,8 +66,9 @@ export const listAgents = (signal) => json("agents", { signal });
 export const listQuestions = (signal) => json("questions", { signal });
 export const getRun = (id, signal) => json(pathOf(id), { signal });
 
-export function listRuns(next, signal) {
+export function listRuns({ next, isOpen }, signal) {
   const query = new URLSearchParams({ limit: "50" });
+  if (isOpen) query.set("open", "true");
   if (next) query.set("next", next);
   return json(`runs?${query}`, { signal });
 }
@@ -81,36 +82,55 @@ export const cancelRun = (id) => post(pathOf(id, "/cancel"), {});
 
 /**
  * Reads the events of a run until its end. After a lost connection it continues after the latest
- * event. `onOpen(isAgain)` is called for each connection, `onWait(error)` before the next one.
+ * event, or from the beginning if the service does not know that event any more.
+ * `onOpen(continues)` is called for each connection, `onWait(error)` before the next one.
  */
 export async function followEvents(id, { signal, onEvent, onOpen, onWait }) {
   let last = "";
   let failures = 0;
-  let isAgain = false;
   while (!signal.aborted) {
     let lost;
+    const from = last;
     try {
-      const query = last ? `?${new URLSearchParams({ from: last })}` : "";
-      for await (const message of messages(pathOf(id, `/events${query}`), signal, () => {
-        onOpen(isAgain);
-        isAgain = true;
-      })) {
+      const query = from ? `?${new URLSearchParams({ from })}` : "";
+      const path = pathOf(id, `/events${query}`);
+      for await (const message of messages(path, signal, () => onOpen(from !== ""))) {
         failures = 0;
         if (message.event === "end") return;
+        if (message.event === "error") throw streamError(message.data);
         if (message.id !== undefined) last = message.id;
         // Other events end the connection; the next one continues.
         if (message.event === "message" && message.data) onEvent(JSON.parse(message.data));
       }
     } catch (error) {
-      const isFinal = error instanceof ApiError && error.status < 500 && error.status !== 429;
       if (signal.aborted) return;
-      if (isFinal) throw error;
+      const isRefused = error instanceof ApiError && error.status < 500 && error.status !== 429;
+      if (isRefused && !(error.status === 400 && from !== "")) throw error;
+      if (isRefused) last = "";
       lost = error;
     }
     failures += 1;
     onWait(lost);
-    await pause(Math.min(500 * 2 ** failures, MAX_WAIT_MS), signal);
+    await pauseOffline(Math.min(500 * 2 ** failures, MAX_WAIT_MS), signal);
   }
+}
+
+/** The status of an error that ends a stream, by its code. */
+const STREAM_STATUS = { not_found: 404, invalid_request: 400 };
+
+function streamError(data) {
+  const { code = "", message = "The events cannot be read." } = JSON.parse(data).error ?? {};
+  const status = Object.hasOwn(STREAM_STATUS, code) ? STREAM_STATUS[code] : 502;
+  return new ApiError(status, code, message);
+}
+
+/** Waits; returns early if the signal aborts, or if the machine has a network again. */
+async function pauseOffline(ms, signal) {
+  const isOnline = new AbortController();
+  const wake = () => isOnline.abort();
+  window.addEventListener("online", wake);
+  await pause(ms, AbortSignal.any([signal, isOnline.signal]));
+  window.removeEventListener("online", wake);
 }
 
 /** Yields the messages of one connection. */

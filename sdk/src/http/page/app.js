@@ -66,7 +66,8 @@ access.addEventListener("token-needed", () => {
   if (current.signal.aborted) return;
   current.abort();
   const text = hasToken() ? "The service has refused the token." : "The service needs a token.";
-  main.replaceChildren(el("h1", { tabindex: -1 }, "No access"), el("p", {}, text));
+  main.replaceChildren(el("h1", { tabindex: -1 }, "No access"), el("p", {}, text),
+    el("p", {}, "Put the token of the service into the field above."));
   showTokenState(text);
   announce(text);
   tokenBox.open = true;

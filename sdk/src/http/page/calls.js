@@ -8,7 +8,7 @@ export function newCall() {
 /** Returns a tool call that has not begun to send output. */
 export function newTool(name) {
   return {
-    ...newCall(), type: "tool", callId: undefined, name, arguments: "", streams: {},
+    ...newCall(), type: "tool", callId: undefined, name, arguments: "", streams: [],
     progress: undefined, emitted: [],
   };
 }

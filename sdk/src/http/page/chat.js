@@ -2,6 +2,12 @@
 
 import { listAgents, sendMessage, startChat, startRun } from "./api.js";
 import { announce, el, field, setText, showError, whileBusy } from "./dom.js";
+import { clip } from "./text.js";
+
+/** Messages that were typed and not sent, by run: they stay when the page shows something else. */
+const drafts = new Map();
+/** The chat that was started last: its message field gets the focus. */
+let startedChat;
 
 /** Shows the page that starts a run or a chat. */
 export function newPage(main, { signal }) {
@@ -18,7 +24,11 @@ export function newPage(main, { signal }) {
     });
   };
   const chatButton = el("button", {
-    type: "button", "data-testid": "new-chat", onclick: () => open(() => startChat(select.value)),
+    type: "button", "data-testid": "new-chat", onclick: () => open(async () => {
+      const chat = await startChat(select.value);
+      startedChat = chat.id;
+      return chat;
+    }),
   }, "Start a chat");
   const form = el(
     "form",
@@ -53,31 +63,31 @@ export function newPage(main, { signal }) {
 }
 
 /**
- * Returns the form to talk in a chat. `update(entries)` removes the messages that the run has
- * received from those that are on the way; `end()` removes the form.
+ * Returns the form to talk in a chat. `update(chat)` shows the messages that the run has not taken
+ * yet, of those that this page has sent and those that the chat has accepted; `end()` removes the
+ * form.
  */
 export function chatForm(runId) {
   const error = el("p", { class: "error", role: "alert", hidden: true });
   const input = el("textarea", { rows: 2, required: true, "data-testid": "chat-input" });
+  input.value = drafts.get(runId) ?? "";
   const waiting = el("ul", { class: "waiting", "aria-label": "Messages on the way" });
-  const sent = [];
-  let received = 0; // number of the user's messages in the run
+  let sent = [];
   let draft = { text: "", id: "" };
+  let latest = { messages: [], received: 0 };
 
   const send = async () => {
     const text = input.value.trim();
     if (!text) return;
     // The same text that is sent again after an error has the same id, so that it counts once.
     if (draft.text !== text) draft = { text, id: randomId() };
-    const isSent = await whileBusy(form, error, async () => {
-      const message = { text, node: el("li", {}, text), after: received };
-      await sendMessage(runId, draft);
-      sent.push(message);
-      waiting.append(message.node);
-    });
+    const message = { ...draft, after: latest.received };
+    const isSent = await whileBusy(form, error, () => sendMessage(runId, draft));
     if (isSent) {
+      sent.push(message);
       draft = { text: "", id: "" };
       input.value = "";
+      drafts.delete(runId);
       announce("The message was sent.");
       update(latest);
     }
@@ -98,27 +108,29 @@ export function chatForm(runId) {
       el("button", { type: "submit", class: "primary", "data-testid": "send" }, "Send")),
     error,
   );
+  input.addEventListener("input", () => drafts.set(runId, input.value));
   input.addEventListener("keydown", (event) => {
     if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
     event.preventDefault();
     send();
   });
 
-  let latest = [];
-  const update = (entries) => {
-    latest = entries;
-    const texts = entries
-      .filter(({ type, role, path }) => type === "message" && role === "user" && path.length === 0)
-      .map(({ text }) => text);
-    received = texts.length;
-    // Messages arrive in the order in which they were sent; the run may join some of them.
-    for (const message of [...sent]) {
-      if (!texts.slice(message.after).some((text) => text.includes(message.text))) continue;
-      message.node.remove();
-      sent.splice(sent.indexOf(message), 1);
-    }
+  const update = (chat) => {
+    latest = chat;
+    // A service that does not report accepted messages reports the runs that take them.
+    sent = sent.filter(({ id, after }) =>
+      chat.received <= after && !chat.messages.some((message) => message.id === id));
+    const open = chat.messages.filter(({ state }) => state !== "taken");
+    const items = [...open, ...sent].map(({ text, state }) => el("li", { dir: "auto" },
+      `${clip(text, 2_000)}${state === "refused" ? " (refused)" : ""}`));
+    waiting.replaceChildren(...items);
   };
-  return { node: form, update, focus: () => input.focus(), end: () => { form.hidden = true; } };
+  const focus = () => {
+    if (startedChat !== runId) return;
+    startedChat = undefined;
+    input.focus();
+  };
+  return { node: form, update, focus, end: () => { form.hidden = true; } };
 }
 
 /** `crypto.randomUUID` is missing on pages without TLS. */

@@ -1,16 +1,30 @@
 // The view model of a run, from its events. Everything in this file is pure.
 //
 // Facts are kept by their ids, so that a fact that arrives again changes nothing. Kinds that end
-// in `_delta` are parts of facts that are under way: a fact replaces its parts.
+// in `_delta` are parts of facts that are under way: a fact replaces its parts. A view is bounded:
+// of entries that are too old it keeps their number and their sums.
 
 import { isLate, newCall, newTool, withAttempt, withOutcome } from "./calls.js";
-import { textOfItem } from "./view.js";
+import { noChat, taken, withMessage } from "./messages.js";
+import { textOfItem } from "./text.js";
+import { emptySums, sumsOf } from "./view.js";
+
+/** The number of entries that a view keeps, and of those that it has before it drops the oldest. */
+export const KEPT_ENTRIES = 2_000;
+export const MAX_ENTRIES = 2_500;
 
 const MAX_STREAM_CHARS = 20_000;
+const MAX_PART_CHARS = 200_000;
+const MAX_STREAMS = 10;
+const MAX_EMITTED = 50;
 
 export const emptyView = Object.freeze({
   entries: [], // what the page shows, in order
-  usage: {}, // by model call
+  dropped: 0, // number of entries before them
+  past: emptySums, // the sums of those
+  keys: undefined, // a set that contains the keys of all entries, and perhaps of entries before
+  partial: 0, // number of entries that are parts of a fact
+  chat: noChat, // messages that a chat has accepted
   cursor: null, // that of the latest event
   resets: 0,
 });
@@ -18,8 +32,22 @@ export const emptyView = Object.freeze({
 /** Returns the view after an event. */
 export function reduce(view, event) {
   const step = Object.hasOwn(STEPS, event.kind) ? STEPS[event.kind] : ofUnknownKind;
-  const next = step(view, event);
+  const next = bounded(step(view, event));
   return event.cursor == null ? next : { ...next, cursor: event.cursor };
+}
+
+function bounded(view) {
+  if (view.entries.length <= MAX_ENTRIES) return view;
+  const at = view.entries.length - KEPT_ENTRIES;
+  const past = sumsOf(view.entries.slice(0, at), view.past);
+  const kept = withEntries(view, view.entries.slice(at));
+  return { ...kept, dropped: view.dropped + at, past };
+}
+
+/** Returns a view with fewer entries. */
+function withEntries(view, entries) {
+  const partial = entries.filter((entry) => entry.isPartial).length;
+  return { ...view, entries, partial, keys: new Set(entries.map(({ key }) => key)) };
 }
 
 /** Returns the view for a reader that has connected again and may receive parts again. */
@@ -36,7 +64,7 @@ const STEPS = {
     return texts.reduce(
       (soFar, text, index) => put(soFar, event, `${event.id}#${index}`, () =>
         ({ type: "message", role: "user", text })),
-      begun,
+      isOutermost(event) ? { ...begun, chat: taken(view.chat, texts) } : begun,
     );
   },
   run_resumed: (view, event) => note(view, event, "continues"),
@@ -44,8 +72,8 @@ const STEPS = {
   run_continued: (view, event) =>
     note(settled(view, event), event, "continues in the next execution of the workflow"),
   run_reset: (view, event) => {
-    const text = because("the workflow was reset", event.reason);
-    const after = note(settled(view, event), event, text, "warn");
+    const reason = { reason: event.reason };
+    const after = note(settled(view, event), event, "the workflow was reset", "warn", reason);
     return { ...after, resets: isKnown(view, event) ? view.resets : view.resets + 1 };
   },
   run_finished: (view, event) => {
@@ -57,7 +85,7 @@ const STEPS = {
   run_failed: (view, event) => end(view, event, "failed", "bad", { failure: event.failure }),
   run_cancelled: (view, event) => end(view, event, "was cancelled", "bad"),
   run_terminated: (view, event) =>
-    end(view, event, because("the workflow was terminated", event.reason), "bad"),
+    end(view, event, "the workflow was terminated", "bad", { reason: event.reason }),
   run_timed_out: (view, event) => end(view, event, "the workflow has timed out", "bad"),
 
   turn_started: (view, event) => putTurn(settled(view, event), event, (turn) => turn),
@@ -67,12 +95,11 @@ const STEPS = {
       // A failed call may be made again with more of the conversation.
       ...(turn.state === "failed" ? newCall() : {}),
     })),
-  model_call_answered: (view, event) => {
-    const next = putTurn(view, event, (turn) => withOutcome(turn, event, "answered", {
+  model_call_answered: (view, event) =>
+    putTurn(view, event, (turn) => withOutcome(turn, event, "answered", {
       incomplete: event.incomplete,
-    }));
-    return { ...next, usage: { ...next.usage, [event.id]: event.usage ?? {} } };
-  },
+      usage: { ...turn.usage, [event.id]: event.usage ?? {} },
+    })),
   model_call_failed: (view, event) =>
     putTurn(settled(view, event), event, (turn) => withOutcome(turn, event, "failed")),
 
@@ -87,11 +114,11 @@ const STEPS = {
   other_item: (view, event) => put(view, event, event.id, () =>
     ({ type: "other", title: event.item?.type ?? "item", value: event.item })),
   tool_output: (view, event) => {
-    const fact = { output: event.output, streams: {}, progress: undefined, emitted: [] };
+    const fact = { output: event.output, streams: [], progress: undefined, emitted: [] };
     return putTool(view, event, (tool) => withOutcome(tool, event, "answered", fact));
   },
   tool_failed: (view, event) => putTool(view, event, (tool) => withOutcome(tool, event, "failed", {
-    streams: {}, progress: undefined,
+    streams: [], progress: undefined,
   })),
   handoff: (view, event) => put(view, event, event.id, () =>
     ({ type: "handoff", from: event.from, to: event.to })),
@@ -115,6 +142,11 @@ const STEPS = {
   compaction: (view, event) => note(view, event,
     `the conversation was shortened from ${event.items_before} items to ${event.items_after}`),
 
+  chat_message_delta: (view, event) => {
+    if (!isOutermost(event)) return view;
+    const { chat_message_id: id, text, is_refused: isRefused } = event;
+    return { ...view, chat: withMessage(view.chat, { id, text, isRefused: isRefused === true }) };
+  },
   attempt_delta: (view, event) => {
     const [, turn, kind, index] = /^(\d+)-(model|tool-(\d+))/.exec(event.effect) ?? [];
     if (kind === undefined) return view;
@@ -127,21 +159,32 @@ const STEPS = {
     return cut(putTurn(view, call, (before) => withAttempt(before, event)), call);
   },
   text_delta: (view, event) => part(view, event, (before) =>
-    ({ type: "message", role: "assistant", text: `${before?.text ?? ""}${event.delta}` })),
+    ({ type: "message", role: "assistant", text: added(before?.text, event) })),
   reasoning_delta: (view, event) => part(view, event, (before) =>
-    ({ type: "reasoning", text: `${before?.text ?? ""}${event.delta}` })),
+    ({ type: "reasoning", text: added(before?.text, event) })),
   tool_arguments_delta: (view, event) => part(view, event, (before) =>
-    ({ ...newTool(""), arguments: `${before?.arguments ?? ""}${event.delta}` })),
+    ({ ...newTool(""), arguments: added(before?.arguments, event) })),
   tool_output_delta: (view, event) => ofRunningTool(view, event, (tool) => {
     if (event.stream === "progress") {
       return { ...tool, progress: { fraction: event.fraction, text: event.delta } };
     }
-    const text = `${tool.streams[event.stream] ?? ""}${event.delta}`.slice(-MAX_STREAM_CHARS);
-    return { ...tool, streams: { ...tool.streams, [event.stream]: text } };
+    const others = tool.streams.filter(({ name }) => name !== event.stream);
+    const before = tool.streams.find(({ name }) => name === event.stream)?.text ?? "";
+    const stream = { name: event.stream, text: `${before}${event.delta}`.slice(-MAX_STREAM_CHARS) };
+    return { ...tool, streams: [...others, stream].slice(-MAX_STREAMS) };
   }),
-  emitted_delta: (view, event) => ofRunningTool(view, event, (tool) =>
-    ({ ...tool, emitted: [...tool.emitted, { name: event.name, value: event.value }] })),
+  emitted_delta: (view, event) => ofRunningTool(view, event, (tool) => {
+    const emitted = [...tool.emitted, { name: event.name, value: event.value }];
+    return { ...tool, emitted: emitted.slice(-MAX_EMITTED) };
+  }),
 };
+
+const isOutermost = (event) => !event.workflow && !event.path?.length;
+
+/** Returns a text with its next part; the fact that replaces it has the whole. */
+function added(before, event) {
+  return `${before ?? ""}${event.delta}`.slice(0, MAX_PART_CHARS);
+}
 
 function ofUnknownKind(view, event) {
   // Deltas of a later release are parts of facts that will come.
@@ -161,21 +204,30 @@ function isOfCall(view, entry, event) {
 }
 
 function isKnown(view, event) {
-  return view.entries.some((entry) => entry.key === event.id);
+  return view.keys?.has(event.id) === true;
 }
+
+const partOf = (entry) => Number(entry.isPartial === true);
 
 /** Adds an entry, or replaces the one with this key. */
 function put(view, event, key, change) {
-  const at = view.entries.findLastIndex((entry) => entry.key === key);
+  const keys = view.keys ?? new Set();
+  const at = keys.has(key) ? view.entries.findLastIndex((entry) => entry.key === key) : -1;
   const place = {
     key, scope: scopeOf(view, event), path: event.path ?? [], agent: event.agent ?? "",
     workflow: event.workflow ?? "", run: event.run ?? "",
     turn: event.turn ?? 0, time: event.time, isOpaque: event.opaque === true,
   };
-  if (at < 0) return { ...view, entries: [...view.entries, { ...place, ...change(undefined) }] };
-  const { scope, path, time } = view.entries[at];
-  const entry = { ...place, scope, path, time, ...change(view.entries[at]) };
-  return { ...view, entries: view.entries.with(at, entry) };
+  if (at < 0) {
+    const entry = { ...place, ...change(undefined) };
+    const partial = view.partial + partOf(entry);
+    return { ...view, entries: [...view.entries, entry], keys: keys.add(key), partial };
+  }
+  const before = view.entries[at];
+  const { scope, path, time } = before;
+  const entry = { ...place, scope, path, time, ...change(before) };
+  const partial = view.partial - partOf(before) + partOf(entry);
+  return { ...view, entries: view.entries.with(at, entry), partial };
 }
 
 function note(view, event, text, tone = "plain", detail = undefined) {
@@ -186,24 +238,20 @@ function end(view, event, text, tone, detail) {
   return note(settled(view, event), event, text, tone, detail);
 }
 
-function because(text, reason) {
-  return reason ? `${text}: ${reason}` : text;
-}
-
 /** Removes parts that no fact can replace any more: those of the event's run and runs in it. */
 function settled(view, event) {
   const path = event.path ?? [];
   const isOver = (entry) =>
     entry.isPartial && entry.workflow === (event.workflow ?? "") &&
     (!event.run || (entry.run === event.run && path.every((call, at) => entry.path[at] === call)));
-  if (!view.entries.some(isOver)) return view;
-  return { ...view, entries: view.entries.filter((entry) => !isOver(entry)) };
+  if (view.partial === 0 || !view.entries.some(isOver)) return view;
+  return withEntries(view, view.entries.filter((entry) => !isOver(entry)));
 }
 
 function putTurn(view, event, change) {
   const key = `turn|${scopeOf(view, event)}|${event.turn ?? 0}`;
   return put(view, event, key, (before) =>
-    change(before ?? { type: "turn", model: "", ...newCall() }));
+    change(before ?? { type: "turn", model: "", usage: {}, ...newCall() }));
 }
 
 function findTool(view, event) {
@@ -225,7 +273,7 @@ function putTool(view, event, change) {
 function ofRunningTool(view, event, change) {
   const tool = findTool(view, event);
   if (tool?.state !== "running" || isLate(tool, event.attempt)) return view;
-  const fresh = { streams: {}, progress: undefined, emitted: [], attempt: event.attempt };
+  const fresh = { streams: [], progress: undefined, emitted: [], attempt: event.attempt };
   return put(view, { ...event, turn: tool.turn, agent: tool.agent }, tool.key, (before) =>
     change(event.attempt > before.attempt ? { ...before, ...fresh } : before));
 }
@@ -251,11 +299,13 @@ function part(view, event, change) {
 
 /** Removes the parts of earlier attempts of a model call, and marks those of a failed one. */
 function cut(view, event) {
+  if (view.partial === 0) return view;
   const turn = findTurn(view, event);
-  const entries = view.entries.flatMap((entry) => {
-    if (!entry.isPartial || !isOfCall(view, entry, event)) return [entry];
-    if (entry.attempt < turn.attempt) return [];
-    return isLate(turn, entry.attempt) ? [{ ...entry, isCut: true }] : [entry];
-  });
-  return { ...view, entries };
+  const isEarlier = (entry) => entry.isPartial && isLate(turn, entry.attempt)
+    && isOfCall(view, entry, event);
+  if (!view.entries.some(isEarlier)) return view;
+  return withEntries(view, view.entries.flatMap((entry) => {
+    if (!isEarlier(entry)) return [entry];
+    return entry.attempt < turn.attempt ? [] : [{ ...entry, isCut: true }];
+  }));
 }

@@ -1,11 +1,14 @@
 // The handoffs between agents, as a graph with a text alternative.
 
-import { el, newId } from "./dom.js";
+import { el, named, newId, setParts } from "./dom.js";
+import { clip, visible } from "./text.js";
 
 const SVG = "http://www.w3.org/2000/svg";
 const WIDTH = 300;
 const NODE = { width: 150, height: 34, gap: 34 };
-const MAX_NAME = 18;
+const MAX_NAME = 17;
+const MAX_AGENTS = 12;
+const MAX_LINES = 40;
 
 /** Returns a figure; `update(handoffs, current)` draws it again if something has changed. */
 export function handoffGraph() {
@@ -18,20 +21,27 @@ export function handoffGraph() {
       if (state === drawn) return;
       drawn = state;
       figure.hidden = handoffs.length === 0;
-      const parts = handoffs.length === 0 ? [] : [draw(handoffs, current), caption(handoffs)];
-      figure.replaceChildren(...parts);
+      figure.replaceChildren();
+      if (handoffs.length > 0) figure.append(draw(handoffs, current), caption(handoffs, current));
     },
   };
 }
 
-function caption(handoffs) {
-  const items = handoffs.map(({ from, to, count }) =>
-    el("li", {}, `${from} → ${to}${count > 1 ? ` (${count} times)` : ""}`));
-  return el("figcaption", {}, el("ul", {}, ...items));
+function caption(handoffs, current) {
+  const lines = handoffs.slice(0, MAX_LINES).map(({ from, to, count }) =>
+    [named(from), " hands off to ", named(to), count > 1 ? ` (${count} times)` : ""]);
+  if (handoffs.length > MAX_LINES) lines.push([`and ${handoffs.length - MAX_LINES} others`]);
+  if (current) lines.push(["Now: ", named(current)]);
+  return el("figcaption", {}, el("ul", {}, ...lines.map((parts) => {
+    const item = el("li");
+    setParts(item, parts);
+    return item;
+  })));
 }
 
 function draw(handoffs, current) {
-  const names = [...new Set(handoffs.flatMap(({ from, to }) => [from, to]))];
+  const names = [...new Set(handoffs.flatMap(({ from, to }) => [from, to]))].slice(0, MAX_AGENTS);
+  const edges = handoffs.filter(({ from, to }) => names.includes(from) && names.includes(to));
   const height = names.length * (NODE.height + NODE.gap) - NODE.gap + 4;
   const marker = newId("arrow");
   const title = newId("graph");
@@ -44,7 +54,7 @@ function draw(handoffs, current) {
   return svg(
     "svg", { viewBox: `0 0 ${WIDTH} ${height}`, role: "img", "aria-labelledby": title },
     label, svg("defs", {}, arrow),
-    ...handoffs.map((handoff, index) => edge(handoff, names, index, marker)),
+    ...edges.map((handoff, index) => edge(handoff, names, index, marker)),
     ...names.map((name, index) => agent(name, index, name === current)),
   );
 }
@@ -53,7 +63,7 @@ function agent(name, index, isCurrent) {
   const y = index * (NODE.height + NODE.gap) + 2;
   const x = (WIDTH - NODE.width) / 2;
   const text = svg("text", { x: WIDTH / 2, y: y + NODE.height / 2 });
-  text.textContent = name.length > MAX_NAME ? `${name.slice(0, MAX_NAME - 1)}…` : name;
+  text.textContent = visible(clip(name, MAX_NAME));
   const box = svg("rect", { x, y, width: NODE.width, height: NODE.height, rx: 6 });
   return svg("g", { class: isCurrent ? "agent current" : "agent" }, box, text);
 }

@@ -1,54 +1,73 @@
 // Open questions: approvals, outputs of client tools, and requests for input.
 
 import { decide, supplyOutput } from "./api.js";
-import { announce, el, field, newId, whileBusy } from "./dom.js";
-import { prettyJson } from "./view.js";
+import {
+  announce, el, field, longText, named, newId, setParts, setText, showError, whileBusy,
+} from "./dom.js";
+import { schemaFields } from "./schema.js";
+import { prettyJson, visible } from "./text.js";
+
+const MAX_SHOWN = 50;
 
 /**
  * Returns a section with the open questions. `update(questions)` keeps the forms of questions that
- * are still open, with what was typed. `onAnswer` is called after an answer was accepted.
+ * are still open, with what was typed. `onAnswer` is called after an answer was accepted, and when
+ * the service says that somebody else has answered. `focus()` moves the focus to the questions.
  */
 export function questionList({ title, linksToRun, onAnswer }) {
   const id = newId("questions");
   const heading = el("h2", { id, tabindex: -1 }, title);
   const list = el("ul", { class: "questions" });
-  const node = el("section", { "aria-labelledby": id, hidden: true }, heading, list);
+  const rest = el("p", { class: "hint", hidden: true });
+  const lost = el("p", { class: "error", role: "alert", hidden: true });
+  const node = el("section", { "aria-labelledby": id, hidden: true }, heading, list, rest);
   const shown = new Map();
   const answered = new Set();
-  return {
-    node,
-    update(questions) {
-      const open = new Map(questions.map((question) => [keyOf(question), question]));
-      for (const key of answered) if (!open.has(key)) answered.delete(key);
-      for (const key of answered) open.delete(key);
-      for (const [key, item] of shown) {
-        if (open.has(key)) continue;
-        const hadFocus = item.contains(document.activeElement);
-        item.remove();
-        shown.delete(key);
-        if (hadFocus) heading.focus();
-      }
-      for (const [key, question] of open) {
-        if (shown.has(key)) continue;
-        const done = () => {
-          answered.add(key);
-          announce("The answer was sent.");
-          const item = shown.get(key);
-          const { activeElement, body } = document;
-          const hadFocus = activeElement === body || item?.contains(activeElement);
-          item?.remove();
-          shown.delete(key);
-          node.hidden = shown.size === 0;
-          if (hadFocus) (node.hidden ? document.querySelector("h1") : heading).focus();
-          onAnswer?.(question);
-        };
-        const item = questionItem(question, linksToRun, done);
-        shown.set(key, item);
-        list.append(item);
-      }
-      node.hidden = shown.size === 0;
-    },
+
+  const remove = (keys, hasLostFocus = false) => {
+    const { activeElement } = document;
+    let hadFocus = hasLostFocus;
+    for (const key of keys) {
+      hadFocus ||= shown.get(key).contains(activeElement);
+      shown.get(key).remove();
+      shown.delete(key);
+    }
+    node.hidden = shown.size === 0;
+    if (!hadFocus) return;
+    if (node.hidden) document.querySelector("h1").focus({ preventScroll: true });
+    else heading.focus();
   };
+  const finish = (question, wasLost) => {
+    const key = keyOf(question);
+    answered.add(key);
+    showError(lost, wasLost ? lostError(question) : undefined);
+    if (!wasLost) announce("The answer was sent.");
+    // The button that was turned off while it was busy has lost the focus.
+    if (shown.has(key)) remove([key], document.activeElement === document.body);
+    onAnswer?.(question);
+  };
+  const update = (questions) => {
+    const first = questions.slice(0, MAX_SHOWN);
+    rest.hidden = questions.length === first.length;
+    setText(rest, `${questions.length - first.length} more questions follow these.`);
+    const open = new Map(first.map((question) => [keyOf(question), question]));
+    for (const key of answered) {
+      if (!open.delete(key)) answered.delete(key);
+    }
+    for (const [key, question] of open) {
+      if (shown.has(key)) continue;
+      const done = (wasLost) => finish(question, wasLost);
+      shown.set(key, questionItem(question, linksToRun, done));
+      list.append(shown.get(key));
+    }
+    remove([...shown.keys()].filter((key) => !open.has(key)));
+  };
+  return { nodes: [lost, node], focus: () => heading.focus(), count: () => shown.size, update };
+}
+
+function lostError({ tool }) {
+  return new Error(`The question about ${visible(tool)} was answered before, in another way, or is `
+    + "no longer open.");
 }
 
 const keyOf = (question) => JSON.stringify([question.run_id, question.question_id]);
@@ -60,24 +79,29 @@ function questionItem(question, linksToRun, done) {
   const titleId = newId("question");
   const kind = question.waits_for ?? "approval";
   const verb = TITLES[kind] ?? "waits for";
-  const title = el("h3", { id: titleId }, `${question.agent} ${verb} ${question.tool}`);
+  const title = el("h3", { id: titleId });
+  setParts(title, [named(question.agent ?? ""), ` ${verb} `, named(question.tool ?? "")]);
   const run = linksToRun
     ? el("p", {}, el("a", { href: `#/runs/${encodeURIComponent(question.run_id)}` },
-      `Run ${question.run_id}`))
+      "Run ", el("bdi", {}, visible(question.run_id))))
     : undefined;
-  const args = question.arguments
-    ? el("pre", { "aria-label": "Arguments", tabindex: 0, role: "region" },
-      textOf(question.arguments))
-    : undefined;
+  const args = longText("pre", { "aria-label": "Arguments", tabindex: 0, role: "group" });
+  args.update(question.arguments ? visible(textOf(question.arguments)) : "");
   const form = Object.hasOwn(KINDS, kind)
     ? KINDS[kind](question, done)
-    : el("p", {}, `This page has no form for questions of the kind “${kind}”.`);
-  return el("li", {}, el("article", { class: "question", "aria-labelledby": titleId },
-    title, run, args, form));
+    : el("p", {}, `This page has no form for questions of the kind “${visible(kind)}”.`);
+  const parts = question.arguments ? args.nodes : [];
+  return el("li", {}, el("article", {
+    class: "question", "aria-labelledby": titleId, "data-testid": "question",
+    "data-question-id": question.question_id,
+  }, title, run, ...parts, form));
 }
 
 const textOf = (args) =>
   typeof args === "string" ? prettyJson(args) : JSON.stringify(args, null, 2);
+
+/** The codes of an answer that comes too late. */
+const LOST = new Set(["conflict", "unknown_question"]);
 
 /** Returns a form; `answer` is the action of its first button, and rejecting is the other one. */
 function answerForm(question, done, { fields, always, buttonLabel, testId, rejectLabel, answer }) {
@@ -90,14 +114,22 @@ function answerForm(question, done, { fields, always, buttonLabel, testId, rejec
     const decision = { question_id: question.question_id, approved: false };
     if (message) decision.message = message;
     if (always?.checked) decision.always = true;
-    if (await whileBusy(form, error, () => decide(question.run_id, decision))) done();
+    await send(() => decide(question.run_id, decision));
+  };
+  const send = async (action) => {
+    let wasLost = false;
+    const isSent = await whileBusy(form, error, () => action().catch((failure) => {
+      wasLost = LOST.has(failure.code);
+      if (!wasLost) throw failure;
+    }));
+    if (isSent) done(wasLost);
   };
   const form = el(
     "form",
     {
-      onsubmit: async (event) => {
+      onsubmit: (event) => {
         event.preventDefault();
-        if (await whileBusy(form, error, answer)) done();
+        send(answer);
       },
     },
     ...fields,
@@ -131,9 +163,10 @@ function approvalForm(question, done) {
 
 function outputForm(question, done) {
   const output = el("textarea", { rows: 3, required: true, "data-testid": "output" });
-  const fields = [field(`Output of ${question.tool}`, output, "The model receives this text.")];
+  const label = ["Output of ", named(question.tool)];
   return answerForm(question, done, {
-    fields, buttonLabel: "Supply output", testId: "supply-output", rejectLabel: "Reject",
+    fields: [field(label, output, "The model receives this text.")],
+    buttonLabel: "Supply output", testId: "supply-output", rejectLabel: "Reject",
     answer: () => supply(question, output.value),
   });
 }
@@ -141,16 +174,16 @@ function outputForm(question, done) {
 /** A form for a JSON schema: an object of strings, numbers, booleans and choices. */
 function inputForm(question, done) {
   const { message, schema } = question.question ?? {};
-  const required = new Set(schema?.required ?? []);
-  const inputs = Object.entries(schema?.properties ?? {}).map(([name, of]) =>
-    schemaField(name, of, required.has(name)));
+  const inputs = schemaFields(schema);
   const answer = () => {
     const given = inputs.map(({ name, read }) => [name, read()]);
     const content = Object.fromEntries(given.filter(([, value]) => value !== undefined));
     // Outputs are text; this one is that of a JSON object.
     return supply(question, JSON.stringify(content));
   };
-  const fields = [el("p", { class: "text" }, message ?? ""), ...inputs.map(({ node }) => node)];
+  const text = longText("p", { class: "text" });
+  text.update(String(message ?? ""));
+  const fields = [...text.nodes, ...inputs.map(({ node }) => node)];
   return answerForm(question, done, {
     fields, buttonLabel: "Answer", testId: "supply-output", rejectLabel: "Decline", answer,
   });
@@ -158,38 +191,3 @@ function inputForm(question, done) {
 
 const supply = (question, output) =>
   supplyOutput(question.run_id, { question_id: question.question_id, output });
-
-function schemaField(name, schema, isRequired) {
-  const title = schema.title ?? name;
-  const label = isRequired ? title : `${title} (optional)`;
-  if (schema.type === "boolean") {
-    const input = el("input", { type: "checkbox", id: newId("field"), name });
-    input.checked = schema.default === true;
-    const node = el("label", { for: input.id, class: "check" }, input, title);
-    return { name, node, read: () => input.checked };
-  }
-  const choices = schema.enum?.map((value, at) => [value, schema.enumNames?.[at] ?? value])
-    ?? schema.oneOf?.map((choice) => [choice.const, choice.title ?? choice.const]);
-  if (choices) {
-    const options = choices.map(([, text], at) => el("option", { value: at }, String(text)));
-    const input = el("select", { name, required: isRequired },
-      el("option", { value: "" }, "Choose"), ...options);
-    const chosen = choices.findIndex(([value]) => value === schema.default);
-    if (chosen >= 0) input.value = String(chosen);
-    const read = () => (input.value === "" ? undefined : choices[Number(input.value)][0]);
-    return { name, node: field(label, input, schema.description), read };
-  }
-  const isNumber = schema.type === "number" || schema.type === "integer";
-  const input = el("input", {
-    name, required: isRequired, type: isNumber ? "number" : (TYPES[schema.format] ?? "text"),
-    step: schema.type === "number" ? "any" : undefined, min: schema.minimum, max: schema.maximum,
-    minlength: schema.minLength, maxlength: schema.maxLength, value: schema.default,
-  });
-  const read = () => {
-    if (input.value === "") return isRequired && !isNumber ? "" : undefined;
-    return isNumber ? Number(input.value) : input.value;
-  };
-  return { name, node: field(label, input, schema.description), read };
-}
-
-const TYPES = { email: "email", uri: "url", date: "date" };

@@ -1,36 +1,63 @@
-// What the page derives from a view model: sums, names, texts. Everything in this file is pure.
+// What the page derives from a view model: sums, agents, handoffs. Everything in this file is pure.
 
-/** Returns the sums over all model calls; `cost` is absent if no call has one. */
-export function usageOf(view) {
-  const sum = { calls: 0, input: 0, output: 0 };
-  for (const usage of Object.values(view.usage)) {
+/** The sums of the entries that a view model no longer has. */
+export const emptySums = Object.freeze({ models: [], handoffs: [], agents: [] });
+
+/** Returns the sums over entries, added to those of the entries before. */
+export function sumsOf(entries, before = emptySums) {
+  const models = new Map(before.models.map((row) => [keyOf(row.agent, row.model), row]));
+  const handoffs = new Map(before.handoffs.map((edge) => [keyOf(edge.from, edge.to), edge]));
+  const agents = new Set(before.agents);
+  for (const entry of entries) {
+    if (entry.agent) agents.add(entry.agent);
+    if (entry.type === "turn") {
+      const key = keyOf(entry.agent, entry.model);
+      models.set(key, withTurn(models.get(key) ?? emptyRow(entry), entry));
+    } else if (entry.type === "handoff") {
+      const key = keyOf(entry.from, entry.to);
+      const count = (handoffs.get(key)?.count ?? 0) + 1;
+      handoffs.set(key, { from: entry.from, to: entry.to, count });
+    }
+  }
+  return { models: [...models.values()], handoffs: [...handoffs.values()], agents: [...agents] };
+}
+
+const keyOf = (...names) => JSON.stringify(names);
+
+function emptyRow({ agent, model }) {
+  return { agent, model, turns: 0, calls: 0, input: 0, cached: 0, output: 0, reasoning: 0 };
+}
+
+function withTurn(row, turn) {
+  const sum = { ...row, turns: row.turns + 1 };
+  for (const usage of Object.values(turn.usage)) {
     sum.calls += 1;
     sum.input += usage.input_tokens ?? 0;
+    sum.cached += usage.input_tokens_details?.cached_tokens ?? 0;
     sum.output += usage.output_tokens ?? 0;
-    const cost = usage.cost == null ? NaN : Number(usage.cost);
-    if (!Number.isNaN(cost)) sum.cost = (sum.cost ?? 0) + cost;
+    sum.reasoning += usage.output_tokens_details?.reasoning_tokens ?? 0;
+    if (numberOf(usage.cost) !== undefined) sum.cost = (sum.cost ?? 0) + numberOf(usage.cost);
   }
   return sum;
 }
 
-/** Returns the agents in the order in which they appear, with the number of their turns. */
-export function agentsOf(view) {
-  const turns = new Map();
-  for (const { type, agent } of view.entries) {
-    if (type === "turn" && agent) turns.set(agent, (turns.get(agent) ?? 0) + 1);
+/** Returns one row for all rows of the usage; `cost` is absent if no call has one. */
+export function totalOf(rows) {
+  const total = emptyRow({});
+  for (const row of rows) {
+    for (const name of ["turns", "calls", "input", "cached", "output", "reasoning"]) {
+      total[name] += row[name];
+    }
+    if (row.cost !== undefined) total.cost = (total.cost ?? 0) + row.cost;
   }
-  return [...turns].map(([name, count]) => ({ name, turns: count }));
+  return total;
 }
 
-/** Returns the handoffs from agent to agent, with their number, in order of the first one. */
-export function handoffsOf(view) {
-  const edges = new Map();
-  for (const { type, from, to } of view.entries) {
-    if (type !== "handoff") continue;
-    const key = JSON.stringify([from, to]);
-    edges.set(key, { from, to, count: (edges.get(key)?.count ?? 0) + 1 });
-  }
-  return [...edges.values()];
+/** Returns a number that may be written as a string; `undefined` for all other values. */
+export function numberOf(value) {
+  if (value === "" || !["number", "string"].includes(typeof value)) return undefined;
+  const number = Number(value);
+  return Number.isFinite(number) ? number : undefined;
 }
 
 /** Returns the agent that has the conversation, outside of nested runs. */
@@ -38,46 +65,4 @@ export function currentAgent(view) {
   const latest = view.entries.findLast(({ type, path }) =>
     (type === "turn" || type === "handoff") && path.length === 0);
   return latest?.to ?? latest?.agent ?? "";
-}
-
-/** Returns the text of a message or of a reasoning item. */
-export function textOfItem(item) {
-  const parts = [item?.content, item?.summary].flatMap((content) =>
-    Array.isArray(content) ? content : content == null ? [] : [content]);
-  return parts
-    .map((part) => {
-      if (typeof part === "string") return part;
-      return part?.text ?? part?.refusal ?? (part?.type ? `[${part.type}]` : "");
-    })
-    .filter((text) => text !== "")
-    .join("\n");
-}
-
-/** Returns a failure with its causes, as one sentence. */
-export function textOfFailure(failure) {
-  const texts = [];
-  for (let at = failure; at; at = at.cause) {
-    const name = at.type ?? at.kind;
-    texts.push([name, at.message].filter(Boolean).join(": "));
-  }
-  return texts.join(", because of ") || "unknown failure";
-}
-
-/** Returns a value as text: a string as it is, the text of content parts, other values as JSON. */
-export function textOfValue(value) {
-  if (typeof value === "string") return value;
-  const isText = (part) => typeof part?.text === "string";
-  if (Array.isArray(value) && value.length > 0 && value.every(isText)) {
-    return value.map((part) => part.text).join("\n");
-  }
-  return JSON.stringify(value, null, 2) ?? "";
-}
-
-/** Returns JSON text with line breaks; other text unchanged. */
-export function prettyJson(text) {
-  try {
-    return JSON.stringify(JSON.parse(text), null, 2);
-  } catch {
-    return text;
-  }
 }

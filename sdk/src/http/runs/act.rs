@@ -7,7 +7,6 @@ use axum::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use temporalio_client::WorkflowCancelOptions;
 use uuid::Uuid;
 
 use super::{
@@ -15,7 +14,6 @@ use super::{
     row::{Kind, Row},
 };
 use crate::{
-    client::RunType,
     http::{
         access::Caller,
         answers::{self, Answer},
@@ -79,7 +77,7 @@ pub(in crate::http) async fn decide(
     Path(id): Path<String>,
     Json(body): Json<DecisionBody>,
 ) -> Result<Json<AnswerAccepted>, ApiError> {
-    open(&shared, &caller, &id).await?;
+    let row = open(&shared, &caller, &id).await?;
     let DecisionBody { question_id, approved, message, always } = body;
     let mut decision = match (approved, message) {
         (true, None) => AgentDecision::approve(question_id),
@@ -90,7 +88,7 @@ pub(in crate::http) async fn decide(
         (false, None) => AgentDecision::reject(question_id),
     };
     decision.always = always;
-    answer(&shared, &caller, &id, Answer::Decision(decision)).await
+    answer(&shared, &caller, &row, Answer::Decision(decision)).await
 }
 
 /// Supplies the output of a call that the client has made.
@@ -100,8 +98,8 @@ pub(in crate::http) async fn supply_output(
     Path(id): Path<String>,
     Json(OutputBody { question_id, output }): Json<OutputBody>,
 ) -> Result<Json<AnswerAccepted>, ApiError> {
-    open(&shared, &caller, &id).await?;
-    answer(&shared, &caller, &id, Answer::Output(SuppliedOutput::new(question_id, output))).await
+    let row = open(&shared, &caller, &id).await?;
+    answer(&shared, &caller, &row, Answer::Output(SuppliedOutput::new(question_id, output))).await
 }
 
 /// Sends a message to a chat. Returns once the chat has accepted it.
@@ -119,7 +117,8 @@ pub(in crate::http) async fn send_message(
     let message_id = message_id.unwrap_or_else(|| Uuid::new_v4().to_string());
     let chat = ChatRequest::new(row.agent.unwrap_or_default());
     check_message(&message_id, &text)?;
-    answers::in_time(shared.runs.send(&id, chat, ChatMessage::new(&*message_id, text))).await??;
+    // The reply is in the events; nobody waits for it here.
+    drop(shared.send(row.mode, &id, chat, ChatMessage::new(&*message_id, text)).await?);
     Ok(Accepted(MessageAccepted { message_id }))
 }
 
@@ -129,9 +128,8 @@ pub(in crate::http) async fn cancel(
     Extension(caller): Extension<Caller>,
     Path(id): Path<String>,
 ) -> Result<Acknowledged, ApiError> {
-    open(&shared, &caller, &id).await?;
-    let workflow = shared.client.get_workflow_handle::<RunType>(&*id);
-    workflow.cancel(WorkflowCancelOptions::default()).await.map_err(ApiError::server)?;
+    let row = open(&shared, &caller, &id).await?;
+    shared.cancel(row.mode, &id).await?;
     Ok(Acknowledged)
 }
 
@@ -143,7 +141,7 @@ async fn open(shared: &Shared, caller: &Caller, id: &str) -> Result<Row, ApiErro
 }
 
 /// Sends an answer. The same answer again changes nothing.
-async fn answer(shared: &Shared, caller: &Caller, id: &str, answer: Answer) -> Result<Json<AnswerAccepted>, ApiError> {
-    answers::send(shared, caller, id, "", vec![answer]).await?;
+async fn answer(shared: &Shared, caller: &Caller, row: &Row, answer: Answer) -> Result<Json<AnswerAccepted>, ApiError> {
+    answers::send(shared, caller, (row.mode, &row.id), "", vec![answer]).await?;
     Ok(Json(AnswerAccepted { accepted: true }))
 }

@@ -22,7 +22,7 @@ use super::{
     stored::StoredEvents,
 };
 use crate::{
-    client::{AgentHandle, ChatType, RunType},
+    client::{AgentHandle, ChatType, RunType, WorkflowRuns},
     http::{
         access::Caller,
         error::ApiError,
@@ -44,7 +44,7 @@ const MAX_SCANNED: usize = 10_000;
 /// Time in which a worker must answer the query for the state of a run.
 const QUERY_TIMEOUT: Duration = Duration::from_secs(5);
 /// Time without a fact after which a history is read to its present end.
-const QUIET: Duration = Duration::from_secs(1);
+const QUIET: Duration = Duration::from_secs(2);
 /// Number of runs that are queried at the same time.
 const MAX_QUERIES: usize = 16;
 
@@ -112,14 +112,14 @@ pub(in crate::http) async fn read(
     Path(id): Path<String>,
 ) -> Result<Json<RunDetail>, ApiError> {
     let row = seen(&shared, &caller, &id).await?;
-    if let Some(StoredResult { output, failure }) = row.stored.clone() {
+    let (mut row, mut questions) = with_state(&shared, row).await;
+    if let Some(StoredResult { output, failure }) = row.stored.take() {
         let failure = failure.map(|message| FailureBody { message });
         return Ok(Json(RunDetail { row, output, failure, questions: None }));
     }
-    let (mut row, mut questions) = with_state(&shared, row).await;
     if questions.is_none() {
         // No worker answers: the history says what waits.
-        questions = Some(asked_in_history(&shared, &id).await);
+        questions = Some(asked_in_history(&shared, &row).await);
     }
     let questions = questions.unwrap_or_default();
     if !questions.is_empty() && row.is_open() {
@@ -174,18 +174,11 @@ pub(in crate::http) async fn events(
     let row = seen(&shared, &caller, &id).await?;
     let from = last.or(from).filter(|cursor| !cursor.is_empty());
     let stored = shared.run_store.events(&shared, &row, from.as_deref()).await?;
-    let reader = shared.events.clone();
-    let watch = move |from: Option<String>| match (from, deltas) {
-        (Some(from), true) => reader.watch_live_from(id, from),
-        (Some(from), false) => reader.watch_from(id, from),
-        (None, true) => reader.watch_live(id),
-        (None, false) => reader.watch(id),
-    };
     let events = match stored {
-        None => watch(from).map_err(ApiError::from).boxed(),
+        None => shared.watch(row.mode, &id, from, deltas)?.map_err(ApiError::from).boxed(),
         Some(StoredEvents { events, next: None }) => events,
         Some(StoredEvents { events, next: Some(next) }) => {
-            events.chain(watch(Some(next)).map_err(ApiError::from)).boxed()
+            events.chain(shared.watch(row.mode, &id, Some(next), deltas)?.map_err(ApiError::from)).boxed()
         }
     };
     // After an error the reader comes back with its cursor, so no end follows.
@@ -238,26 +231,52 @@ pub(in crate::http) enum Found {
     Nothing,
 }
 
-/// Looks for the workflow with this id.
+/// Looks for the task or the workflow with this id.
 ///
 /// # Errors
-/// 502 if the server refuses.
+/// 502 if the server or the store refuses.
 pub(in crate::http) async fn find(shared: &Shared, id: &str) -> Result<Found, ApiError> {
-    let handle = shared.client.get_workflow_handle::<RunType>(id);
+    if let Some(tasks) = shared.runs.process()
+        && let Some(task) = tasks.find(id).await?
+    {
+        return Ok(Found::Run(Box::new(Row::of_task(task))));
+    }
+    let Some(workflows) = shared.runs.workflows() else { return Ok(Found::Nothing) };
+    let handle = workflows.client.get_workflow_handle::<RunType>(id);
     let described = match handle.describe(WorkflowDescribeOptions::default()).await {
         Ok(described) => described,
         Err(WorkflowInteractionError::NotFound(_)) => return Ok(Found::Nothing),
         Err(error) => return Err(ApiError::server(error)),
     };
     let is_ours = [AGENT_WORKFLOW, CHAT_WORKFLOW].contains(&described.workflow_type())
-        && described.task_queue() == shared.task_queue;
+        && described.task_queue() == workflows.task_queue;
     let info = described.raw().workflow_execution_info.as_ref().filter(|_| is_ours);
     Ok(info.map_or(Found::Foreign, |info| Found::Run(Box::new(Row::of_info(info, &described.memo())))))
 }
 
 /// Returns the latest runs that `is_kept` selects, among the latest [`MAX_SCANNED`].
 async fn rows(shared: &Shared, open: bool, limit: usize, is_kept: impl Fn(&Row) -> bool) -> Result<Vec<Row>, ApiError> {
-    let queue = shared.task_queue.replace('\\', "\\\\").replace('\'', "\\'");
+    let mut rows = match shared.runs.workflows() {
+        Some(workflows) => workflow_rows(workflows, open, limit, &is_kept).await?,
+        None => Vec::new(),
+    };
+    if let Some(tasks) = shared.runs.process() {
+        let tasks = tasks.list(open, MAX_SCANNED).await?.into_iter().map(Row::of_task);
+        rows.extend(tasks.filter(|row| is_kept(row)).take(limit));
+        rows.sort_by(|one, other| other.started_at.cmp(&one.started_at));
+        rows.truncate(limit);
+    }
+    Ok(rows)
+}
+
+/// Returns the latest workflows that `is_kept` selects, among the latest [`MAX_SCANNED`].
+async fn workflow_rows(
+    workflows: &WorkflowRuns,
+    open: bool,
+    limit: usize,
+    is_kept: impl Fn(&Row) -> bool,
+) -> Result<Vec<Row>, ApiError> {
+    let queue = workflows.task_queue.replace('\\', "\\\\").replace('\'', "\\'");
     let mut query = format!("WorkflowType IN ('{AGENT_WORKFLOW}', '{CHAT_WORKFLOW}') AND TaskQueue = '{queue}'");
     query.push_str(if open {
         " AND ExecutionStatus = 'Running'"
@@ -266,7 +285,7 @@ async fn rows(shared: &Shared, open: bool, limit: usize, is_kept: impl Fn(&Row) 
         " AND ExecutionStatus != 'ContinuedAsNew'"
     });
     let options = WorkflowListOptions::builder().limit(MAX_SCANNED).build();
-    let mut found = shared.client.list_workflows(query, options);
+    let mut found = workflows.client.list_workflows(query, options);
     let mut rows = Vec::new();
     while let Some(workflow) = found.next().await {
         let row = Row::of(&workflow.map_err(ApiError::server)?);
@@ -283,10 +302,14 @@ async fn rows(shared: &Shared, open: bool, limit: usize, is_kept: impl Fn(&Row) 
 /// Adds to a row whether the run waits, and returns the calls that do; `None` if no worker has
 /// answered.
 async fn with_state(shared: &Shared, mut row: Row) -> (Row, Option<Vec<AgentInterruption>>) {
+    if let Some(questions) = row.questions.take() {
+        return (row, Some(questions));
+    }
     if !row.is_open() || !row.has_paused {
         return (row, Some(Vec::new()));
     }
-    let handle = AgentHandle::new(&shared.client, &*row.id);
+    let Ok(workflows) = shared.workflows() else { return (row, None) };
+    let handle = AgentHandle::new(&workflows.client, &*row.id);
     let Ok(Ok(state)) = timeout(QUERY_TIMEOUT, handle.state()).await else { return (row, None) };
     if !state.interruptions.is_empty() {
         row.status = RunStatus::Waiting;
@@ -296,8 +319,8 @@ async fn with_state(shared: &Shared, mut row: Row) -> (Row, Option<Vec<AgentInte
 
 /// Returns the calls that wait according to the history, for a run whose worker does not answer.
 /// Their arguments may be cut.
-async fn asked_in_history(shared: &Shared, id: &str) -> Vec<AgentInterruption> {
-    let mut events = shared.events.watch(id);
+async fn asked_in_history(shared: &Shared, row: &Row) -> Vec<AgentInterruption> {
+    let Ok(mut events) = shared.watch(row.mode, &row.id, None, false) else { return Vec::new() };
     let mut asked = AskedInHistory::default();
     // The history is read to its present end when no further fact comes at once.
     while let Ok(Some(Ok(event))) = timeout(QUIET, events.next()).await {
@@ -308,10 +331,11 @@ async fn asked_in_history(shared: &Shared, id: &str) -> Vec<AgentInterruption> {
 
 /// Returns the result of a run that has ended, or the message of its failure.
 async fn result(shared: &Shared, row: &Row) -> Result<Value, String> {
+    let client = &shared.workflows().map_err(|error| error.message().to_owned())?.client;
     let options = WorkflowGetResultOptions::default();
     let ended = match row.kind {
-        Kind::Run => shared.client.get_workflow_handle::<RunType>(&*row.id).get_result(options).await,
-        Kind::Chat => shared.client.get_workflow_handle::<ChatType>(&*row.id).get_result(options).await,
+        Kind::Run => client.get_workflow_handle::<RunType>(&*row.id).get_result(options).await,
+        Kind::Chat => client.get_workflow_handle::<ChatType>(&*row.id).get_result(options).await,
     };
     ended.map_err(|error| {
         // The innermost cause names the problem.

@@ -11,9 +11,9 @@ use temporalio_common::protos::temporal::api::{
 };
 
 use crate::{
-    client::{AGENT_MEMO, LABELS_MEMO, THREAD_MEMO},
+    client::{AGENT_MEMO, LABELS_MEMO, ProcessRow, THREAD_MEMO},
     wire::{
-        RunStatus,
+        AgentInterruption, RunMode, RunStatus,
         event::{NoteKind, RUN_NOTE_MEMO, RunNote},
         ready_made::CHAT_WORKFLOW,
     },
@@ -33,6 +33,7 @@ pub(in crate::http) struct Row {
     /// Id of the run, which is its workflow's.
     pub(in crate::http) id: String,
     pub(super) kind: Kind,
+    pub(in crate::http) mode: RunMode,
     /// Name of the agent that the run began with.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(in crate::http) agent: Option<String>,
@@ -57,7 +58,10 @@ pub(in crate::http) struct Row {
     /// whether it does.
     #[serde(skip)]
     pub(in crate::http) has_paused: bool,
-    /// The result of a run that only the database has.
+    /// The calls that wait, of a task of a process.
+    #[serde(skip)]
+    pub(super) questions: Option<Vec<AgentInterruption>>,
+    /// The result of a run that has ended and that only the database has.
     #[serde(skip)]
     pub(super) stored: Option<StoredResult>,
 }
@@ -84,6 +88,7 @@ impl Row {
         Self {
             id: execution.workflow_id,
             kind: if is_chat { Kind::Chat } else { Kind::Run },
+            mode: RunMode::Temporal,
             agent: memo.get(AGENT_MEMO).ok().flatten(),
             thread: memo.get(THREAD_MEMO).ok().flatten(),
             status: status(raw),
@@ -93,7 +98,46 @@ impl Row {
             ended_at: raw.close_time.as_ref().map(ToString::to_string),
             labels: memo.get(LABELS_MEMO).ok().flatten().unwrap_or_default(),
             has_paused: note.is_some_and(|note| matches!(note.note, NoteKind::Paused)),
+            questions: None,
             stored: None,
+        }
+    }
+
+    /// Returns the row of a task of a process.
+    pub(super) fn of_task(row: ProcessRow) -> Self {
+        let ProcessRow {
+            id,
+            is_chat,
+            agent,
+            thread,
+            status,
+            execution,
+            started_at,
+            ended_at,
+            labels,
+            questions,
+            outcome,
+        } = row;
+        let waits = !status.has_ended() && !questions.is_empty();
+        let stored = outcome.map(|outcome| match outcome {
+            Ok(output) => StoredResult { output: Some(output), failure: None },
+            Err(failure) => StoredResult { output: None, failure: Some(failure) },
+        });
+        Self {
+            id,
+            kind: if is_chat { Kind::Chat } else { Kind::Run },
+            mode: RunMode::InProcess,
+            agent,
+            thread,
+            status: if waits { RunStatus::Waiting } else { status },
+            execution,
+            is_first_execution: true,
+            started_at: Some(started_at),
+            ended_at,
+            labels,
+            has_paused: waits,
+            questions: Some(questions),
+            stored: stored.filter(|_| status.has_ended()),
         }
     }
 

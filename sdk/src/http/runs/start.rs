@@ -9,21 +9,29 @@ use serde_json::{Map, Value};
 
 use crate::{
     client::{IdConflict, NewRun, TypedAttribute},
-    http::{access::Caller, error::ApiError, openapi::Created, service::Service, thread::check_id},
-    wire::{AgentRequest, ChatRequest, RequestInput},
+    http::{access::Caller, agents, error::ApiError, openapi::Created, service::Service, thread::check_id},
+    wire::{AgentRequest, ChatRequest, RequestInput, RunMode, SpecRef},
 };
 
 /// The body of `POST /runs`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(in crate::http) struct NewRunBody {
-    agent: String,
+    /// Name of an agent in the code; absent with a `spec`.
+    #[serde(default)]
+    agent: Option<String>,
+    /// An agent as data; without a version, the newest one now.
+    #[serde(default)]
+    spec: Option<SpecRef>,
     /// A string, or a list of items.
     #[serde(default)]
     input: Option<RequestInput>,
     /// Id of the run; a run that exists with this id is not started again.
     #[serde(default)]
     id: Option<String>,
+    /// Place of the run; by default that of the service.
+    #[serde(default)]
+    mode: Option<RunMode>,
     /// Id of a stored conversation, which the run continues.
     #[serde(default)]
     thread: Option<String>,
@@ -58,13 +66,26 @@ pub(in crate::http) struct Started {
     id: String,
 }
 
+/// The agent of a new run.
+enum Agent {
+    Code(String),
+    Spec(SpecRef),
+}
+
 /// Starts a run or a chat.
 pub(in crate::http) async fn start(
     State(shared): Service,
     Extension(caller): Extension<Caller>,
     Json(body): Json<NewRunBody>,
 ) -> Result<Created<Started>, ApiError> {
-    shared.startable(&caller, &body.agent)?;
+    let agent = match (body.agent, body.spec) {
+        (Some(agent), None) => {
+            shared.startable(&caller, &agent)?;
+            Agent::Code(agent)
+        }
+        (None, Some(spec)) => Agent::Spec(agents::startable(&shared, &caller, spec).await?),
+        _ => return Err(ApiError::invalid("name one agent: \"agent\", or \"spec\" for an agent as data")),
+    };
     if let Some(id) = &body.id {
         check_id("run", id)?;
         if !shared.access.may_see(&caller, id) || !shared.access.may_decide(&caller, id) {
@@ -85,17 +106,26 @@ pub(in crate::http) async fn start(
                            messages to POST /runs/{id}/messages";
             return Err(ApiError::invalid(message));
         }
-        NewRun::chat(ChatRequest::new(body.agent))
+        NewRun::chat(match agent {
+            Agent::Code(agent) => ChatRequest::new(agent),
+            Agent::Spec(spec) => ChatRequest::of_spec(spec),
+        })
     } else {
         let Some(input) = body.input else {
             return Err(ApiError::invalid("the run has no \"input\": send a string, or a list of items"));
         };
-        let mut request = AgentRequest::new(body.agent, "");
+        let mut request = match agent {
+            Agent::Code(agent) => AgentRequest::new(agent, ""),
+            Agent::Spec(spec) => AgentRequest::of_spec(spec, ""),
+        };
         (request.input, request.context, request.max_turns) = (input, body.context, body.max_turns);
         request.thread = body.thread;
         NewRun::new(request)
     };
     run = run.id_conflict(body.id_conflict);
+    if let Some(mode) = body.mode {
+        run = run.mode(mode);
+    }
     if let Some(id) = id {
         run = run.id(id);
     }

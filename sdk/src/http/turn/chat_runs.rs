@@ -1,10 +1,11 @@
 //! The messages of a chat, and the runs that answer them, in the order of the history.
 //!
 //! # Design
-//! **Order links a message to its run; the text decides about repeats.** A chat answers the messages
-//! in the order in which it has received them. It does not answer one whose id it remembers, but it
-//! remembers 100 replies at most: a message that was sent again may be a new one. It waits here as
-//! one that may be, and is that of the next run only if the run begins with its text.
+//! **Order links a message to its run; the text decides about repeats.** A chat answers the
+//! messages in the order in which it has received them. It does not answer one whose id it
+//! remembers, but it remembers 100 replies at most: a message that was sent again may be a new one.
+//! It waits here as one that may be, and is that of the next run only if the run begins with its
+//! text.
 
 use std::collections::{BTreeSet, VecDeque};
 

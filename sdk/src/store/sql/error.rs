@@ -23,12 +23,13 @@ enum Cause {
     NoFile,
     #[error("cannot connect to {database}: {reason}")]
     Connect { database: String, reason: String },
-    #[error("migration `{name}` fails")]
-    Migration { name: &'static str, source: sqlx::Error },
-    #[error("the database fails")]
-    Database(#[from] sqlx::Error),
-    #[error("the database has a value that cannot be read")]
-    Value(#[from] serde_json::Error),
+    // The reasons are part of the messages: an activity's failure shows only the outermost one.
+    #[error("migration `{name}` fails: {reason}")]
+    Migration { name: &'static str, reason: sqlx::Error },
+    #[error("the database fails: {0}")]
+    Database(sqlx::Error),
+    #[error("the database has a value that cannot be read: {0}")]
+    Value(serde_json::Error),
 }
 
 impl SqlStoreError {
@@ -49,8 +50,8 @@ impl SqlStoreError {
         Self(Cause::Connect { database: target.shown.clone(), reason })
     }
 
-    pub(super) fn migration(name: &'static str, source: sqlx::Error) -> Self {
-        Self(Cause::Migration { name, source })
+    pub(super) fn migration(name: &'static str, reason: sqlx::Error) -> Self {
+        Self(Cause::Migration { name, reason })
     }
 }
 

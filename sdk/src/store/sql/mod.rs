@@ -17,6 +17,7 @@
 //! **Writers of SQLite** take the write lock when they begin. A transaction that reads first and
 //! writes later would fail at once if another has written in between, whatever `busy_timeout` is.
 
+mod agents;
 mod error;
 mod migrate;
 mod migrations;

@@ -5,6 +5,7 @@ use rstest::rstest;
 use sqlx::Row as _;
 
 use super::{SqlStore, migrations::MIGRATIONS, target::Target};
+use crate::store::Session as _;
 
 fn shown(url: &str) -> String {
     Target::parse(url).map(|target| target.shown).unwrap()
@@ -86,4 +87,13 @@ async fn a_transaction_that_is_dropped_changes_nothing() {
     drop(transaction);
     let rows = sqlx::query("SELECT session_id FROM agents_sessions").fetch_all(store.pool()).await.unwrap();
     assert!(rows.is_empty());
+}
+
+#[tokio::test]
+async fn an_error_of_the_database_says_what_it_is() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = SqlStore::connect(&format!("sqlite:{}", directory.path().join("agents.db").display())).await.unwrap();
+    sqlx::query("DROP TABLE agents_session_items").execute(store.pool()).await.unwrap();
+    let error = store.items("s", None).await.unwrap_err();
+    assert!(error.to_string().contains("no such table: agents_session_items"), "{error}");
 }

@@ -7,6 +7,7 @@ use super::{Malformed, read};
 use crate::wire::{
     absent::is_default,
     agent_handlers::{first_version, readable_version},
+    agent_spec::{LoadedSpec, SpecRef},
     carried::Carried,
     item::Item,
     version::{WIRE_VERSION, WireVersion},
@@ -36,9 +37,13 @@ pub struct ChatRequest {
     /// The version of this message; absent = 1.0, since people may write this message by hand.
     #[serde(default = "first_version", deserialize_with = "readable_version")]
     pub version: WireVersion,
-    /// Name of the agent; absent = the only agent of the workflow.
+    /// Name of the agent; absent = the only agent of the workflow, or the one of `spec`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
+    /// The agent as data that answers, in place of one of the workflow's own agents. All messages
+    /// of the chat are answered by the version that was loaded when it started.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spec: Option<SpecRef>,
     /// The conversation before this chat.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub conversation: Vec<Item>,
@@ -51,6 +56,10 @@ pub struct ChatRequest {
     /// fails the workflow.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_agent_continues: Option<bool>,
+    /// The specs that the chat has recorded; the workflow sets them when it continues as new. An
+    /// input from any other source that has them fails the workflow.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub loaded: Vec<LoadedSpec>,
     /// The input, if it could not be understood.
     #[serde(skip)]
     pub(crate) malformed: Option<Malformed>,
@@ -90,25 +99,29 @@ impl ChatRequest {
         Self { agent: Some(agent.into()), ..Self::empty() }
     }
 
+    /// Returns a request for a chat with an agent as data.
+    pub fn of_spec(spec: SpecRef) -> Self {
+        Self { spec: Some(spec.clone()), ..Self::new(spec.name) }
+    }
+
     /// Returns `true` if the input claims to carry a chat from a previous execution.
     pub(crate) fn carries_something(&self) -> bool {
-        self.carried.is_some() || self.malformed.as_ref().is_some_and(Malformed::carries_something)
+        self.carried.is_some()
+            || !self.loaded.is_empty()
+            || self.malformed.as_ref().is_some_and(Malformed::carries_something)
     }
 
     fn empty() -> Self {
         Self {
             version: WIRE_VERSION,
             agent: None,
+            spec: None,
             conversation: Vec::new(),
             carried: None,
             last_agent_continues: None,
+            loaded: Vec::new(),
             malformed: None,
         }
-    }
-
-    /// Returns the request with which a carried chat continues.
-    pub(crate) fn carried(agent: String, carried: CarriedChat) -> Self {
-        Self { agent: Some(agent), carried: Some(Box::new(carried)), ..Self::empty() }
     }
 }
 

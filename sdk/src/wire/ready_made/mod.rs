@@ -19,6 +19,7 @@ pub use self::chat::{
 use super::{
     absent::is_default,
     agent_handlers::{first_version, readable_version},
+    agent_spec::{LoadedSpec, SpecRef},
     carried::Carried,
     item::Item,
     run_state::NewItem,
@@ -40,9 +41,12 @@ pub struct AgentRequest {
     /// The version of this message; absent = 1.0, since people may write this message by hand.
     #[serde(default = "first_version", deserialize_with = "readable_version")]
     pub version: WireVersion,
-    /// Name of the agent; absent = the only agent of the workflow.
+    /// Name of the agent; absent = the only agent of the workflow, or the one of `spec`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
+    /// The agent as data that runs, in place of one of the workflow's own agents.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spec: Option<SpecRef>,
     /// Input of the agent.
     #[serde(default, skip_serializing_if = "is_default")]
     pub input: RequestInput,
@@ -64,6 +68,10 @@ pub struct AgentRequest {
     /// agents.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_turns: Option<u32>,
+    /// `true` if the activity tools of one response run in one activity; absent = the setting of
+    /// the workflow's set of agents.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub batch_tools: bool,
     /// The run so far; the workflow sets it when it continues as new. An input from any other
     /// source that has it fails the workflow.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -72,6 +80,10 @@ pub struct AgentRequest {
     /// the workflow that has it fails the workflow.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent_version: Option<String>,
+    /// The specs that the run has recorded; the workflow sets them when it continues as new. An
+    /// input from any other source that has them fails the workflow.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub loaded: Vec<LoadedSpec>,
     /// The input, if it could not be understood.
     #[serde(skip)]
     pub(crate) malformed: Option<Malformed>,
@@ -153,6 +165,14 @@ impl AgentRequest {
         Self { agent: Some(agent.into()), input: RequestInput::Text(input.into()), ..Self::empty() }
     }
 
+    /// Returns a request with this input, for an agent as data.
+    ///
+    /// The request also has the name as its `agent`, so that a worker of a release without specs
+    /// refuses it, and does not run its only agent.
+    pub fn of_spec(spec: SpecRef, input: impl Into<String>) -> Self {
+        Self { spec: Some(spec.clone()), ..Self::new(spec.name, input) }
+    }
+
     /// Sets the [thread](Self::thread).
     #[must_use]
     pub fn in_thread(mut self, id: impl Into<String>) -> Self {
@@ -167,21 +187,26 @@ impl AgentRequest {
 
     /// Returns `true` if the input claims to carry a run from a previous execution.
     pub(crate) fn carries_something(&self) -> bool {
-        self.carried.is_some() || self.malformed.as_ref().is_some_and(Malformed::carries_something)
+        self.carried.is_some()
+            || !self.loaded.is_empty()
+            || self.malformed.as_ref().is_some_and(Malformed::carries_something)
     }
 
     fn empty() -> Self {
         Self {
             version: WIRE_VERSION,
             agent: None,
+            spec: None,
             input: RequestInput::default(),
             thread: None,
             context: Map::new(),
             report: false,
             report_items: false,
             max_turns: None,
+            batch_tools: false,
             carried: None,
             agent_version: None,
+            loaded: Vec::new(),
             malformed: None,
         }
     }

@@ -13,19 +13,21 @@ mod vectors;
 use serde_json::Value;
 
 use crate::wire::{
-    AgentDecision, AgentReport, AgentRequest, AgentState, ApprovalRequest, ApprovalRuling, Carried, ChatMessage,
-    ChatReply, ChatRequest, ChatTranscript, DecisionReply, ModelFailureDetails, ModelReply, ModelRequest, RunEvent,
-    RunState, SessionCheckpoint, SuppliedOutput, ToolReply, ToolRequest, WireDecodeError,
+    AgentDecision, AgentReport, AgentRequest, AgentSpec, AgentState, ApprovalRequest, ApprovalRuling, Carried,
+    ChatMessage, ChatReply, ChatRequest, ChatTranscript, DecisionReply, ModelFailureDetails, ModelReply, ModelRequest,
+    RunEvent, RunState, SessionCheckpoint, SuppliedOutput, ToolReply, ToolRequest, WireDecodeError,
     asked_questions::AskedQuestions,
     carried::{KeepStateReply, KeepStateRequest, LoadStateReply, LoadStateRequest},
     conversation::RecordRequest,
     delta_window::DeltaWindow,
     event::RunNote,
     failure::ConversationUnavailable,
+    load_agent::{LoadAgentReply, LoadAgentRequest},
     mcp_call::{McpReply, McpRequest},
     nexus_endpoint::{NexusEndpointReply, NexusEndpointRequest},
     session_call::{SessionReply, SessionRequest},
     session_checkpoint::KeptCheckpoint,
+    tool_batch::{batch_of, calls_in, index_in},
     version::decode,
 };
 
@@ -74,6 +76,29 @@ fn tool_replies_have_their_golden_shape() {
     check("tool_reply-text", &values::tool_reply_text());
     check("tool_reply-content", &values::tool_reply_content());
     check("tool_reply-question", &values::tool_reply_question());
+}
+
+#[test]
+fn tool_calls_in_one_activity_have_their_golden_shape() {
+    check_all("tool_batch_request", &values::tool_batch_requests());
+    check("tool_batch_reply", &values::tool_batch_reply());
+    check_all("tool_batch_details", &values::tool_batch_details());
+}
+
+#[test]
+fn the_id_of_a_batch_names_its_calls() {
+    let ids = ["r1-4-tool-0", "r1-4-tool-1", "r1-4-tool-2", "r1-4-tool-5", "r1-4-tool-9", "r1-4-tool-10"];
+    let batch = batch_of(ids).expect("ids of calls");
+    assert_eq!(batch, "r1-4-tools-0_2.5.9_10");
+    assert_eq!(calls_in(&batch).into_iter().map(|(_, id)| id).collect::<Vec<_>>(), ids);
+    assert_eq!(ids.map(|id| index_in(&batch, id)), [0, 1, 2, 5, 9, 10].map(Some));
+    let others = ["r1-4-tool-3", "r1-4-tool-20", "r1-5-tool-0", "r1-4-model", "x"];
+    assert_eq!(others.map(|id| index_in(&batch, id)), [None; 5]);
+    assert_eq!(batch_of(["r1-4-model"]), None);
+    for hostile in ["x", "x-tools-", "x-tools-a", "x-tools-1_", "x-tools-4_2", "x-tool-1"] {
+        assert_eq!(calls_in(hostile), [], "{hostile}");
+    }
+    assert_eq!(calls_in("x-tools-0_4294967295.0_4294967295").len(), 1_000);
 }
 
 #[test]
@@ -141,6 +166,13 @@ fn what_ready_made_workflows_are_told_and_answer_has_its_golden_shape() {
 }
 
 #[test]
+fn agents_as_data_and_how_they_are_loaded_have_their_golden_shape() {
+    check_all("agent_spec", &values::agent_specs());
+    check_all("load_agent_request", &values::load_agent_requests());
+    check_all("load_agent_reply", &values::load_agent_replies());
+}
+
+#[test]
 fn the_checkpoint_of_a_session_has_its_golden_shape() {
     check_all("session_checkpoint", &values::session_checkpoints());
     check("kept_checkpoint", &values::kept_checkpoint());
@@ -194,6 +226,9 @@ fn messages_of_every_version_ever_written_are_read() {
             "carried" => read::<Carried>(json),
             "agent_request" => read::<AgentRequest>(json),
             "agent_report" => read::<AgentReport>(json),
+            "agent_spec" => read::<AgentSpec>(json),
+            "load_agent_request" => read::<LoadAgentRequest>(json),
+            "load_agent_reply" => read::<LoadAgentReply>(json),
             "chat_request" => read::<ChatRequest>(json),
             "chat_message" => read::<ChatMessage>(json),
             "chat_reply" => read::<ChatReply>(json),

@@ -47,6 +47,9 @@ pub enum InstallIssue {
         /// Name of the tool.
         tool: String,
     },
+    /// Workflows of the worker run agents as data, and there is no store of them.
+    #[error("the worker's AgentSet has specs, and there is no store of agents; add Resources::agent_store(..)")]
+    MissingAgentStore,
     /// Two different tools have the same name and the same parameters, so that a call does not
     /// determine which one it is for.
     #[error(

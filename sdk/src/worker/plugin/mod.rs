@@ -5,9 +5,13 @@ mod agents_worker;
 mod guardrails;
 mod install_error;
 mod mcp;
+mod specs;
 mod tools;
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use futures::FutureExt;
 use serde::Serialize;
@@ -31,6 +35,7 @@ use crate::{
         registration::{Body, NamedActivities, of_values},
         session,
         tool::ToolActivity,
+        tool_batch::ToolBatchActivity,
         tool_versions::ToolVersions,
     },
     conversations::{ConversationCache, ForgetEnded},
@@ -46,6 +51,8 @@ use crate::{
         carried::{KEEP_STATE_ACTIVITY, LOAD_STATE_ACTIVITY},
         conversation::RECORD_ACTIVITY,
         session_call::SESSION_ACTIVITY,
+        tool_batch::TOOL_BATCH_ACTIVITY,
+        tool_call::TOOL_PREFIX,
     },
 };
 
@@ -129,13 +136,14 @@ impl AgentsPlugin {
 
     /// Adds the start agents of this worker's workflows; the tools of all agents that they can
     /// reach are registered. For an `AgentSet`, as `.agents(&set)`, those of all its versions are
-    /// registered.
+    /// registered, and those that agents as data may use.
     ///
     /// Tools with the same name and different parameters are versions of one tool, and run side by
     /// side; see [`ToolDef::versioned`](crate::tool::ToolDef::versioned).
     #[must_use]
     pub fn agents(mut self, agents: impl AgentSources) -> Self {
         self.versioned.extend(agents.versioned_tools());
+        self.agents.extend(agents.spec_parts().map(|parts| parts.as_agent()));
         self.agents.extend(agents.agent_defs());
         self
     }
@@ -236,6 +244,7 @@ impl AgentsPlugin {
             && self.agents.is_empty()
             && self.tools.is_empty()
             && self.resources.sessions.is_empty()
+            && self.resources.agents.0.is_none()
             && !has_servers
         {
             issues.push(InstallIssue::Empty);
@@ -243,6 +252,7 @@ impl AgentsPlugin {
         if self.resources.providers.is_empty() && !self.agents.is_empty() && !self.without_models {
             issues.push(InstallIssue::NoProvider);
         }
+        issues.extend(self.issues_of_specs());
         let tools = self.checked_tools(task_queue, &mut issues);
         if !issues.is_empty() {
             return Err(InstallError { issues });
@@ -267,17 +277,24 @@ impl AgentsPlugin {
             activities.push((RECORD_ACTIVITY.to_owned(), body));
         }
         let conversations = self.effective_cache();
+        let mut batched = BTreeMap::new();
         for (activity_type, versions) in tools {
             let here = versions.iter().filter(|tool| runs_on(tool, task_queue));
             let here = ToolVersions::new(here.filter_map(|tool| self.tool_activity(tool, &conversations, &beater)));
             if !here.is_empty() {
                 let versions = Arc::new(here);
+                if let Some(name) = activity_type.strip_prefix(TOOL_PREFIX) {
+                    batched.insert(name.to_owned(), Arc::clone(&versions));
+                }
                 let body: Body = Arc::new(move |ctx, request| {
                     let versions = Arc::clone(&versions);
                     async move { versions.run(&ctx, &request).await.map(Reply::Tool) }.boxed()
                 });
                 activities.push((activity_type, body));
             }
+        }
+        if !batched.is_empty() {
+            activities.push(batches_of(batched, &beater));
         }
         for (name, store) in self.resources.sessions.iter() {
             let store = Arc::clone(store);
@@ -287,6 +304,7 @@ impl AgentsPlugin {
             });
             activities.push((format!("{SESSION_ACTIVITY}.{name}"), body));
         }
+        activities.extend(self.loading_agents());
         #[cfg(feature = "mcp")]
         activities.extend(crate::mcp::activities(&self.resources.mcp, &conversations, &beater));
         #[cfg(feature = "nexus")]
@@ -313,6 +331,16 @@ impl AgentsPlugin {
             deltas: self.deltas.clone(),
         })
     }
+}
+
+/// Returns the activity of runs that make several tool calls in one activity.
+fn batches_of(tools: BTreeMap<String, Arc<ToolVersions>>, beater: &HeartbeatSender) -> (String, Body) {
+    let batch = Arc::new(ToolBatchActivity::new(tools, beater.clone()));
+    let body: Body = Arc::new(move |ctx, request| {
+        let batch = Arc::clone(&batch);
+        async move { batch.run(&ctx, &request).await.map(Reply::ToolBatch) }.boxed()
+    });
+    (TOOL_BATCH_ACTIVITY.to_owned(), body)
 }
 
 /// Returns the activities of runs that continue as new with a large state.

@@ -13,6 +13,7 @@ use crate::{
         conversation::{RECORD_ACTIVITY, RecordRequest},
         mcp_call::McpRequest,
         session_call::SessionRequest,
+        tool_batch::{TOOL_BATCH_ACTIVITY, ToolBatchRequest},
     },
     workflow::effect::json::Foreign,
 };
@@ -50,6 +51,18 @@ impl ActivityDefinition for ToolActivity {
 
     fn name(&self) -> &str {
         &self.0
+    }
+}
+
+/// The activity that makes several tool calls.
+pub(super) struct ToolBatchActivity;
+
+impl ActivityDefinition for ToolBatchActivity {
+    type Input = ToolBatchRequest;
+    type Output = Json;
+
+    fn name(&self) -> &str {
+        TOOL_BATCH_ACTIVITY
     }
 }
 
@@ -115,7 +128,7 @@ impl ActivityDefinition for McpActivity {
     }
 }
 
-/// The activities that keep and load the state of a run.
+/// The activities that keep and load the state of a run, and the one that loads agents as data.
 pub(super) struct StateActivity(pub(super) &'static str);
 
 impl ActivityDefinition for StateActivity {

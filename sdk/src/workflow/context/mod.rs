@@ -27,6 +27,7 @@ use super::{continuing::NotContinued, effect::json::Foreign, replay_journal::Rep
 use crate::wire::nexus_endpoint::NexusEndpointRequest;
 use crate::wire::{
     Json, ModelRequest, ToolRequest, conversation::RecordRequest, mcp_call::McpRequest, session_call::SessionRequest,
+    tool_batch::ToolBatchRequest,
 };
 
 pub(super) type ActivityResult = Result<Json, ActivityExecutionError>;
@@ -78,6 +79,12 @@ pub(super) trait DurableContext {
         request: ToolRequest,
         options: ActivityOptions,
     ) -> LocalBoxFuture<'static, ActivityResult>;
+    /// Makes several tool calls in one activity.
+    fn tool_batch_activity(
+        &self,
+        request: ToolBatchRequest,
+        options: ActivityOptions,
+    ) -> LocalBoxFuture<'static, ActivityResult>;
     fn local_tool_activity(
         &self,
         activity_type: String,
@@ -118,7 +125,7 @@ pub(super) trait DurableContext {
     ) -> LocalBoxFuture<'static, ActivityResult>;
     /// Sends an MCP server any request other than a tool call.
     fn mcp_activity(&self, request: McpCall, options: ActivityOptions) -> LocalBoxFuture<'static, ActivityResult>;
-    /// Keeps or loads a chunk of a run's state.
+    /// Keeps or loads a chunk of a run's state, or loads an agent as data.
     fn state_activity(
         &self,
         activity_type: &'static str,

@@ -26,11 +26,13 @@ use temporalio_workflow::{
 use super::definitions::NexusEndpointActivity;
 use super::definitions::{
     ExternalActivity, ExternalWorkflow, McpActivity, ModelActivity, RecordActivity, SessionActivity, StateActivity,
-    ToolActivity,
+    ToolActivity, ToolBatchActivity,
 };
 #[cfg(feature = "nexus")]
 use crate::wire::nexus_endpoint::NexusEndpointRequest;
-use crate::wire::{ModelRequest, ToolRequest, conversation::RecordRequest, session_call::SessionRequest};
+use crate::wire::{
+    ModelRequest, ToolRequest, conversation::RecordRequest, session_call::SessionRequest, tool_batch::ToolBatchRequest,
+};
 use crate::workflow::{
     continuing::{NotContinued, continued_from},
     effect::json::Foreign,
@@ -77,6 +79,15 @@ impl<W: 'static> DurableContext for WorkflowContext<W> {
     ) -> LocalBoxFuture<'static, ActivityResult> {
         let ctx = self.clone();
         async move { ctx.execute_activity(ToolActivity(activity_type), request, options).await }.boxed_local()
+    }
+
+    fn tool_batch_activity(
+        &self,
+        request: ToolBatchRequest,
+        options: ActivityOptions,
+    ) -> LocalBoxFuture<'static, ActivityResult> {
+        let ctx = self.clone();
+        async move { ctx.execute_activity(ToolBatchActivity, request, options).await }.boxed_local()
     }
 
     fn local_tool_activity(

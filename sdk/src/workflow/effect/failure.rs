@@ -23,6 +23,7 @@ use temporalio_workflow::{
 };
 
 use crate::{
+    agent::SpecError,
     drive::RunFailure,
     engine::{ConversationLost, RunError, TriedFor},
     tool::{BoxError, WorkflowToolError},
@@ -163,6 +164,17 @@ pub(in crate::workflow) fn timeout_of(failure: &ActivityExecutionError) -> Optio
     }
 }
 
+/// Returns the data of the first detail of the failure behind a failed activity: of its last
+/// heartbeat if it has timed out, otherwise of its own application failure.
+pub(in crate::workflow) fn details_of(failure: &ActivityExecutionError) -> Option<&[u8]> {
+    let details = match &reason(failure)?.failure_info {
+        Some(FailureInfo::TimeoutFailureInfo(info)) => info.last_heartbeat_details.as_ref(),
+        Some(FailureInfo::ApplicationFailureInfo(info)) => info.details.as_ref(),
+        _ => None,
+    };
+    details?.payloads.first().map(|payload| &*payload.data)
+}
+
 /// Returns `true` if the application failure behind a failed activity is marked as non-retryable.
 pub(in crate::workflow) fn is_non_retryable(failure: &ActivityExecutionError) -> bool {
     matches!(
@@ -232,6 +244,10 @@ pub(in crate::workflow) fn termination(error: RunError, report: Option<AgentRepo
             let (source, cause) = in_words(source);
             failed(RunError::Mcp { server, agent, turn, source }, cause)
         }
+        RunError::Spec { agent, source } if !source.is::<SpecError>() => {
+            let (source, cause) = in_words(source);
+            failed(RunError::Spec { agent, source }, cause)
+        }
         RunError::Tool { tool, agent, turn, source } => {
             let (source, cause) = in_words(source);
             failed(RunError::Tool { tool, agent, turn, source }, cause)
@@ -257,15 +273,17 @@ fn application_failure(
     cause: Option<IncomingError>,
     report: Option<AgentReport>,
 ) -> WorkflowTermination {
-    let retry_is_useless = matches!(
-        error,
-        RunError::Graph(_)
-            | RunError::State(_)
-            | RunError::User { .. }
-            | RunError::Refused { .. }
-            | RunError::Context { .. }
-            | RunError::ConversationTooLarge { .. }
-    );
+    let is_wrong_spec = matches!(&error, RunError::Spec { source, .. } if source.is::<SpecError>());
+    let retry_is_useless = is_wrong_spec
+        || matches!(
+            error,
+            RunError::Graph(_)
+                | RunError::State(_)
+                | RunError::User { .. }
+                | RunError::Refused { .. }
+                | RunError::Context { .. }
+                | RunError::ConversationTooLarge { .. }
+        );
     ApplicationFailure::builder(error)
         .type_name(AGENTS_WORKFLOW_ERROR.to_owned())
         .non_retryable(retry_is_useless)

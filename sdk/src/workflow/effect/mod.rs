@@ -4,6 +4,7 @@
 pub(super) mod details;
 pub(super) mod failure;
 pub(super) mod json;
+pub(super) mod load_agent;
 pub(super) mod mcp_call;
 pub(super) mod mcp_session;
 pub(super) mod model_activity_options;

@@ -16,7 +16,7 @@
 //! | model calls, the items recorded for them | yes |
 //! | MCP servers: lists, calls, prompts, the opening of sessions | yes |
 //! | MCP servers: requests in a session, and its end | no: its one worker stays as it is |
-//! | stored sessions, states that are kept or loaded | yes |
+//! | stored sessions, states that are kept or loaded, agents as data | yes |
 //! | lookups of Nexus endpoints | yes, within the time limit; then the call itself decides |
 //! | remote activities | yes, if the failure says that the activity is not registered |
 //! | child workflows, Nexus operations | not needed: the server repeats the failed task |

@@ -55,7 +55,7 @@ use crate::{
 /// several runs of a workflow do not collide.
 pub(super) struct WorkflowHost {
     ctx: Rc<dyn DurableContext>,
-    model: ActivityBackedModel,
+    model: Arc<ActivityBackedModel>,
     /// Id of the run, drawn with its first effect. A run that pauses before its first effect has
     /// drawn nothing, so that the next run draws the number that this one would have drawn.
     run: OnceCell<String>,
@@ -82,7 +82,7 @@ pub(super) struct WorkflowHost {
 impl WorkflowHost {
     pub(super) fn new(
         ctx: Rc<dyn DurableContext>,
-        model: ActivityBackedModel,
+        model: Arc<ActivityBackedModel>,
         inbox: Option<RunInbox>,
         token: WorkflowCancellationToken,
         ledger: Rc<RefCell<Ledger>>,
@@ -220,6 +220,18 @@ impl Host for WorkflowHost {
         self.make_tool_call(call, id, scope).boxed_local()
     }
 
+    fn batches_tools(&self) -> bool {
+        true
+    }
+
+    fn call_tools<'a>(
+        &'a self,
+        calls: Vec<ToolEffect<'a>>,
+        scope: &'a Self::Scope,
+    ) -> LocalBoxFuture<'a, Vec<Result<ToolAnswer, ToolEffectError>>> {
+        self.make_tool_calls(calls, scope).boxed_local()
+    }
+
     fn list_mcp_tools<'a>(
         &'a self,
         call: McpEffect<'a>,
@@ -294,6 +306,8 @@ impl Host for WorkflowHost {
         async move {
             let (agent, turn) = (state.agent.clone(), state.turn);
             let pauses = |questions| self.records_pause(AskedQuestions::new(agent.clone(), turn, questions));
+            // The wait may take weeks.
+            self.ledger.borrow_mut().rest();
             if let Some(inbox) = &self.inbox {
                 let max_polls = self.moving.as_ref().map(|moving| moving.polls_until_enough());
                 let outcome = inbox.wait(state, max_polls, scope.clone(), pauses).await;

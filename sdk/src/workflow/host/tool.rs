@@ -1,17 +1,21 @@
-//! A tool call of a durable run: waits for room, makes the call, accounts for the content that it
-//! puts into history.
+//! The tool calls of a durable run: waits for room, makes a call or a batch of calls, accounts for
+//! the content that they put into history.
 
 use std::rc::Rc;
 
+use futures::FutureExt;
 use temporalio_workflow::WorkflowCancellationToken;
 
 use super::WorkflowHost;
 use crate::{
-    drive::{ToolAnswer, ToolEffect, ToolEffectError},
-    tool::ToolDef,
+    drive::{ToolAnswer, ToolEffect, ToolEffectError, join::join_in_order},
+    tool::{ToolBinding, ToolDef},
     wire::digest::Digest,
     workflow::{
-        effect::tool_call::{self, Passage},
+        effect::tool_call::{
+            self, Passage,
+            batch::{self, Batched, Member},
+        },
         limits::{gate::Cancelled, size::encoded_len},
     },
 };
@@ -48,14 +52,52 @@ impl WorkflowHost {
         if let Some(place) = local {
             place.returned(encoded_len(&answer.output).unwrap_or_default());
         }
+        self.account(binding, &id, &call_id, &answer);
+        Ok(answer)
+    }
+
+    /// Makes calls in one activity, and those that it does not make in activities of their own.
+    pub(super) async fn make_tool_calls(
+        &self,
+        calls: Vec<ToolEffect<'_>>,
+        scope: &WorkflowCancellationToken,
+    ) -> Vec<Result<ToolAnswer, ToolEffectError>> {
+        let ids: Vec<String> = calls.iter().map(|call| format!("{}-{}", self.run(), call.id)).collect();
+        let bytes = calls.iter().map(|call| encoded_len(&(&call.arguments, &call.context)).unwrap_or_default()).sum();
+        let Ok(place) = self.gate.enter_together(calls.len(), bytes, scope).await else {
+            return calls.iter().map(|_| Err(ToolEffectError::Cancelled)).collect();
+        };
+        self.record_command(|| bytes);
+        let member = |(effect, id)| Member { effect, id, schema: self.schema_of_version(effect.tool) };
+        let members: Vec<Member<'_, '_>> = calls.iter().zip(ids.iter().map(String::as_str)).map(member).collect();
+        let results = batch::call(&self.ctx, &members, scope.clone()).await;
+        drop((members, place));
+        let ended = calls.into_iter().zip(ids).zip(results).map(|((call, id), result)| {
+            async move {
+                match result {
+                    Batched::Ended(outcome) => {
+                        if let Ok(answer) = &outcome {
+                            self.account(call.tool.binding(), &id, &call.info.call_id, answer);
+                        }
+                        outcome
+                    }
+                    Batched::Alone => self.make_tool_call(call, id, scope).await,
+                }
+            }
+            .boxed_local()
+        });
+        join_in_order(ended.collect()).await
+    }
+
+    /// Accounts for the answer of a call, which history holds.
+    fn account(&self, binding: &ToolBinding, id: &str, call_id: &str, answer: &ToolAnswer) {
         self.notes(|| encoded_len(&answer.output).unwrap_or_default());
         self.record_content_by_second_rule(|| {
             encoded_len(&(&answer.context_patch, &answer.question)).unwrap_or_default()
         });
         if binding.leaves_a_reply() {
-            self.ledger.borrow_mut().returned(&id, &call_id, &answer.output);
+            self.ledger.borrow_mut().returned(id, call_id, &answer.output);
         }
-        Ok(answer)
     }
 
     /// Returns the schema digest that identifies the version of a tool with several versions. It is

@@ -22,7 +22,7 @@ pub trait HasAgentInbox {
 }
 
 /// The operations of a workflow with an inbox that a run uses, without the workflow's type.
-pub(in crate::workflow) trait InboxContext {
+pub(crate) trait InboxContext {
     /// Changes the inbox, and wakes the futures that wait for a change.
     fn change(&self, change: &mut dyn FnMut(&mut AgentInbox));
 

@@ -19,7 +19,7 @@ mod run_inbox;
 use serde::{Deserialize, Serialize};
 
 pub use self::context::HasAgentInbox;
-pub(super) use self::{
+pub(crate) use self::{
     context::InboxContext,
     run_inbox::{RunInbox, Waits},
 };
@@ -267,7 +267,7 @@ impl AgentInbox {
     }
 
     /// Returns `true` if there is a decision on this id that no run has taken yet.
-    fn is_decided(&self, id: &str) -> bool {
+    pub(crate) fn is_decided(&self, id: &str) -> bool {
         self.decided.iter().any(|decided| decided.id == id && !decided.taken)
     }
 

@@ -30,7 +30,7 @@ use crate::{
 
 /// The behavior of a run while it has no decisions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::workflow) enum Waits {
+pub(crate) enum Waits {
     /// The run waits for decisions.
     UntilDecided,
     /// The run pauses.
@@ -38,7 +38,7 @@ pub(in crate::workflow) enum Waits {
 }
 
 /// The inbox as used by one run.
-pub(in crate::workflow) struct RunInbox {
+pub(crate) struct RunInbox {
     ctx: Rc<dyn InboxContext>,
     waits: Waits,
     /// Questions that this run has published.
@@ -51,7 +51,7 @@ pub(in crate::workflow) struct RunInbox {
 
 impl RunInbox {
     /// Registers a run that begins; `paused` is its state, if it begins with one.
-    pub(in crate::workflow) fn begin(ctx: Rc<dyn InboxContext>, waits: Waits, paused: Option<&RunState>) -> Self {
+    pub(crate) fn begin(ctx: Rc<dyn InboxContext>, waits: Waits, paused: Option<&RunState>) -> Self {
         let calls = paused.map(questions).unwrap_or_default();
         let mut asked = Vec::new();
         ctx.change(&mut |inbox| {
@@ -93,7 +93,7 @@ impl RunInbox {
     }
 
     /// Records that a turn begins.
-    pub(in crate::workflow) fn at_turn(&self, agent: &str, turn: u32) {
+    pub(crate) fn at_turn(&self, agent: &str, turn: u32) {
         self.ctx.change(&mut |inbox| inbox.at_turn(agent, turn));
     }
 
@@ -137,7 +137,7 @@ impl RunInbox {
     /// Waits for decisions on the calls that this state waits for, and applies them to the state.
     /// Calls `pauses` with the questions whenever none of them is decided yet. Ends without a
     /// decision once the stream has had `max_polls` polls, unless the wait before has ended so.
-    pub(in crate::workflow) async fn wait(
+    pub(crate) async fn wait(
         &self,
         state: &mut RunState,
         max_polls: Option<u32>,
@@ -228,7 +228,7 @@ impl RunInbox {
     }
 
     /// Records that the run ends.
-    pub(in crate::workflow) fn ended<O>(&self, outcome: &Result<RunOutcome<O>, RunFailure>) {
+    pub(crate) fn ended<O>(&self, outcome: &Result<RunOutcome<O>, RunFailure>) {
         let status = match outcome {
             Ok(RunOutcome::Paused(_)) | Err(RunFailure { error: RunError::ContinuesAsNew { .. }, .. }) => None,
             Ok(RunOutcome::Finished(_)) => Some(RunStatus::Completed),

@@ -95,6 +95,7 @@ enum Kind {
 pub(in crate::workflow) struct Place<'g> {
     gate: &'g Gate,
     kind: Kind,
+    calls: usize,
     bytes: usize,
     has_waited: bool,
 }
@@ -139,7 +140,21 @@ impl Gate {
         bytes: usize,
         token: &WorkflowCancellationToken,
     ) -> Result<Place<'_>, Cancelled> {
-        self.place(Kind::Call, bytes, token).await
+        self.place(Kind::Call, 1, bytes, token).await
+    }
+
+    /// Waits until there is room for one activity with so many tool calls and `bytes` bytes of
+    /// input. All of them enter together, so that two activities cannot wait for each other.
+    ///
+    /// # Errors
+    /// [`Cancelled`], as for `enter`.
+    pub(in crate::workflow) async fn enter_together(
+        &self,
+        calls: usize,
+        bytes: usize,
+        token: &WorkflowCancellationToken,
+    ) -> Result<Place<'_>, Cancelled> {
+        self.place(Kind::Call, calls, bytes, token).await
     }
 
     /// Waits until there is room for a model call with `bytes` bytes of input, regardless of the
@@ -152,7 +167,7 @@ impl Gate {
         bytes: usize,
         token: &WorkflowCancellationToken,
     ) -> Result<Place<'_>, Cancelled> {
-        self.place(Kind::Question, bytes, token).await
+        self.place(Kind::Question, 1, bytes, token).await
     }
 
     /// Waits until there is room for an effect of a workflow tool with `bytes` bytes of input,
@@ -165,10 +180,16 @@ impl Gate {
         bytes: usize,
         token: &WorkflowCancellationToken,
     ) -> Result<Place<'_>, Cancelled> {
-        self.place(Kind::Effect, bytes, token).await
+        self.place(Kind::Effect, 1, bytes, token).await
     }
 
-    async fn place(&self, kind: Kind, bytes: usize, token: &WorkflowCancellationToken) -> Result<Place<'_>, Cancelled> {
+    async fn place(
+        &self,
+        kind: Kind,
+        calls: usize,
+        bytes: usize,
+        token: &WorkflowCancellationToken,
+    ) -> Result<Place<'_>, Cancelled> {
         let bytes = bytes.saturating_add(AROUND);
         let ticket = Ticket { gate: self, kind, number: self.next.get() };
         self.next.set(ticket.number + 1);
@@ -176,7 +197,7 @@ impl Gate {
         let mut has_waited = false;
         let has_waited = poll_fn(move |_| {
             let is_next = || self.lane(kind).waiting.borrow().first() == Some(&ticket.number);
-            if self.has_room(kind, bytes) && (is_next() || is_small(kind, bytes)) {
+            if self.has_room(kind, calls, bytes) && (is_next() || is_small(kind, bytes)) {
                 return Poll::Ready(Ok(has_waited));
             }
             // A call that is admitted at once is scheduled first and cancelled then, as if there
@@ -189,9 +210,9 @@ impl Gate {
         })
         .await?;
         let in_flight = &self.lane(kind).in_flight;
-        in_flight.set(in_flight.get() + 1);
+        in_flight.set(in_flight.get() + calls);
         self.bytes.set(self.bytes.get() + bytes);
-        Ok(Place { gate: self, kind, bytes, has_waited })
+        Ok(Place { gate: self, kind, calls, bytes, has_waited })
     }
 
     /// Returns `true` if a place was freed, since the last call of this function, while others
@@ -205,7 +226,7 @@ impl Gate {
         self.take_wakeup.set(self.lanes().iter().any(|lane| !lane.waiting.borrow().is_empty()));
     }
 
-    fn has_room(&self, kind: Kind, bytes: usize) -> bool {
+    fn has_room(&self, kind: Kind, calls: usize, bytes: usize) -> bool {
         let most = match kind {
             Kind::Call => self.most_calls,
             Kind::Question => MOST_QUESTIONS,
@@ -214,7 +235,7 @@ impl Gate {
         let most_bytes = if kind == Kind::Effect || is_small(kind, bytes) { MAX_BYTES_WITH_SMALL } else { MOST_BYTES };
         let is_empty = self.lanes().iter().all(|lane| lane.in_flight.get() == 0);
         let fits = self.bytes.get().saturating_add(bytes) <= most_bytes;
-        is_empty || (self.lane(kind).in_flight.get() < most && fits)
+        is_empty || (self.lane(kind).in_flight.get() + calls <= most && fits)
     }
 
     fn most_effects(&self) -> usize {
@@ -241,7 +262,7 @@ fn is_small(kind: Kind, bytes: usize) -> bool {
 impl Drop for Place<'_> {
     fn drop(&mut self) {
         let in_flight = &self.gate.lane(self.kind).in_flight;
-        in_flight.set(in_flight.get() - 1);
+        in_flight.set(in_flight.get() - self.calls);
         self.gate.bytes.set(self.gate.bytes.get() - self.bytes);
         self.gate.left();
     }

@@ -13,15 +13,15 @@ use crate::{engine::RunError, wire::Item, workflow::continuing::refused};
 const OPEN_ROLES: [&str; 2] = ["user", "assistant"];
 
 /// The request of a caller.
-pub(super) struct Asked<'a> {
+pub(crate) struct Asked<'a> {
     /// Items of the input, if it is not a string.
-    pub(super) input: &'a [Item],
-    pub(super) context: &'a Map<String, Value>,
-    pub(super) max_turns: Option<u32>,
+    pub(crate) input: &'a [Item],
+    pub(crate) context: &'a Map<String, Value>,
+    pub(crate) max_turns: Option<u32>,
     /// Requested version of the agents.
-    pub(super) version: Option<&'a str>,
+    pub(crate) version: Option<&'a str>,
     /// `true` if the server names a parent of the workflow.
-    pub(super) is_child: bool,
+    pub(crate) is_child: bool,
 }
 
 impl AgentSet {
@@ -29,7 +29,7 @@ impl AgentSet {
     ///
     /// # Errors
     /// [`RunError::Refused`] with the first part of the request that is not permitted.
-    pub(super) fn admit(&self, agent: &str, asked: &Asked<'_>) -> Result<(), RunError> {
+    pub(crate) fn admit(&self, agent: &str, asked: &Asked<'_>) -> Result<(), RunError> {
         if let Some(version) = asked.version {
             let what = format!("version {version:?} of the agents");
             return Err(refused(
@@ -51,7 +51,7 @@ impl AgentSet {
     ///
     /// # Errors
     /// [`RunError::Refused`] if a caller may not choose it.
-    pub(super) fn admit_last_agent(&self, agent: &str, asked: Option<bool>) -> Result<bool, RunError> {
+    pub(crate) fn admit_last_agent(&self, agent: &str, asked: Option<bool>) -> Result<bool, RunError> {
         match asked {
             Some(true) if !self.last_agent_continues && !self.opens_last_agent => {
                 let what = "that messages begin with the agent that answered last";
@@ -98,7 +98,7 @@ impl AgentSet {
     ///
     /// # Errors
     /// [`RunError::Refused`] with the first item that a caller may not send.
-    pub(super) fn admit_items(&self, agent: &str, member: &str, items: &[Item]) -> Result<(), RunError> {
+    pub(crate) fn admit_items(&self, agent: &str, member: &str, items: &[Item]) -> Result<(), RunError> {
         if self.opens_privileged_items {
             return Ok(());
         }

@@ -6,7 +6,7 @@ use temporalio_workflow::{WorkflowContext, WorkflowTermination};
 
 use super::{threads::ThreadStore, versions::AgentVersion};
 use crate::{
-    agent::{AgentDef, AgentSources},
+    agent::{AgentDef, AgentSources, Graph, SpecParts},
     drive::RunConfig,
     engine::{ReasoningItemIds, RunError},
     workflow::{ActivityBackedModel, ContinueOptions, HasAgentInbox, ModelActivityOptions, Runner},
@@ -26,6 +26,7 @@ use crate::{
 ///   to approval requests are reserved for the operator, unless
 ///   [`allow_privileged_items`](Self::allow_privileged_items) permits them. A string is a message
 ///   of the user.
+/// - Agents as data run only if the set has [parts](Self::specs) for them.
 ///
 /// A child workflow, whose parent the server names, may receive any key and any turn limit: its
 /// parent's author chooses them, with `ToolDef::with_context` and `max_turns` of the tool. Any
@@ -43,23 +44,25 @@ use crate::{
 /// ```
 #[derive(Clone, Debug)]
 pub struct AgentSet {
-    pub(super) agents: Arc<[AgentDef]>,
+    pub(super) agents: Arc<[Arc<AgentDef>]>,
     /// Later versions, in their order.
     pub(super) versions: Vec<Arc<AgentVersion>>,
     /// Activity types of the tools that have different parameters in different versions.
     pub(super) versioned_tools: Arc<BTreeSet<String>>,
-    pub(super) config: RunConfig,
+    /// The parts that agents as data may use; `None` if the workflow runs none.
+    pub(super) specs: Option<SpecParts>,
+    pub(crate) config: Arc<RunConfig>,
     /// Keys of the run context that callers may set if the configuration sets some.
     pub(super) allow_context: BTreeSet<String>,
     /// Permits callers to send items that are reserved for the operator.
     pub(super) opens_privileged_items: bool,
     /// Makes messages of a chat begin with the agent that answered last.
-    pub(super) last_agent_continues: bool,
+    pub(crate) last_agent_continues: bool,
     /// Permits callers to choose `last_agent_continues`.
     pub(super) opens_last_agent: bool,
     /// The store of the threads that callers may name.
     pub(super) threads: Option<ThreadStore>,
-    model: ActivityBackedModel,
+    model: Arc<ActivityBackedModel>,
     continue_when: ContinueOptions,
 }
 
@@ -67,16 +70,17 @@ impl AgentSet {
     /// Creates a set of these agents, with the defaults of a [`Runner`].
     pub fn new(agents: impl AgentSources) -> Self {
         Self {
-            agents: agents.agent_defs().into(),
+            agents: agents.agent_defs().into_iter().map(Arc::new).collect(),
             versions: Vec::new(),
             versioned_tools: Arc::default(),
-            config: RunConfig::default(),
+            specs: None,
+            config: Arc::default(),
             allow_context: BTreeSet::new(),
             opens_privileged_items: false,
             last_agent_continues: false,
             opens_last_agent: false,
             threads: None,
-            model: ActivityBackedModel::default(),
+            model: Arc::default(),
             continue_when: ContinueOptions::default(),
         }
     }
@@ -85,7 +89,7 @@ impl AgentSet {
     /// session in the configuration has no effect.)
     #[must_use]
     pub fn config(mut self, config: RunConfig) -> Self {
-        self.config = config;
+        self.config = Arc::new(config);
         self
     }
 
@@ -139,14 +143,14 @@ impl AgentSet {
     /// Sets the options for scheduling model calls.
     #[must_use]
     pub fn model_activity(mut self, options: ModelActivityOptions) -> Self {
-        *self.model.options_mut() = options;
+        *Arc::make_mut(&mut self.model).options_mut() = options;
         self
     }
 
     /// Sets the model that makes the calls, with options for all agents and for individual agents.
     #[must_use]
     pub fn activity_backed_model(mut self, model: ActivityBackedModel) -> Self {
-        self.model = model;
+        self.model = Arc::new(model);
         self
     }
 
@@ -157,15 +161,33 @@ impl AgentSet {
         self
     }
 
+    /// Returns `true` if models are called on another task queue than the workflow's own.
+    pub(super) fn calls_models_elsewhere(&self) -> bool {
+        self.model.has_task_queue()
+    }
+
+    /// Creates a runner as [`runner`](Self::runner) does, for an agent that is not in the code:
+    /// options for the model calls of other agents are left out, since its graph does not have
+    /// them.
+    pub(super) fn runner_of<W: HasAgentInbox + 'static>(
+        &self,
+        ctx: &WorkflowContext<W>,
+        agent: &AgentDef,
+    ) -> Runner<W> {
+        let mut set = self.clone();
+        Arc::make_mut(&mut set.model).keep_agents(&Graph::new(agent));
+        set.runner(ctx)
+    }
+
     pub(super) fn reasoning_item_ids(&self) -> ReasoningItemIds {
         self.config.reasoning_item_ids
     }
 
     /// Creates a runner with the settings of the set, and the inbox of the workflow.
     pub(super) fn runner<W: HasAgentInbox + 'static>(&self, ctx: &WorkflowContext<W>) -> Runner<W> {
-        Runner::with_config(ctx, self.config.clone())
+        Runner::with_shared_config(ctx, Arc::clone(&self.config))
             .inbox()
-            .activity_backed_model(self.model.clone())
+            .with_shared_model(Arc::clone(&self.model))
             .continue_when(self.continue_when.clone())
             .versioned_tools(Arc::clone(&self.versioned_tools))
     }

@@ -1,5 +1,7 @@
 //! A run of an agent as a workflow.
 
+use std::sync::Arc;
+
 use serde_json::Value;
 use temporalio_workflow::{
     SyncWorkflowContext, WorkflowContext, WorkflowContextView, WorkflowResult, WorkflowTermination,
@@ -9,6 +11,7 @@ use temporalio_workflow::{
 use super::{
     admission::Asked,
     agent_set::{AgentSet, nonsense},
+    specs::{SpecAgent, spec_agent},
     versions::{Chosen, carried_version},
 };
 use crate::{
@@ -59,7 +62,7 @@ use crate::{
 /// ```
 #[workflow]
 pub struct AgentWorkflow {
-    agents: AgentSet,
+    agents: Arc<AgentSet>,
     inbox: AgentInbox,
     /// `true` once the inbox of the previous execution is available: the answers of handlers depend
     /// on it. (The stream has a mark of its own for that.)
@@ -70,7 +73,8 @@ impl AgentWorkflow {
     /// Returns a factory of the workflow, for `register_workflow_with_factory`. The agents must
     /// also be in the worker's `AgentsPlugin`.
     pub fn factory(agents: AgentSet) -> impl Fn() -> Self + Send + Sync + 'static {
-        move || Self { agents: agents.clone(), inbox: AgentInbox::awaiting_restore(), is_taken_up: false }
+        let agents = Arc::new(agents);
+        move || Self { agents: Arc::clone(&agents), inbox: AgentInbox::awaiting_restore(), is_taken_up: false }
     }
 }
 
@@ -141,14 +145,17 @@ async fn run(ctx: &WorkflowContext<AgentWorkflow>, request: AgentRequest) -> Wor
     let AgentRequest {
         version: _,
         agent,
+        spec,
         input,
         thread,
         context,
         report,
         report_items,
         max_turns,
+        batch_tools,
         carried,
         agent_version,
+        loaded,
         malformed,
     } = request;
     if let Some(Malformed { json, reason }) = malformed {
@@ -171,7 +178,7 @@ async fn run(ctx: &WorkflowContext<AgentWorkflow>, request: AgentRequest) -> Wor
         workflow.is_taken_up = true;
         workflow.agents.clone()
     });
-    let name = agents.name(agent.as_deref());
+    let name = agents.name_of(agent.as_deref(), spec.as_ref());
     if let (Err(error), true) = (&name, carried.is_some()) {
         fail_task(ctx, agent.as_deref().unwrap_or_default(), error).await;
     }
@@ -186,16 +193,24 @@ async fn run(ctx: &WorkflowContext<AgentWorkflow>, request: AgentRequest) -> Wor
         let version = agent_version.as_deref();
         agents.admit(&name, &Asked { input: input.items(), context: &context, max_turns, version, is_child })?;
     }
-    let Chosen { agent, version: agent_version } = match carried {
-        None => agents.choose(&name, |patch| ctx.patched(patch))?,
-        Some(_) => carried_version(ctx, &agents, &name, agent_version.as_deref())?,
+    let (Chosen { agent, version: agent_version }, loaded) = match (&spec, &carried) {
+        (Some(spec), _) => {
+            let SpecAgent { agent, loaded } = Box::pin(spec_agent(ctx, &agents, spec, loaded)).await?;
+            (Chosen { agent, version: None }, loaded)
+        }
+        (None, None) => (agents.choose(&name, |patch| ctx.patched(patch))?, Vec::new()),
+        (None, Some(_)) => (carried_version(ctx, &agents, &name, agent_version.as_deref())?, Vec::new()),
     };
-    let mut runner = agents.runner(ctx).continue_with(move |carried| AgentRequest {
+    let runner = if spec.is_some() { agents.runner_of(ctx, &agent) } else { agents.runner(ctx) };
+    let mut runner = runner.continue_with(move |carried| AgentRequest {
         thread: thread.clone(),
         report,
         report_items,
         max_turns,
+        batch_tools,
         agent_version: agent_version.clone(),
+        spec: spec.clone(),
+        loaded: loaded.clone(),
         ..AgentRequest::carried(name.clone(), carried)
     });
     if let Some(session) = session {
@@ -203,6 +218,9 @@ async fn run(ctx: &WorkflowContext<AgentWorkflow>, request: AgentRequest) -> Wor
     }
     if let Some(max_turns) = max_turns {
         runner = runner.max_turns(max_turns);
+    }
+    if batch_tools {
+        runner = runner.batch_tools();
     }
     for (key, value) in context {
         runner = runner.context(key, value);

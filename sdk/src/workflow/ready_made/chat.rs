@@ -5,6 +5,8 @@
 
 use std::collections::VecDeque;
 
+use serde::{Deserialize, Serialize};
+
 use crate::{
     wire::{
         Item, WIRE_VERSION,
@@ -27,30 +29,32 @@ const ANSWERS: usize = 100;
 /// Maximum bytes of items in a transcript.
 const TRANSCRIPT: usize = 1024 * 1024;
 
-#[derive(Debug, Default)]
-pub(super) struct Chat {
-    pub(super) agent: Option<String>,
+/// The messages of a chat, and their answers.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Chat {
+    pub(crate) agent: Option<String>,
     /// The conversation up to the latest message that was answered.
-    pub(super) conversation: Vec<Item>,
-    pub(super) current: Option<ChatMessage>,
-    pub(super) waiting: VecDeque<ChatMessage>,
+    pub(crate) conversation: Vec<Item>,
+    pub(crate) current: Option<ChatMessage>,
+    pub(crate) waiting: VecDeque<ChatMessage>,
     answered: VecDeque<ChatReply>,
     messages: u32,
-    pub(super) is_ending: bool,
+    pub(crate) is_ending: bool,
     /// Version of the agents that answer the current message; `None` for the first version.
-    pub(super) version: Option<String>,
+    pub(crate) version: Option<String>,
     /// `true` if a message begins with the agent that answered the previous one.
-    pub(super) last_agent_continues: bool,
+    pub(crate) last_agent_continues: bool,
     /// Agent that the current message has begun with, or that the next one will begin with; `None`
     /// for the start agent.
-    pub(super) last_agent: Option<String>,
+    pub(crate) last_agent: Option<String>,
     /// Messages whose answers handlers wait for, with one entry for each handler.
+    #[serde(skip)]
     held: Vec<String>,
 }
 
 impl Chat {
     /// Restores the data that the previous execution left.
-    pub(super) fn take_over(&mut self, carried: CarriedChat) {
+    pub(crate) fn take_over(&mut self, carried: CarriedChat) {
         let CarriedChat { run: _, current, waiting, answered, messages, is_ending, agent_version, last_agent } =
             carried;
         self.current = current;
@@ -63,7 +67,7 @@ impl Chat {
     }
 
     /// Returns the data for the next execution, without the conversation.
-    pub(super) fn leave(&self, run: crate::wire::Carried) -> CarriedChat {
+    pub(crate) fn leave(&self, run: crate::wire::Carried) -> CarriedChat {
         CarriedChat {
             run,
             current: self.current.clone(),
@@ -80,7 +84,7 @@ impl Chat {
     /// Returns the part of a run's input that precedes the message that is being answered. If a
     /// handoff has replaced the input, returns the whole input, because it is then all that remains
     /// of the conversation.
-    pub(super) fn input_before_message<'i>(&self, input: &'i [Item]) -> &'i [Item] {
+    pub(crate) fn input_before_message<'i>(&self, input: &'i [Item]) -> &'i [Item] {
         let message = self.current.as_ref().map(|message| Item::user(&*message.text));
         match input.split_last() {
             Some((last, said)) if Some(last) == message.as_ref() => said,
@@ -92,7 +96,7 @@ impl Chat {
     ///
     /// # Errors
     /// The reply that refuses the message, with the reason.
-    pub(super) fn accept(&mut self, message: ChatMessage) -> Result<String, ChatReply> {
+    pub(crate) fn accept(&mut self, message: ChatMessage) -> Result<String, ChatReply> {
         let refuse = |id: &str, reason: &str| ChatReply::new(id, ChatOutcome::Refused { reason: reason.to_owned() });
         let id = match &message.id {
             None => format!("{OWN_ID}{}", self.messages.saturating_add(1)),
@@ -126,26 +130,29 @@ impl Chat {
     }
 
     /// Returns the next message, which becomes the one that is being answered.
-    pub(super) fn next(&mut self) -> Option<ChatMessage> {
+    pub(crate) fn next(&mut self) -> Option<ChatMessage> {
         self.current = self.waiting.pop_front();
         self.current.clone()
     }
 
     /// Returns the number of the message that is being answered, counted from 1 over all
     /// executions.
-    pub(super) fn number(&self) -> u32 {
+    pub(crate) fn number(&self) -> u32 {
         self.messages.saturating_sub(u32::try_from(self.waiting.len()).unwrap_or(u32::MAX))
     }
 
     /// Records the agent that answered the current message.
-    pub(super) fn answered_by(&mut self, agent: String) {
+    pub(crate) fn answered_by(&mut self, agent: String) {
         let is_start = self.agent.as_ref() == Some(&agent);
         self.last_agent = Some(agent).filter(|_| self.last_agent_continues && !is_start);
     }
 
     /// Records the outcome of the current message.
-    pub(super) fn answer(&mut self, outcome: ChatOutcome) {
+    pub(crate) fn answer(&mut self, outcome: ChatOutcome) {
         let Some(id) = self.current.take().and_then(|message| message.id) else { return };
+        // A chat may now wait for weeks, and the queues have room for four or more.
+        self.waiting.shrink_to_fit();
+        self.answered.reserve_exact(1);
         self.answered.push_back(ChatReply::new(id, outcome));
         let mut bytes = 0;
         let mut kept = 0;
@@ -161,30 +168,31 @@ impl Chat {
     }
 
     /// Returns the answer to a message, if there is one.
-    pub(super) fn reply_to(&self, id: &str) -> Option<ChatReply> {
+    pub(crate) fn reply_to(&self, id: &str) -> Option<ChatReply> {
         self.answered.iter().find(|reply| reply.message == id).cloned()
     }
 
     /// Returns `true` if one more handler may wait for the answer to this message: one for each
     /// message, and few in total.
-    pub(super) fn may_hold(&self, id: &str) -> bool {
+    pub(crate) fn may_hold(&self, id: &str) -> bool {
         self.held.len() < MAX_HELD_MESSAGES && !self.held.iter().any(|held| held == id)
     }
 
     /// Records that a handler waits for the answer to this message.
-    pub(super) fn hold(&mut self, id: &str) {
+    pub(crate) fn hold(&mut self, id: &str) {
         self.held.push(id.to_owned());
     }
 
     /// Records that a handler no longer waits for the answer to this message.
-    pub(super) fn let_go(&mut self, id: &str) {
+    pub(crate) fn let_go(&mut self, id: &str) {
         if let Some(place) = self.held.iter().position(|held| held == id) {
             self.held.remove(place);
+            self.held.shrink_to_fit();
         }
     }
 
     /// Returns the progress of a message; `None` if the message is unknown.
-    pub(super) fn progress(&self, id: &str) -> Option<ChatReply> {
+    pub(crate) fn progress(&self, id: &str) -> Option<ChatReply> {
         let goes_on = || self.is_known(id).then(|| ChatReply::new(id, ChatOutcome::GoesOn));
         self.reply_to(id).or_else(goes_on)
     }
@@ -195,15 +203,15 @@ impl Chat {
     }
 
     /// Returns `true` if the chat is ending and no message waits.
-    pub(super) fn is_over(&self) -> bool {
+    pub(crate) fn is_over(&self) -> bool {
         self.is_ending && self.waiting.is_empty()
     }
 
-    pub(super) fn messages(&self) -> u32 {
+    pub(crate) fn messages(&self) -> u32 {
         self.messages
     }
 
-    pub(super) fn transcript(&self) -> ChatTranscript {
+    pub(crate) fn transcript(&self) -> ChatTranscript {
         let mut bytes = 0;
         let fits = |item: &&Item| {
             bytes += item.json_len();

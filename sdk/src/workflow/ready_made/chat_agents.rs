@@ -15,6 +15,8 @@
 //! caller that chooses the agent chooses whose checks are made. If the start agent no longer
 //! reaches the last agent, the message begins with the start agent, with a warning.
 
+use std::sync::Arc;
+
 use temporalio_workflow::WorkflowContext;
 
 use super::{
@@ -29,7 +31,9 @@ const LAST_AGENT: &str = "temporal-agents/chat-last-agent";
 /// The agents of a chat in one execution.
 #[derive(Debug)]
 pub(super) struct ChatAgents {
-    set: AgentSet,
+    set: Arc<AgentSet>,
+    /// `true` if the start agent is that of a spec, which is the same for all messages.
+    is_spec: bool,
     /// Name of the start agent.
     start: String,
     /// Version that messages of this execution have moved to.
@@ -37,13 +41,13 @@ pub(super) struct ChatAgents {
     /// `true` if messages of this execution have begun with the agent that answered last.
     has_continued: bool,
     /// Start agent of the latest message.
-    latest: AgentDef,
+    latest: Arc<AgentDef>,
 }
 
 /// The agent that a message begins with.
 #[derive(Debug)]
 pub(super) struct Begins {
-    pub(super) agent: AgentDef,
+    pub(super) agent: Arc<AgentDef>,
     /// Version of the agents.
     pub(super) version: Option<String>,
     /// Name of the agent, if it is not the start agent.
@@ -58,7 +62,7 @@ impl ChatAgents {
     /// No version has the start agent.
     pub(super) fn new<W>(
         ctx: &WorkflowContext<W>,
-        set: AgentSet,
+        set: Arc<AgentSet>,
         start: String,
         version: Option<String>,
     ) -> Result<Self, RunError> {
@@ -68,19 +72,24 @@ impl ChatAgents {
             Some(_) => carried_version(ctx, &set, &start, version.as_deref())?,
         };
         let moved_to = moved_to.filter(|_| version.is_some());
-        Ok(Self { set, start, moved_to, has_continued: false, latest })
+        Ok(Self { set, is_spec: false, start, moved_to, has_continued: false, latest })
+    }
+
+    /// Creates the agents of a chat with an agent as data.
+    pub(super) fn of_spec(set: Arc<AgentSet>, agent: Arc<AgentDef>) -> Self {
+        Self { set, is_spec: true, start: agent.name.clone(), moved_to: None, has_continued: false, latest: agent }
     }
 
     /// Returns the start agent, in the version that was chosen latest, for operations that do not
     /// belong to a message.
-    pub(super) fn latest(&self) -> &AgentDef {
+    pub(super) fn latest(&self) -> &Arc<AgentDef> {
         &self.latest
     }
 
     /// Returns the agent with which a message of the previous execution continues.
-    pub(super) fn goes_on<W>(&mut self, ctx: &WorkflowContext<W>, last_agent: Option<String>) -> AgentDef {
+    pub(super) fn goes_on<W>(&mut self, ctx: &WorkflowContext<W>, last_agent: Option<String>) -> Arc<AgentDef> {
         self.has_continued |= last_agent.is_some();
-        last_agent.and_then(|name| found(ctx, &self.latest, &name)).unwrap_or_else(|| self.latest.clone())
+        last_agent.and_then(|name| found(ctx, &self.latest, &name)).unwrap_or_else(|| Arc::clone(&self.latest))
     }
 
     /// Chooses the agent that message number `message` begins with, after `last_agent` has answered
@@ -96,10 +105,13 @@ impl ChatAgents {
     ) -> Result<Begins, RunError> {
         let of_message = |patch: &str| ctx.patched(&format!("{patch}/message-{message}"));
         let moved_to = self.moved_to.as_deref();
-        let Chosen { agent, version } =
-            self.set.choose(&self.start, |patch| moved_to == Some(patch) || of_message(patch))?;
+        let Chosen { agent, version } = if self.is_spec {
+            Chosen { agent: Arc::clone(&self.latest), version: None }
+        } else {
+            self.set.choose(&self.start, |patch| moved_to == Some(patch) || of_message(patch))?
+        };
         self.moved_to.clone_from(&version);
-        self.latest = agent.clone();
+        self.latest = Arc::clone(&agent);
         let last = last_agent.and_then(|name| found(ctx, &agent, &name));
         if last.is_some() && !self.has_continued {
             self.has_continued = of_message(LAST_AGENT);
@@ -113,8 +125,8 @@ impl ChatAgents {
 
 /// Returns the agent of this name among those that the start agent reaches; logs a warning if there
 /// is none.
-fn found<W>(ctx: &WorkflowContext<W>, start: &AgentDef, name: &str) -> Option<AgentDef> {
-    let found = start.find(name);
+fn found<W>(ctx: &WorkflowContext<W>, start: &AgentDef, name: &str) -> Option<Arc<AgentDef>> {
+    let found = start.find(name).map(Arc::new);
     if found.is_none() && !ctx.is_replaying_history_events() {
         tracing::warn!(
             agent = name,

@@ -1,29 +1,22 @@
 //! A chat with an agent, as a workflow.
 
+use std::sync::Arc;
+
 use temporalio_workflow::{
     SyncWorkflowContext, WorkflowContext, WorkflowContextView, WorkflowResult, common::data_converters::RawValue,
     workflow, workflow_methods,
 };
 
-use super::{
-    agent_set::{AgentSet, nonsense},
-    chat::Chat,
-    chat_agents::{Begins, ChatAgents},
-};
+use super::{agent_set::AgentSet, chat::Chat, chat_loop::answer_messages};
 use crate::{
-    agent::AgentDef,
-    drive::{PausedRun, RunFailure, RunResult},
-    engine::{RunError, without_orphan_calls},
     tool::BoxError,
     wire::{
-        AgentDecision, AgentState, Carried, DecisionReply, Item, RunState, SuppliedOutput,
-        ready_made::{ChatMessage, ChatOutcome, ChatReply, ChatRequest, ChatTranscript, Malformed},
-        run_state::Phase,
+        AgentDecision, AgentState, DecisionReply, SuppliedOutput,
+        ready_made::{ChatMessage, ChatOutcome, ChatReply, ChatRequest, ChatTranscript},
         stream::PollResult,
     },
     workflow::{
-        AgentInbox, HasAgentInbox, Runner, WorkflowStream,
-        continuing::{continued_from, fail_task, record_deploy_patch, refused},
+        AgentInbox, HasAgentInbox, WorkflowStream,
         stream::{stream_offset, stream_poll, stream_publish, stream_read},
     },
 };
@@ -70,24 +63,25 @@ const HOLDS_FEW_MESSAGES: &str = "temporal-agents/chat-holds-few-messages";
 /// returns its answer later. Decisions are always admitted.
 #[workflow]
 pub struct ChatWorkflow {
-    agents: AgentSet,
-    inbox: AgentInbox,
-    chat: Chat,
+    pub(super) agents: Arc<AgentSet>,
+    pub(super) inbox: AgentInbox,
+    pub(super) chat: Chat,
     /// `true` once the data that the previous execution left is available: the answers of handlers
     /// depend on it.
-    is_taken_up: bool,
+    pub(super) is_taken_up: bool,
     /// `true` if the workflow is about to continue as new: callers that wait for an answer have to
     /// ask again.
-    is_leaving: bool,
-    is_over: bool,
+    pub(super) is_leaving: bool,
+    pub(super) is_over: bool,
 }
 
 impl ChatWorkflow {
     /// Returns a factory of the workflow, for `register_workflow_with_factory`. The agents must
     /// also be in the worker's `AgentsPlugin`.
     pub fn factory(agents: AgentSet) -> impl Fn() -> Self + Send + Sync + 'static {
+        let agents = Arc::new(agents);
         move || Self {
-            agents: agents.clone(),
+            agents: Arc::clone(&agents),
             inbox: AgentInbox::awaiting_restore(),
             chat: Chat::default(),
             is_taken_up: false,
@@ -100,7 +94,7 @@ impl ChatWorkflow {
 impl ChatWorkflow {
     /// Returns `true` if a message waits, the chat ends, or the stream has had this number of
     /// polls.
-    fn has_something_to_do(&self, max_polls: Option<u32>) -> bool {
+    pub(super) fn has_something_to_do(&self, max_polls: Option<u32>) -> bool {
         !self.chat.waiting.is_empty() || self.chat.is_ending || self.inbox.stream().polls().has_reached(max_polls)
     }
 }
@@ -109,7 +103,7 @@ impl ChatWorkflow {
 impl ChatWorkflow {
     #[run(name = "ChatWorkflow")]
     pub async fn run(ctx: &mut WorkflowContext<Self>, request: ChatRequest) -> WorkflowResult<u32> {
-        let ended = Box::pin(chat(ctx, request)).await;
+        let ended = Box::pin(answer_messages(ctx, request)).await;
         // Also after a failure: a poll that waits would fail with the end of the workflow.
         WorkflowStream::new(ctx).close().await;
         ended
@@ -209,166 +203,4 @@ impl HasAgentInbox for ChatWorkflow {
     fn agent_inbox_mut(&mut self) -> &mut AgentInbox {
         &mut self.inbox
     }
-}
-
-/// Answers messages until the chat ends.
-async fn chat(ctx: &WorkflowContext<ChatWorkflow>, request: ChatRequest) -> WorkflowResult<u32> {
-    let continued = continued_from(&ctx.info());
-    if request.carries_something() {
-        if let Err(why) = &continued {
-            let agent = request.agent.as_deref().unwrap_or_default();
-            return Err(refused(agent, "the chat that the input carries", why).into());
-        }
-        record_deploy_patch(ctx);
-    }
-    let ChatRequest { version: _, agent, conversation, carried, last_agent_continues, malformed } = request;
-    if let Some(Malformed { json, reason }) = malformed {
-        if continued.is_ok() {
-            let agent = json["agent"].as_str().unwrap_or_default();
-            fail_task(ctx, agent, format_args!("its input is not a chat request that this release can read: {reason}"))
-                .await;
-        }
-        return Err(nonsense("", format!("the input is not a chat request: {reason}")));
-    }
-    let set = ctx.state(|workflow| workflow.agents.clone());
-    let start = set.name(agent.as_deref());
-    if let (Err(error), true) = (&start, carried.is_some()) {
-        fail_task(ctx, agent.as_deref().unwrap_or_default(), error).await;
-    }
-    let start = start?;
-    let mut keeps_agent = last_agent_continues.unwrap_or(set.last_agent_continues);
-    if carried.is_none() {
-        set.admit_items(&start, "conversation", &conversation)?;
-        keeps_agent = set.admit_last_agent(&start, last_agent_continues)?;
-    }
-    let version = carried.as_ref().and_then(|carried| carried.agent_version.clone());
-    let mut agents = ChatAgents::new(ctx, set, start.clone(), version)?;
-    let run = ctx.state_mut(|workflow| {
-        workflow.chat.agent = Some(start.clone());
-        workflow.chat.last_agent_continues = keeps_agent;
-        workflow.chat.conversation = conversation;
-        workflow.inbox.restore(carried.as_ref().map(|carried| &carried.run));
-        let run = carried.map(|carried| {
-            let run = carried.run.clone();
-            workflow.chat.take_over(*carried);
-            run
-        });
-        workflow.is_taken_up = true;
-        run
-    });
-    let runner = runner(ctx, &start, last_agent_continues);
-    if let Some(run) = run {
-        let last_agent = ctx.state(|workflow| workflow.chat.last_agent.clone());
-        go_on(ctx, &runner, &agents.goes_on(ctx, last_agent), run).await?;
-    }
-    while !ctx.state(|workflow| workflow.chat.is_over()) {
-        let has_enough = runner.has_enough();
-        if has_enough {
-            let conversation = ctx.state(|workflow| workflow.chat.conversation.clone());
-            if let Some(left) = runner.leave(agents.latest(), RunState::finished(&start, conversation)).await {
-                return Err(left.into());
-            }
-            // The chat cannot continue as new now, and tries again after the next message.
-        }
-        let max_polls = runner.polls_until_enough().filter(|_| !has_enough);
-        ctx.wait_condition(|workflow| workflow.has_something_to_do(max_polls)).await?;
-        // Only the number of polls has ended the wait.
-        if !ctx.state(|workflow| workflow.has_something_to_do(None)) {
-            continue;
-        }
-        let Some(message) = ctx.state_mut(|workflow| workflow.chat.next()) else { break };
-        let input = ctx.state(|workflow| {
-            let said = workflow.chat.conversation.iter().cloned();
-            said.chain([Item::user(message.text)]).collect::<Vec<_>>()
-        });
-        let (number, last_agent) = ctx.state(|workflow| (workflow.chat.number(), workflow.chat.last_agent.clone()));
-        let Begins { agent, version, last_agent } = agents.begin(ctx, number, last_agent)?;
-        ctx.state_mut(|workflow| (workflow.chat.version, workflow.chat.last_agent) = (version, last_agent));
-        let ended = runner.run_def(&agent, input).await;
-        answer(ctx, ended)?;
-    }
-    ctx.state_mut(|workflow| workflow.is_over = true);
-    WorkflowStream::new(ctx).close().await;
-    ctx.wait_condition(|_| ctx.all_handlers_finished()).await?;
-    Ok(ctx.state(|workflow| workflow.chat.messages()))
-}
-
-/// Creates the runner of all messages. It is a single one, because it records the content that
-/// history already holds.
-fn runner(
-    ctx: &WorkflowContext<ChatWorkflow>,
-    start: &str,
-    last_agent_continues: Option<bool>,
-) -> Runner<ChatWorkflow> {
-    let (state, name) = (ctx.clone(), start.to_owned());
-    let next = move |run: Carried| {
-        let chat = state.state(|workflow| workflow.chat.leave(run));
-        ChatRequest { last_agent_continues, ..ChatRequest::carried(name.clone(), chat) }
-    };
-    let agents = ctx.state(|workflow| workflow.agents.clone());
-    agents
-        .runner(ctx)
-        .without_session()
-        .continue_with(next)
-        .on_continue_as_new(|workflow| workflow.is_leaving = true)
-        .on_continue_as_new_aborted(|workflow| workflow.is_leaving = false)
-}
-
-/// Restores what the previous execution left: a conversation, or the run that was answering a
-/// message.
-async fn go_on(
-    ctx: &WorkflowContext<ChatWorkflow>,
-    runner: &Runner<ChatWorkflow>,
-    agent: &AgentDef,
-    carried: Carried,
-) -> Result<(), RunFailure> {
-    let (state, arrived) = runner.take_up(agent, carried).await?;
-    if let Phase::Finished { .. } = state.phase {
-        runner.has_arrived(arrived);
-        let said = state.items.into_iter().map(|item| item.raw).collect();
-        ctx.state_mut(|workflow| workflow.chat.conversation = said);
-        return Ok(());
-    }
-    ctx.state_mut(|workflow| workflow.chat.conversation = workflow.chat.input_before_message(&state.input).to_vec());
-    let ended = runner.run_def_arrived(agent, state, arrived).await;
-    answer(ctx, ended)
-}
-
-/// Records the outcome of a message. Returns the failure of a run that ends the workflow.
-fn answer(
-    ctx: &WorkflowContext<ChatWorkflow>,
-    ended: Result<RunResult<serde_json::Value>, RunFailure>,
-) -> Result<(), RunFailure> {
-    let outcome = match ended {
-        Ok(result) => {
-            let conversation = result.to_input_list();
-            ctx.state_mut(|workflow| {
-                workflow.chat.conversation = conversation;
-                workflow.chat.answered_by(result.last_agent);
-            });
-            ChatOutcome::Answered { output: result.final_output }
-        }
-        Err(failure) if failure.continues_as_new() || matches!(failure.error, RunError::Cancelled { .. }) => {
-            return Err(failure);
-        }
-        Err(failure) => {
-            let reason = failure.to_string();
-            if let Some(conversation) = conversation_after_failure(ctx, failure) {
-                ctx.state_mut(|workflow| workflow.chat.conversation = conversation);
-            }
-            ChatOutcome::Failed { reason }
-        }
-    };
-    ctx.state_mut(|workflow| workflow.chat.answer(outcome));
-    Ok(())
-}
-
-/// Returns the conversation with the work of a failed run, if it has done any: a model that does
-/// not see it would repeat it.
-fn conversation_after_failure(ctx: &WorkflowContext<ChatWorkflow>, failure: RunFailure) -> Option<Vec<Item>> {
-    // A conversation that is too large to be carried over would end the chat.
-    let is_too_large = matches!(failure.error, RunError::ConversationTooLarge { .. });
-    let state = failure.state.filter(|state| !state.items.is_empty() && !is_too_large)?;
-    let ids = ctx.state(|workflow| workflow.agents.reasoning_item_ids());
-    Some(without_orphan_calls(PausedRun::new(*state, ids).to_input_list()))
 }

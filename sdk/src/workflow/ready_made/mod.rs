@@ -17,11 +17,17 @@ mod agent_workflow;
 mod approval_workflow;
 mod chat;
 mod chat_agents;
+mod chat_loop;
 mod chat_workflow;
+mod specs;
 mod threads;
 mod versions;
 
+#[cfg(any(feature = "postgres", feature = "sqlite"))]
+pub(crate) use admission::Asked as Requested;
 pub use agent_set::AgentSet;
 pub use agent_workflow::AgentWorkflow;
 pub use approval_workflow::ApprovalWorkflow;
+#[cfg(any(feature = "postgres", feature = "sqlite"))]
+pub(crate) use chat::Chat;
 pub use chat_workflow::ChatWorkflow;

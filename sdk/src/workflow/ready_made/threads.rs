@@ -54,7 +54,7 @@ impl AgentSet {
     ///
     /// # Errors
     /// [`RunError::Refused`] without a store, and an error for an empty name.
-    pub(super) fn thread_session(&self, agent: &str, thread: Option<&str>) -> Result<Option<SessionRef>, RunError> {
+    pub(crate) fn thread_session(&self, agent: &str, thread: Option<&str>) -> Result<Option<SessionRef>, RunError> {
         let Some(thread) = thread else { return Ok(None) };
         if thread.is_empty() {
             return Err(invalid_input_error(agent, "\"thread\" is empty: leave it out, or name a thread".to_owned()));

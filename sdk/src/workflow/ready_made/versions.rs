@@ -27,7 +27,7 @@ use temporalio_workflow::WorkflowContext;
 
 use super::agent_set::{AgentSet, invalid_input_error};
 use crate::{
-    agent::{AgentDef, AgentSources, Graph},
+    agent::{AgentDef, AgentSources, Graph, SpecParts},
     engine::RunError,
     tool::{ToolBinding, ToolDef},
     wire::digest::Digest,
@@ -37,15 +37,15 @@ use crate::{
 #[derive(Clone, Debug)]
 pub(super) struct AgentVersion {
     patch: String,
-    agents: Vec<AgentDef>,
+    agents: Vec<Arc<AgentDef>>,
 }
 
 /// The agent that was chosen for a run.
 #[derive(Clone, Debug)]
-pub(super) struct Chosen {
-    pub(super) agent: AgentDef,
+pub(crate) struct Chosen {
+    pub(crate) agent: Arc<AgentDef>,
     /// Patch of the agent's version; `None` for the agents that the set was created with.
-    pub(super) version: Option<String>,
+    pub(crate) version: Option<String>,
 }
 
 impl AgentSet {
@@ -103,13 +103,20 @@ impl AgentSet {
     /// the version of a run, the run gets the newest one, and a warning is logged.
     #[must_use]
     pub fn version(mut self, patch: impl Into<String>, agents: impl AgentSources) -> Self {
-        self.versions.push(Arc::new(AgentVersion { patch: patch.into(), agents: agents.agent_defs() }));
-        self.versioned_tools = Arc::new(several(self.all()));
+        let agents = agents.agent_defs().into_iter().map(Arc::new).collect();
+        self.versions.push(Arc::new(AgentVersion { patch: patch.into(), agents }));
+        self.mark_versioned_tools();
         self
     }
 
+    /// Finds the tools that the agents, and the parts of specs, have in several versions.
+    pub(super) fn mark_versioned_tools(&mut self) {
+        let parts = self.specs.as_ref().map(SpecParts::tool_defs).unwrap_or_default();
+        self.versioned_tools = Arc::new(several(self.all(), parts));
+    }
+
     /// Returns the agents of all versions.
-    fn all(&self) -> impl Iterator<Item = &AgentDef> {
+    pub(super) fn all(&self) -> impl Iterator<Item = &Arc<AgentDef>> {
         self.agents.iter().chain(self.versions.iter().flat_map(|version| &version.agents))
     }
 
@@ -118,7 +125,7 @@ impl AgentSet {
     ///
     /// # Errors
     /// No version has the agent, or there is no name and more than one agent.
-    pub(super) fn name(&self, name: Option<&str>) -> Result<String, RunError> {
+    pub(crate) fn name(&self, name: Option<&str>) -> Result<String, RunError> {
         let known = || {
             let names: Vec<&str> = self.all().map(|agent| &*agent.name).collect();
             // Lists each name once, at its first place.
@@ -140,7 +147,7 @@ impl AgentSet {
     ///
     /// # Errors
     /// Only later versions have the agent, and the run began before them.
-    pub(super) fn choose(&self, name: &str, mut patched: impl FnMut(&str) -> bool) -> Result<Chosen, RunError> {
+    pub(crate) fn choose(&self, name: &str, mut patched: impl FnMut(&str) -> bool) -> Result<Chosen, RunError> {
         let versions = self.versions_with(name);
         let mut chosen = versions.into_iter().rev().filter(|(patch, _)| patch.is_none_or(&mut patched));
         chosen.next().map(Chosen::from).ok_or_else(|| {
@@ -154,7 +161,7 @@ impl AgentSet {
     ///
     /// # Errors
     /// No version has the agent.
-    pub(super) fn carried(&self, name: &str, version: Option<&str>) -> Result<(Chosen, bool), RunError> {
+    pub(crate) fn carried(&self, name: &str, version: Option<&str>) -> Result<(Chosen, bool), RunError> {
         let versions = self.versions_with(name);
         let same = versions.iter().find(|(patch, _)| *patch == version);
         let chosen = same.or(versions.last()).copied().map(Chosen::from);
@@ -163,8 +170,8 @@ impl AgentSet {
 
     /// Returns the versions that have the agent, each as its patch and the agent. The first version
     /// has no patch.
-    fn versions_with(&self, name: &str) -> Vec<(Option<&str>, &AgentDef)> {
-        let named = |agents| <[AgentDef]>::iter(agents).find(|agent| agent.name == name);
+    fn versions_with(&self, name: &str) -> Vec<(Option<&str>, &Arc<AgentDef>)> {
+        let named = |agents| <[Arc<AgentDef>]>::iter(agents).find(|agent| agent.name == name);
         let first = named(&self.agents).map(|agent| (None, agent));
         let later = self.versions.iter().filter_map(|version| Some((Some(&*version.patch), named(&version.agents)?)));
         first.into_iter().chain(later).collect()
@@ -175,9 +182,9 @@ fn unknown(name: &str, known: &str) -> RunError {
     invalid_input_error(name, format!("the workflow has no agent {name:?}; it has: {known}"))
 }
 
-impl From<(Option<&str>, &AgentDef)> for Chosen {
-    fn from((patch, agent): (Option<&str>, &AgentDef)) -> Self {
-        Self { agent: agent.clone(), version: patch.map(str::to_owned) }
+impl From<(Option<&str>, &Arc<AgentDef>)> for Chosen {
+    fn from((patch, agent): (Option<&str>, &Arc<AgentDef>)) -> Self {
+        Self { agent: Arc::clone(agent), version: patch.map(str::to_owned) }
     }
 }
 
@@ -209,20 +216,26 @@ pub(super) fn carried_version<W>(
 /// Provides the agents of all versions of a set.
 impl AgentSources for &AgentSet {
     fn agent_defs(self) -> Vec<AgentDef> {
-        self.all().cloned().collect()
+        self.all().map(|agent| AgentDef::clone(agent)).collect()
     }
 
     fn versioned_tools(&self) -> BTreeSet<String> {
         BTreeSet::clone(&self.versioned_tools)
     }
+
+    fn spec_parts(&self) -> Option<SpecParts> {
+        self.specs.clone()
+    }
 }
 
-/// Returns the activity types of the tools that these agents have with different parameters.
-fn several<'a>(agents: impl Iterator<Item = &'a AgentDef>) -> BTreeSet<String> {
+/// Returns the activity types of the tools that these agents and parts have with different
+/// parameters.
+fn several<'a>(agents: impl Iterator<Item = &'a Arc<AgentDef>>, parts: &[ToolDef]) -> BTreeSet<String> {
     let mut schemas: BTreeMap<String, Digest> = BTreeMap::new();
     let mut several = BTreeSet::new();
-    let graphs: Vec<Graph> = agents.map(Graph::new).flat_map(|graph| [graph.nested(), vec![graph]].concat()).collect();
-    let tools = graphs.iter().flat_map(Graph::agents).flat_map(|agent| &agent.tools);
+    let graphs: Vec<Graph> =
+        agents.map(|agent| Graph::new(agent)).flat_map(|graph| [graph.nested(), vec![graph]].concat()).collect();
+    let tools = graphs.iter().flat_map(Graph::agents).flat_map(|agent| &agent.tools).chain(parts);
     for tool in tools.filter(|tool: &&ToolDef| matches!(tool.binding(), ToolBinding::Activity { .. })) {
         let schema = tool.schema_digest();
         // A schema other than the first one of this activity type.

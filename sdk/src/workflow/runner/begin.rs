@@ -9,7 +9,7 @@ use temporalio_workflow::WorkflowCancellationToken;
 use super::Runner;
 use crate::{
     agent::{AgentDef, Graph},
-    drive::{Outputs, Run, RunFailure, RunOutcome, check_resumed, run_agents},
+    drive::{Outputs, Run, RunFailure, RunOutcome, check_resumed, run_graph},
     engine::RunError,
     tool::BoxError,
     wire::{Carried, RunState},
@@ -48,15 +48,21 @@ impl<W: 'static> Runner<W> {
     /// Runs an agent until it ends, or pauses where that is possible.
     pub(super) async fn run_to_outcome<O: DeserializeOwned>(
         &self,
-        agent: &AgentDef,
+        agent: &Arc<AgentDef>,
         beginning: Beginning,
         waits: Waits,
         outputs: Outputs,
     ) -> Result<RunOutcome<O>, RunFailure> {
         let _at_work = self.at_work.one();
-        let (host, run) = self.begun(agent, beginning, waits).await?;
-        let outcome = host.settled(run_agents(&host, agent, &self.config, run, outputs)).await;
+        let graph = Graph::of(agent).judged_by(self.config.judges());
+        // Boxed, because a run that waits no longer needs it.
+        let (host, run) = Box::pin(self.begun(agent, &graph, beginning, waits)).await?;
+        let outcome = host.settled(run_graph(&host, &graph, &self.config, run, outputs)).await;
         host.ended(&outcome);
+        // Another run of this runner may be between two calls of a conversation.
+        if self.at_work.count() == 1 {
+            self.ledger.borrow_mut().rest_between_runs();
+        }
         outcome
     }
 
@@ -65,11 +71,12 @@ impl<W: 'static> Runner<W> {
     async fn begun(
         &self,
         agent: &AgentDef,
+        graph: &Graph,
         beginning: Beginning,
         waits: Waits,
     ) -> Result<(WorkflowHost, Run), RunFailure> {
         note(&*self.ctx, || ReplayNote::Began { agent: Box::new(agent.clone()) });
-        let begun = self.begin(agent, beginning, waits).await.map_err(RunFailure::from);
+        let begun = self.begin(agent, graph, beginning, waits).await.map_err(RunFailure::from);
         begun.inspect_err(|failure| note_failure(&*self.ctx, failure))
     }
 
@@ -80,10 +87,10 @@ impl<W: 'static> Runner<W> {
     async fn begin(
         &self,
         agent: &AgentDef,
+        graph: &Graph,
         beginning: Beginning,
         waits: Waits,
     ) -> Result<(WorkflowHost, Run), RunError> {
-        let graph = Graph::new(agent).judged_by(self.config.judges());
         graph.check_known(self.model.agents_with_options())?;
         let id = OnceCell::new();
         let (run, arrived) = match beginning {
@@ -99,7 +106,7 @@ impl<W: 'static> Runner<W> {
             Run::Start(_) => None,
         };
         if let Some(state) = paused {
-            self.check_continued(&graph, state).await;
+            self.check_continued(graph, state).await;
         }
         let moving = self.moving(agent, arrived)?;
         let inbox = self.inbox.clone().map(|ctx| RunInbox::begin(ctx, waits, paused));
@@ -113,7 +120,7 @@ impl<W: 'static> Runner<W> {
         moving: Option<ContinuableRun>,
         id: OnceCell<String>,
     ) -> WorkflowHost {
-        let (ctx, model, ledger) = (Rc::clone(&self.ctx), self.model.clone(), Rc::clone(&self.ledger));
+        let (ctx, model, ledger) = (Rc::clone(&self.ctx), Arc::clone(&self.model), Rc::clone(&self.ledger));
         WorkflowHost::new(ctx, model, inbox, self.cancels(), ledger, moving)
             .with_id(id)
             .with_tool_concurrency(self.config.max_tool_concurrency)

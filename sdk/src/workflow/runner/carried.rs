@@ -1,6 +1,6 @@
 //! Runs that continue over several executions of their workflow.
 
-use std::{cell::OnceCell, rc::Rc};
+use std::{cell::OnceCell, rc::Rc, sync::Arc};
 
 use serde_json::Value;
 use temporalio_workflow::{__private::sdk::WorkflowImplementation, ContinueAsNewOptions, common::WorkflowDefinition};
@@ -118,7 +118,7 @@ impl<W: 'static> Runner<W> {
     /// Shortens the conversation before the workflow [continues as new](Self::continue_with).
     #[must_use]
     pub fn compaction(mut self, compaction: Compaction) -> Self {
-        self.config.compaction = Some(compaction);
+        self.config_mut().compaction = Some(compaction);
         self
     }
 
@@ -159,7 +159,7 @@ impl<W: 'static> Runner<W> {
     /// Runs this agent.
     pub(in crate::workflow) async fn run_def(
         &self,
-        agent: &AgentDef,
+        agent: &Arc<AgentDef>,
         from: impl IntoRun<Self>,
     ) -> Result<RunResult<Value>, RunFailure> {
         self.run_def_to_output(agent, Beginning::Requested(from.into_start())).await
@@ -168,14 +168,18 @@ impl<W: 'static> Runner<W> {
     /// Continues a run of this agent whose state was [restored](Self::take_up).
     pub(in crate::workflow) async fn run_def_arrived(
         &self,
-        agent: &AgentDef,
+        agent: &Arc<AgentDef>,
         state: RunState,
         arrived: RestoredRun,
     ) -> Result<RunResult<Value>, RunFailure> {
         self.run_def_to_output(agent, Beginning::RestoredRun(Box::new(state), arrived)).await
     }
 
-    async fn run_def_to_output(&self, agent: &AgentDef, beginning: Beginning) -> Result<RunResult<Value>, RunFailure> {
+    async fn run_def_to_output(
+        &self,
+        agent: &Arc<AgentDef>,
+        beginning: Beginning,
+    ) -> Result<RunResult<Value>, RunFailure> {
         finished(self.run_to_outcome(agent, beginning, Waits::UntilDecided, Outputs::OfAnyType).await?)
     }
 

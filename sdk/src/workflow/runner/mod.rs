@@ -78,8 +78,9 @@ pub struct Runner<W> {
     workflow: WorkflowContext<W>,
     ctx: Rc<dyn DurableContext>,
     inbox: Option<Rc<dyn InboxContext>>,
-    config: RunConfig,
-    model: ActivityBackedModel,
+    /// Shared by the runs of a ready-made workflow, as the model is.
+    config: Arc<RunConfig>,
+    model: Arc<ActivityBackedModel>,
     token: Option<WorkflowCancellationToken>,
     /// The content that history holds of the conversations of this runner and its clones.
     ledger: Rc<RefCell<Ledger>>,
@@ -111,12 +112,17 @@ impl<W: 'static> Runner<W> {
     /// # }
     /// ```
     pub fn with_config(ctx: &WorkflowContext<W>, config: RunConfig) -> Self {
+        Self::with_shared_config(ctx, Arc::new(config))
+    }
+
+    /// Creates a runner with a configuration that other runners also have.
+    pub(in crate::workflow) fn with_shared_config(ctx: &WorkflowContext<W>, config: Arc<RunConfig>) -> Self {
         Self {
             workflow: ctx.clone(),
             ctx: Rc::new(ctx.clone()),
             inbox: None,
             config,
-            model: ActivityBackedModel::default(),
+            model: Arc::default(),
             token: None,
             ledger: Rc::default(),
             continuing: None,
@@ -132,7 +138,7 @@ impl<W: 'static> Runner<W> {
     #[doc(hidden)]
     #[must_use]
     pub fn reconfigured(&self, config: RunConfig) -> Self {
-        Self { config, ..self.clone() }
+        Self { config: Arc::new(config), ..self.clone() }
     }
 
     /// Creates a runner that takes decisions on calls from the workflow's inbox, and waits for them
@@ -189,28 +195,28 @@ impl<W: 'static> Runner<W> {
     /// Sets the model of all agents of the run, regardless of the models that they name.
     #[must_use]
     pub fn model(mut self, model: impl Into<String>) -> Self {
-        self.config.model = Some(model.into());
+        self.config_mut().model = Some(model.into());
         self
     }
 
     /// Sets model settings that override those of each agent.
     #[must_use]
     pub fn settings(mut self, settings: ModelSettings) -> Self {
-        self.config.settings = settings;
+        self.config_mut().settings = settings;
         self
     }
 
     /// Sets the maximum number of model calls of a run, over all its agents. Default 10.
     #[must_use]
     pub fn max_turns(mut self, max_turns: u32) -> Self {
-        self.config.max_turns = Some(max_turns);
+        self.config_mut().max_turns = Some(max_turns);
         self
     }
 
     /// Removes the limit on model calls.
     #[must_use]
     pub fn unlimited_turns(mut self) -> Self {
-        self.config.max_turns = None;
+        self.config_mut().max_turns = None;
         self
     }
 
@@ -219,7 +225,14 @@ impl<W: 'static> Runner<W> {
     /// See [`RunConfig::on_tool_error`].
     #[must_use]
     pub fn on_tool_error(mut self, rule: OnToolError) -> Self {
-        self.config.on_tool_error = rule;
+        self.config_mut().on_tool_error = rule;
+        self
+    }
+
+    /// Runs the activity tools of one response in one activity. See [`RunConfig::batch_tools`].
+    #[must_use]
+    pub fn batch_tools(mut self) -> Self {
+        self.config_mut().batch_tools = true;
         self
     }
 
@@ -227,14 +240,14 @@ impl<W: 'static> Runner<W> {
     /// are not strings, for example) fails the run.
     #[must_use]
     pub fn context(mut self, key: impl Into<String>, value: impl Serialize) -> Self {
-        self.config.set_context(key, value);
+        self.config_mut().set_context(key, value);
         self
     }
 
     /// Sets the whole run context.
     #[must_use]
     pub fn context_values(mut self, values: Map<String, Value>) -> Self {
-        self.config.context = values;
+        self.config_mut().context = values;
         self
     }
 
@@ -242,13 +255,15 @@ impl<W: 'static> Runner<W> {
     /// own items.
     #[must_use]
     pub fn session(mut self, session: impl Into<SessionRef>) -> Self {
-        self.config.session = Some(session.into());
+        self.config_mut().session = Some(session.into());
         self
     }
 
     /// Removes the session, regardless of the [configuration](Self::with_config).
     pub(in crate::workflow) fn without_session(mut self) -> Self {
-        self.config.session = None;
+        if self.config.session.is_some() {
+            self.config_mut().session = None;
+        }
         self
     }
 
@@ -306,6 +321,12 @@ impl<W: 'static> Runner<W> {
     /// Sets the model that makes the calls, with options for all agents and for individual agents.
     #[must_use]
     pub fn activity_backed_model(mut self, model: ActivityBackedModel) -> Self {
+        self.model = Arc::new(model);
+        self
+    }
+
+    /// Sets a model that other runners also have.
+    pub(in crate::workflow) fn with_shared_model(mut self, model: Arc<ActivityBackedModel>) -> Self {
         self.model = model;
         self
     }
@@ -313,15 +334,19 @@ impl<W: 'static> Runner<W> {
     /// Sets the options for scheduling model calls.
     #[must_use]
     pub fn model_activity(mut self, options: ModelActivityOptions) -> Self {
-        *self.model.options_mut() = options;
+        *Arc::make_mut(&mut self.model).options_mut() = options;
         self
     }
 
     /// Sets the options for scheduling the model calls of one agent.
     #[must_use]
     pub fn model_activity_for(mut self, agent: impl Into<String>, options: ModelActivityOptions) -> Self {
-        self.model = self.model.for_agent(agent, options);
+        self.model = Arc::new(Arc::unwrap_or_clone(self.model).for_agent(agent, options));
         self
+    }
+
+    fn config_mut(&mut self) -> &mut RunConfig {
+        Arc::make_mut(&mut self.config)
     }
 }
 
@@ -331,8 +356,8 @@ impl<W> Clone for Runner<W> {
             workflow: self.workflow.clone(),
             ctx: Rc::clone(&self.ctx),
             inbox: self.inbox.clone(),
-            config: self.config.clone(),
-            model: self.model.clone(),
+            config: Arc::clone(&self.config),
+            model: Arc::clone(&self.model),
             token: self.token.clone(),
             continuing: self.continuing.clone(),
             announcement: self.announcement.clone(),

@@ -1,5 +1,7 @@
 //! Runs: from an input, from the state of a run that paused, or from a carried run.
 
+use std::sync::Arc;
+
 use futures::{FutureExt, future::LocalBoxFuture};
 use serde::de::DeserializeOwned;
 
@@ -107,8 +109,9 @@ impl<W: 'static, T: RunEnd<Output: DeserializeOwned>> RunsTo<T> for Runner<W> {
         T: 'a,
     {
         let waits = if T::MAY_PAUSE { Waits::NotAtAll } else { Waits::UntilDecided };
-        let run = self.run_to_outcome(agent, Beginning::Requested(start), waits, outputs);
-        async { T::of(run.await?) }.boxed_local()
+        let agent = Arc::new(agent.clone());
+        async move { T::of(self.run_to_outcome(&agent, Beginning::Requested(start), waits, outputs).await?) }
+            .boxed_local()
     }
 }
 

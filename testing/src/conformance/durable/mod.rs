@@ -57,8 +57,18 @@ const STEP: Duration = Duration::from_millis(150);
 pub(super) struct DurableHost {
     server: DevServer,
     client: Client,
-    uncached: bool,
+    mode: Mode,
     started: AtomicU32,
+}
+
+/// The way in which scenarios are played.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mode {
+    Cached,
+    /// Workers have no workflow cache, and a paused scenario continues in a new workflow run.
+    Uncached,
+    /// Activity tools of one response run in one activity.
+    Batched,
 }
 
 /// A reason for which a scenario could not be played in a workflow.
@@ -104,12 +114,11 @@ pub(super) enum DurableError {
 }
 
 impl DurableHost {
-    /// Starts the server. An uncached host has workers without a workflow cache, and continues a
-    /// paused scenario in a new workflow run.
-    pub(super) async fn start(uncached: bool) -> Result<Self, EnvironmentError> {
+    /// Starts the server.
+    pub(super) async fn start(mode: Mode) -> Result<Self, EnvironmentError> {
         let server = DevServer::start().await?;
         let client = server.client().await?;
-        Ok(Self { server, client, uncached, started: AtomicU32::new(0) })
+        Ok(Self { server, client, mode, started: AtomicU32::new(0) })
     }
 
     /// Returns the duration of a scenario's delays on this host.
@@ -151,12 +160,12 @@ impl DurableHost {
         let mut options = WorkerOptions::new(id).register_workflow::<ConformanceWorkflow>()?.build();
         options.graceful_shutdown_period = Some(Duration::from_secs(1));
         options.max_heartbeat_throttle_interval = Duration::from_millis(100);
-        if self.uncached {
+        if self.mode == Mode::Uncached {
             options.max_cached_workflows = 0;
         }
         let resources = Resources::new().model_provider(ScriptedModels(recorder.clone())).state(recorder.clone());
         let mut plugin = AgentsPlugin::new(resources);
-        if self.uncached {
+        if self.mode == Mode::Uncached {
             plugin = plugin.conversation_cache(ConversationCache::with_bytes(0));
         }
         dispatchers(scenario).into_iter().fold(plugin, AgentsPlugin::tool).install(&mut options)?;
@@ -167,7 +176,7 @@ impl DurableHost {
 
     /// Runs the workflow to its end, and fetches the histories of all its runs.
     async fn play(&self, id: &str, json: &Value) -> Result<(Value, Vec<History>), DurableError> {
-        let stage = Stage::first(json.clone(), self.uncached);
+        let stage = Stage::first(json.clone(), self.mode);
         let options = WorkflowStartOptions::new(id, id).build();
         let started = self.client.start_workflow(ConformanceWorkflow::run, stage, options).await;
         let handle = started.map_err(EnvironmentError::from)?;
@@ -194,10 +203,18 @@ impl DurableHost {
 
     /// Stops the server.
     pub(super) async fn shutdown(self) {
-        let Self { server, client, uncached: _, started: _ } = self;
+        let Self { server, client, mode: _, started: _ } = self;
         drop(client);
         server.shutdown().await;
     }
+}
+
+/// Returns the number of tool calls that an activity makes: the id of a batch names them, as
+/// `..-tools-0_3.5`.
+fn calls_of(activity_id: &str) -> usize {
+    let number = |text: &str| text.parse().unwrap_or(0_usize);
+    let calls = |part: &str| part.split_once('_').map_or(1, |(first, last)| number(last) - number(first) + 1);
+    activity_id.rsplit_once("-tools-").map_or(1, |(_, parts)| parts.split('.').map(calls).sum())
 }
 
 /// Counts the activities of a history, reads it as a transcript, and replays it, both in one pass
@@ -211,7 +228,7 @@ async fn check(history: &History, count: &mut Activities) -> Result<(), DurableE
         if activity.activity_type == MODEL_ACTIVITY {
             count.model += 1;
         } else {
-            count.tools += 1;
+            count.tools += calls_of(&activity.activity_id);
         }
     }
     let transcript = Box::pin(Transcript::of_history(history.clone(), &DataConverter::default())).await?;

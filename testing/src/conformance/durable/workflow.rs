@@ -9,6 +9,7 @@ use temporal_agents::{
 use temporalio_macros::{workflow, workflow_methods};
 use temporalio_sdk::{ContinueAsNewOptions, WorkflowContext, WorkflowResult};
 
+use super::Mode;
 use crate::conformance::{
     build::AnyAgent,
     format::Scenario,
@@ -24,12 +25,15 @@ pub(crate) struct Stage {
     progress: Option<Progress>,
     /// `true` if a pause ends this workflow run, and a new run continues with the state.
     carries_pauses: bool,
+    /// `true` if the runs have batches of tools.
+    batches: bool,
 }
 
 impl Stage {
     /// Creates the stage at the beginning of a scenario.
-    pub(super) fn first(scenario: Value, carries_pauses: bool) -> Self {
-        Self { scenario, progress: None, carries_pauses }
+    pub(super) fn first(scenario: Value, mode: Mode) -> Self {
+        let (carries_pauses, batches) = (mode == Mode::Uncached, mode == Mode::Batched);
+        Self { scenario, progress: None, carries_pauses, batches }
     }
 }
 
@@ -42,13 +46,13 @@ pub(crate) struct ConformanceWorkflow;
 impl ConformanceWorkflow {
     #[run(name = "conformance")]
     pub(crate) async fn run(ctx: &mut WorkflowContext<Self>, stage: Stage) -> WorkflowResult<Value> {
-        let Stage { scenario: json, progress, carries_pauses } = stage;
+        let Stage { scenario: json, progress, carries_pauses, batches } = stage;
         // The host has parsed the scenario before, so this cannot fail.
         let scenario: Scenario = match serde_json::from_value(json.clone()) {
             Ok(scenario) => scenario,
             Err(error) => return Ok(unplayable(error)),
         };
-        let host = InWorkflow(Runner::new(ctx));
+        let host = InWorkflow { runner: Runner::new(ctx), batches };
         let mut progress = progress.unwrap_or_else(|| Progress::of(&scenario));
         loop {
             let paused = match play(&scenario, progress, &host).await {
@@ -57,7 +61,7 @@ impl ConformanceWorkflow {
                 Err(error) => return Ok(unplayable(error)),
             };
             if carries_pauses {
-                let next = Stage { scenario: json, progress: Some(paused), carries_pauses };
+                let next = Stage { scenario: json, progress: Some(paused), carries_pauses, batches };
                 match ctx.continue_as_new(next, ContinueAsNewOptions::default())? {}
             }
             progress = match serde_json::to_string(&paused).and_then(|text| serde_json::from_str(&text)) {
@@ -73,8 +77,14 @@ fn unplayable(error: impl std::error::Error) -> Value {
 }
 
 /// Runs agents in a workflow.
-struct InWorkflow<W>(Runner<W>);
+struct InWorkflow<W> {
+    runner: Runner<W>,
+    batches: bool,
+}
 
 impl<W: 'static> Runs for InWorkflow<W> {
-    runs_with!(|Self(runner): &Self, config| runner.reconfigured(config));
+    runs_with!(|Self { runner, batches }: &Self, mut config: RunConfig| {
+        config.batch_tools = *batches;
+        runner.reconfigured(config)
+    });
 }

@@ -66,3 +66,17 @@ fn answer(request: &FloorRequest) -> anyhow::Result<Value> {
         "usage": {"requests": 1, "input_tokens": 100, "output_tokens": 20, "total_tokens": 120},
     }))
 }
+
+/// Returns the tool as the model gets it.
+pub(super) fn lookup_tool() -> Value {
+    json!({
+        "type": "function", "name": script::TOOL, "description": "Look a fact up.", "strict": true,
+        "parameters": {
+            "type": "object", "additionalProperties": false, "required": ["q", "n"],
+            "properties": {
+                "q": {"type": "string", "description": "what to look up"},
+                "n": {"type": "integer", "description": "how many bytes to return"},
+            },
+        },
+    })
+}

@@ -10,7 +10,7 @@ use temporalio_sdk::{ActivityOptions, WorkflowContext, WorkflowResult};
 
 use super::{
     FloorActivities,
-    activities::{FloorRequest, Question},
+    activities::{FloorRequest, Question, lookup_tool},
 };
 use crate::bench::{
     script::TOOL,
@@ -41,7 +41,7 @@ impl FloorConv {
                 let output = if call["name"] == TOOL {
                     ctx.execute_activity(FloorActivities::lookup, question(call), options()).await?
                 } else {
-                    request.tools = vec![tool()];
+                    request.tools = vec![lookup_tool()];
                     request.handoffs.clear();
                     json!({"assistant": "specialist"}).to_string()
                 };
@@ -61,22 +61,9 @@ fn begin(spec: &Spec) -> FloorRequest {
     FloorRequest {
         instructions: "You answer with the lookup tool.".to_owned(),
         input: vec![json!({"role": "user", "content": spec.message()})],
-        tools: if spec.kind == Kind::Tools { vec![tool()] } else { Vec::new() },
+        tools: if spec.kind == Kind::Tools { vec![lookup_tool()] } else { Vec::new() },
         handoffs: if spec.kind == Kind::Handoff { vec![handoff] } else { Vec::new() },
     }
-}
-
-fn tool() -> Value {
-    json!({
-        "type": "function", "name": TOOL, "description": "Look a fact up.", "strict": true,
-        "parameters": {
-            "type": "object", "additionalProperties": false, "required": ["q", "n"],
-            "properties": {
-                "q": {"type": "string", "description": "what to look up"},
-                "n": {"type": "integer", "description": "how many bytes to return"},
-            },
-        },
-    })
 }
 
 /// Parses the model's arguments. Other arguments are an error in the script of this benchmark, and

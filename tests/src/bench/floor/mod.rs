@@ -4,7 +4,9 @@
 mod activities;
 mod bare;
 mod conv;
+mod parked;
 
 pub use activities::FloorActivities;
 pub use bare::FloorBare;
 pub use conv::FloorConv;
+pub use parked::{ParkedBare, ParkedConv};

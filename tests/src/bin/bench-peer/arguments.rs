@@ -5,14 +5,15 @@ use std::{path::PathBuf, time::Duration};
 use clap::{Parser, Subcommand};
 use temporal_agents_testing::ServerAddress;
 use temporal_agents_tests::bench::{
-    Transport,
+    Streamed, Transport,
     worker::{Memory, Settings},
 };
 use temporalio_client::GrpcCompression;
 
 use crate::{
+    api,
     clock::monotonic_nanos,
-    measure::{self, Scale},
+    measure::{self, Load, Scale},
     replay, serve,
 };
 
@@ -34,8 +35,7 @@ enum Command {
         #[arg(long)]
         quick: bool,
     },
-    /// Serves the workflows `agent_bench`, `endless_bench`, `burst_bench`, `stream_bench`,
-    /// `floor_bare` and `floor_conv` until SIGTERM; prints READY once it polls.
+    /// Serves all workflows of the benchmarks until SIGTERM; prints READY once it polls.
     Worker {
         /// Address of the server, as HOST:PORT or as a URL.
         #[arg(long)]
@@ -83,6 +83,16 @@ enum Command {
         #[arg(long, default_value_t = 3)]
         rounds: u32,
     },
+    /// Measures the memory of a worker with workflows that wait, and prints it per workflow: chats
+    /// that have answered, chats that wait for an approval, and two kinds without agents.
+    Parked {
+        /// Number of workflows of each kind.
+        #[arg(long, default_value_t = 2_000)]
+        chats: u32,
+        /// Number of rounds.
+        #[arg(long, default_value_t = 1)]
+        rounds: u32,
+    },
     /// Measures readers of events: the history that they cost, their latency, the price of a question
     /// and of a verdict, and the time to catch up; prints tables.
     Watch {
@@ -102,6 +112,34 @@ enum Command {
         /// Uses small numbers: shows that the measurement works, and is not a result.
         #[arg(long)]
         quick: bool,
+    },
+    /// Measures the service over HTTP: many runs that stream, each with several readers of its
+    /// server-sent events; memory and CPU of a reader, and the time from a chunk to it.
+    Serve {
+        /// Number of runs at the same time.
+        #[arg(long, default_value_t = 100)]
+        runs: u32,
+        /// Number of readers of each run.
+        #[arg(long, default_value_t = 5)]
+        readers: u32,
+        /// Number of chunks of each answer.
+        #[arg(long, default_value_t = 200)]
+        chunks: u32,
+        /// Pause between two chunks, in milliseconds.
+        #[arg(long, default_value_t = 100)]
+        pause_ms: u64,
+        /// Time for all readers to connect, before the first chunks, in milliseconds.
+        #[arg(long, default_value_t = 10_000)]
+        first_pause_ms: u64,
+    },
+    /// Serves the API of runs over HTTP for one agent until SIGTERM; prints READY and its address.
+    Api {
+        /// Address of the server, as HOST:PORT or as a URL.
+        #[arg(long)]
+        address: ServerAddress,
+        /// Name of the task queue.
+        #[arg(long)]
+        task_queue: String,
     },
     /// Replays a history on one CPU, and prints one line of JSON with the wall time, the CPU time
     /// and the peak memory.
@@ -152,8 +190,13 @@ pub(crate) fn run() -> anyhow::Result<()> {
             Command::Endless { turns } => measure::endless(turns).await,
             Command::Prices { turns, rounds } => measure::prices(turns, rounds).await,
             Command::Tools { rounds } => measure::tools(rounds).await,
+            Command::Parked { chats, rounds } => measure::parked(chats, rounds).await,
             Command::Watch { rounds, quick } => measure::watch(rounds, quick).await,
             Command::Stream { rounds, quick } => measure::stream(rounds, quick).await,
+            Command::Serve { runs, readers, chunks, pause_ms, first_pause_ms } => {
+                measure::service(Load { runs, readers, work: Streamed { first_pause_ms, chunks, pause_ms } }).await
+            }
+            Command::Api { address, task_queue } => api::api(&address, &task_queue).await,
             Command::Replay { history, n, warmup } => replay::replay(&history, n, warmup).await,
         }
     })

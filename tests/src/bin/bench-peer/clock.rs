@@ -38,10 +38,19 @@ pub(crate) fn cpu_ms_of(pid: u32) -> anyhow::Result<f64> {
 
 /// Returns the peak resident memory of a process since its start, or since [`forget_peak`], in KiB.
 pub(crate) fn peak_kib(process: &str) -> anyhow::Result<u64> {
+    kib_of(process, "VmHWM:")
+}
+
+/// Returns the resident memory of a process, in KiB.
+pub(crate) fn resident_kib(process: &str) -> anyhow::Result<u64> {
+    kib_of(process, "VmRSS:")
+}
+
+fn kib_of(process: &str, member: &str) -> anyhow::Result<u64> {
     let status = fs::read_to_string(format!("/proc/{process}/status"))?;
-    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-    let kib = peak.and_then(|peak| peak.trim().strip_suffix("kB"));
-    Ok(kib.context("the process has no VmHWM")?.trim().parse()?)
+    let value = status.lines().find_map(|line| line.strip_prefix(member));
+    let kib = value.and_then(|value| value.trim().strip_suffix("kB"));
+    Ok(kib.with_context(|| format!("the process has no {member}"))?.trim().parse()?)
 }
 
 /// Resets the peak to the memory that is resident now.

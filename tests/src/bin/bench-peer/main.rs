@@ -8,6 +8,8 @@
 //! This program reads CPU clocks of other processes and `/proc`, so it runs on Linux only.
 
 #[cfg(target_os = "linux")]
+mod api;
+#[cfg(target_os = "linux")]
 mod arguments;
 #[cfg(target_os = "linux")]
 mod clock;

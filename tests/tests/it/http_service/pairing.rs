@@ -74,7 +74,8 @@ async fn the_first_request_at_a_new_replica_does_not_read_the_whole_chat() -> an
         assert_eq!(answer(&env, &format!("r{number}"), "hi").await?, format!("answer {number}"));
     }
     let gateway = Gateway::counting(env.server().address().to_owned()).await?;
-    let connection = Connection::connect(ConnectionOptions::new(gateway.url().parse()?).build()).await?;
+    let connection =
+        Connection::connect(ConnectionOptions::new(gateway.url().parse::<temporalio_client::Url>()?).build()).await?;
     let client = Client::new(connection, ClientOptions::new(env.client().namespace()).build())?;
     let service = AgentsService::new(&client, env.task_queue()).agents((clerk,)).into_router();
     let events = stream(&service, request("POST", "/agui/clerk", Some(&message("r12", "hi")))).await?;

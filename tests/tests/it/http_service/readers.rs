@@ -15,7 +15,7 @@ use temporal_agents_testing::{
     AgentEnvironment, FakeModel,
     fake_model::{text, tool_call},
 };
-use temporalio_client::{Client, ClientOptions, Connection, ConnectionOptions, NamespacedClient};
+use temporalio_client::{Client, ClientOptions, Connection, ConnectionOptions, NamespacedClient, Url};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::{TcpListener, TcpSocket, TcpStream},
@@ -115,7 +115,7 @@ fn pays() -> FakeModel {
 /// A service whose requests to the server are counted.
 async fn counted(env: &AgentEnvironment) -> anyhow::Result<(Gateway, AgentsService)> {
     let gateway = Gateway::counting(env.server().address().to_owned()).await?;
-    let connection = Connection::connect(ConnectionOptions::new(gateway.url().parse()?).build()).await?;
+    let connection = Connection::connect(ConnectionOptions::new(gateway.url().parse::<Url>()?).build()).await?;
     let client = Client::new(connection, ClientOptions::new(env.client().namespace()).build())?;
     Ok((gateway, AgentsService::new(&client, env.task_queue()).agents((clerk,))))
 }
@@ -143,14 +143,12 @@ async fn many_readers_of_a_run_that_waits_have_one_follower_also_those_that_come
     let path = format!("/runs/{id}/events?deltas=false");
     // The first reader reads to the pause; the others come from the beginning, and back with its cursor.
     let mut first = data(&service, &path).await?;
-    let mut cursor = Value::Null;
-    loop {
+    let cursor = loop {
         let event = timeout(PATIENCE, first.next()).await?.expect("the run waits");
-        cursor = event["cursor"].clone();
         if event["kind"] == "question_asked" {
-            break;
+            break event["cursor"].clone();
         }
-    }
+    };
     drop(first);
     gateway.until_open(HISTORY, 0).await;
     let back = format!("{path}&from={}", cursor.as_str().expect("a cursor"));

@@ -8,7 +8,7 @@ use super::{sources, tokens, tokens_of};
 const LOOP: &[&str] = &["wire", "tool", "agent", "engine", "drive"];
 
 /// The directories of the crate, and what each may import beside itself: the loop or parts of it, and rooms of the worker half.
-const MAY_IMPORT: [(&str, &[&str], &[&str]); 21] = [
+const MAY_IMPORT: [(&str, &[&str], &[&str]); 22] = [
     ("guide", &[], &[]),
     ("wire", &[], &[]),
     ("tool", &["wire", "agent"], &[]),
@@ -28,6 +28,12 @@ const MAY_IMPORT: [(&str, &[&str], &[&str]); 21] = [
     ("resources", LOOP, &["mcp", "provider", "secret", "store"]),
     ("inline", LOOP, &["activity", "deltas", "events", "mcp", "provider", "resources", "secret"]),
     ("projection", LOOP, &["client", "events", "store"]),
+    // The engine, the inbox and the chat of the workflows, as tasks.
+    (
+        "in_process",
+        &["wire", "tool", "agent", "engine", "drive", "workflow"],
+        &["client", "events", "inline", "resources", "store"],
+    ),
     ("http", LOOP, &["client", "events", "store"]),
     ("agentic_session", LOOP, &["activity", "client", "deltas", "events", "inline", "provider"]),
 ];

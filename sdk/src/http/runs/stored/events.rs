@@ -13,9 +13,9 @@ use crate::{
     http::error::ApiError,
     store::{
         SqlStore, SqlStoreError,
-        sql::runs::{RunMode, RunRow, StoredEvent},
+        sql::runs::{RunRow, StoredEvent},
     },
-    wire::RunEvent,
+    wire::{RunEvent, RunMode},
 };
 
 /// Number of events that are read together.

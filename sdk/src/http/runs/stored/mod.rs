@@ -9,7 +9,7 @@ use std::{
     time::SystemTime,
 };
 
-use temporalio_client::NamespacedClient;
+use temporalio_client::NamespacedClient as _;
 
 pub(super) use self::events::StoredEvents;
 use self::events::{follow_stored, sequence_of};
@@ -19,10 +19,10 @@ use crate::{
     http::{error::ApiError, service::Shared},
     store::{
         SqlStore,
-        sql::runs::{FailedStart, RunFilter, RunMode, RunRow, rfc3339},
+        sql::runs::{FailedStart, RunFilter, RunRow, rfc3339},
     },
     wire::{
-        RecordedFailure, RunStatus,
+        RecordedFailure, RunMode, RunStatus,
         ready_made::{AGENT_WORKFLOW, CHAT_WORKFLOW},
     },
 };
@@ -68,10 +68,10 @@ impl RunStore {
         limit: usize,
         may_see: impl Fn(&Row) -> bool,
     ) -> Result<(), ApiError> {
-        let Some(store) = &self.0 else { return Ok(()) };
+        let (Some(store), Some(filter)) = (&self.0, filter(shared)) else { return Ok(()) };
         let known: BTreeSet<String> = rows.iter().map(|row| row.id.clone()).collect();
         let mut listed = known.clone();
-        let (filter, mut before, mut scanned) = (filter(shared), None, 0);
+        let (mut before, mut scanned) = (None, 0);
         let mut added = 0;
         while added < limit && scanned < MAX_SCANNED {
             let page = store.runs_before(&filter, before.as_ref(), open, PAGE).await.map_err(ApiError::database)?;
@@ -105,7 +105,7 @@ impl RunStore {
         row: &Row,
         from: Option<&str>,
     ) -> Result<Option<StoredEvents>, ApiError> {
-        let Some(store) = &self.0 else { return Ok(None) };
+        let Some(store) = self.0.as_ref().filter(|_| row.mode == RunMode::Temporal) else { return Ok(None) };
         let is_stored = row.stored.is_some();
         let is_place = from.is_some_and(|from| sequence_of(from).is_some());
         let from_execution = from.and_then(execution_of);
@@ -137,10 +137,13 @@ impl RunStore {
 
     /// Records that a run could not be started, and why.
     pub(super) async fn record_failed_start(&self, shared: &Shared, run: DescribedRun, error: &StartRunError) {
-        let Some(store) = self.0.as_ref().filter(|_| error.reason == NotStarted::Server) else { return };
+        let (Some(store), Some(workflows)) = (&self.0, shared.runs.workflows()) else { return };
+        if error.reason != NotStarted::Server {
+            return;
+        }
         let DescribedRun { workflow_type, agent, thread, labels } = run;
         let mut row = RunRow::new("", &*error.id, RunMode::Temporal);
-        (row.namespace, row.task_queue) = (shared.client.namespace(), shared.task_queue.clone());
+        (row.namespace, row.task_queue) = (workflows.client.namespace(), workflows.task_queue.clone());
         (row.workflow_type, row.agent, row.labels) = (workflow_type.to_owned(), agent, labels);
         row.thread = thread;
         let failure = RecordedFailure::new("StartRunError", error.to_string());
@@ -150,24 +153,25 @@ impl RunStore {
     }
 
     async fn stored(&self, shared: &Shared, id: &str) -> Result<Option<RunRow>, ApiError> {
-        let Some(store) = &self.0 else { return Ok(None) };
-        let row = store.run(&shared.client.namespace(), id).await.map_err(ApiError::database)?;
-        Ok(row.filter(|row| filter(shared).has(row)))
+        let (Some(store), Some(filter)) = (&self.0, filter(shared)) else { return Ok(None) };
+        let row = store.run(&filter.namespace, id).await.map_err(ApiError::database)?;
+        Ok(row.filter(|row| filter.has(row)))
     }
 }
 
-/// Returns the runs of this service.
-fn filter(shared: &Shared) -> RunFilter {
-    RunFilter {
-        namespace: shared.client.namespace(),
+/// Returns the workflows of this service; `None` if it has no Temporal client.
+fn filter(shared: &Shared) -> Option<RunFilter> {
+    let workflows = shared.runs.workflows()?;
+    Some(RunFilter {
+        namespace: workflows.client.namespace(),
         workflow_types: vec![AGENT_WORKFLOW.to_owned(), CHAT_WORKFLOW.to_owned()],
-        task_queues: vec![shared.task_queue.clone()],
-    }
+        task_queues: vec![workflows.task_queue.clone()],
+    })
 }
 
 /// Returns `true` if the server has this execution of a workflow.
 async fn has_execution(shared: &Shared, id: &str, execution: &str) -> Result<bool, ApiError> {
-    match described(&shared.client, id, Some(execution)).await {
+    match described(&shared.workflows()?.client, id, Some(execution)).await {
         Ok(_) => Ok(true),
         Err(RunEventsError::NotFound { .. }) => Ok(false),
         Err(error) => Err(error.into()),
@@ -182,11 +186,13 @@ fn shown(row: &RunRow) -> Row {
         thread: row.thread.clone(),
         status: row.status,
         execution: row.execution.clone(),
+        mode: row.mode,
         is_first_execution: row.execution == row.key,
         started_at: Some(rfc3339(row.started_at)),
         ended_at: row.ended_at.map(rfc3339),
         labels: row.labels.clone(),
         has_paused: false,
+        questions: None,
         stored: Some(StoredResult { output: row.output.clone(), failure: row.failure.as_ref().map(innermost) }),
     }
 }

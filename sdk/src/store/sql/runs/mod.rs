@@ -37,9 +37,9 @@ pub(crate) use self::owned::{Begun, OwnedRun};
 pub(crate) use self::{
     owned::end_abandoned,
     read::{RunFilter, StoredEvent, rfc3339},
-    row::{RunMode, RunRow, millis},
-    start::FailedStart,
-    write::{Appended, NewEvents, RunEnd},
+    row::{COLUMNS, RunRow, millis},
+    start::{FailedStart, insert},
+    write::{Appended, NewEvents, RunEnd, append, is_stored},
 };
 
 /// Returns the placeholders `$from`, `$from + 1`, ... for a list of this length.

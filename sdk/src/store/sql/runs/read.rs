@@ -9,11 +9,11 @@ use sqlx::Row as _;
 
 use super::{
     placeholders,
-    row::{COLUMNS, RunMode, RunRow},
+    row::{COLUMNS, RunRow, mode_name},
 };
 use crate::{
     store::sql::{SqlStore, SqlStoreError, text::storable},
-    wire::RunEvent,
+    wire::{RunEvent, RunMode},
 };
 
 /// The runs that a process is responsible for.
@@ -110,7 +110,7 @@ impl SqlStore {
         let statement = format!(
             "SELECT {COLUMNS} FROM agents_runs WHERE {condition} AND ended_at IS NULL AND mode = '{}' \
              AND run_key > ${} ORDER BY run_key LIMIT {limit}",
-            RunMode::Temporal.name(),
+            mode_name(RunMode::Temporal),
             texts.len() + 1
         );
         let mut query = sqlx::query(&statement);

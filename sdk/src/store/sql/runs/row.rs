@@ -10,20 +10,12 @@ use super::super::{
     SqlStoreError,
     text::{restored, storable},
 };
-use crate::wire::{RecordedFailure, RunStatus};
+use crate::wire::{RecordedFailure, RunMode, RunStatus};
 
 /// The columns, in the order of [`RunRow::of`].
-pub(super) const COLUMNS: &str = "run_key, namespace, id, mode, workflow_type, task_queue, agent, thread, labels, status, \
-                                  execution, started_at, ended_at, output, failure, event_cursor, sequence, owner";
-
-/// The way in which a run runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum RunMode {
-    /// As a workflow.
-    Temporal,
-    /// In the process that owns its row.
-    InProcess,
-}
+pub(crate) const COLUMNS: &str = "run_key, namespace, id, mode, workflow_type, task_queue, agent, thread, labels, \
+                                  status, execution, started_at, ended_at, output, failure, event_cursor, \
+                                  sequence, owner";
 
 /// A run.
 #[derive(Clone, Debug, PartialEq)]
@@ -83,14 +75,14 @@ impl RunRow {
         }
     }
 
-    pub(super) fn of(row: &AnyRow) -> Result<Self, SqlStoreError> {
+    pub(crate) fn of(row: &AnyRow) -> Result<Self, SqlStoreError> {
         let text = |name| row.try_get::<String, _>(name);
         let optional = |name| row.try_get::<Option<String>, _>(name);
         Ok(Self {
             key: text("run_key")?,
             namespace: text("namespace")?,
             id: restored(&text("id")?),
-            mode: if text("mode")? == RunMode::InProcess.name() { RunMode::InProcess } else { RunMode::Temporal },
+            mode: if text("mode")? == mode_name(RunMode::InProcess) { RunMode::InProcess } else { RunMode::Temporal },
             workflow_type: restored(&text("workflow_type")?),
             task_queue: restored(&text("task_queue")?),
             agent: optional("agent")?.as_deref().map(restored),
@@ -109,13 +101,11 @@ impl RunRow {
     }
 }
 
-impl RunMode {
-    /// Returns the name in the table.
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::Temporal => "temporal",
-            Self::InProcess => "inprocess",
-        }
+/// Returns the name of a mode in the table.
+pub(super) fn mode_name(mode: RunMode) -> &'static str {
+    match mode {
+        RunMode::Temporal => "temporal",
+        RunMode::InProcess => "inprocess",
     }
 }
 

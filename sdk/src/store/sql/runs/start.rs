@@ -7,7 +7,7 @@ use sqlx::{Any, Transaction};
 use super::{
     NewEvents, RunEnd,
     read::rfc3339,
-    row::{COLUMNS, RunRow, json, millis, optional, status_name},
+    row::{COLUMNS, RunRow, json, millis, mode_name, optional, status_name},
     write::Appended,
 };
 use crate::{
@@ -78,7 +78,7 @@ fn failed_start_key(namespace: &str, id: &str) -> String {
 }
 
 /// Inserts a row, with a lease until this time if it has an owner.
-pub(super) async fn insert(
+pub(crate) async fn insert(
     transaction: &mut Transaction<'static, Any>,
     row: &RunRow,
     lease_until: Option<i64>,
@@ -91,7 +91,7 @@ pub(super) async fn insert(
         .bind(&row.key)
         .bind(&row.namespace)
         .bind(storable(&row.id).into_owned())
-        .bind(row.mode.name())
+        .bind(mode_name(row.mode))
         .bind(storable(&row.workflow_type).into_owned())
         .bind(storable(&row.task_queue).into_owned())
         .bind(optional(row.agent.as_ref()))

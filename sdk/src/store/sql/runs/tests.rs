@@ -6,7 +6,7 @@ use tempfile::TempDir;
 use super::*;
 use crate::{
     store::SqlStore,
-    wire::{EventKind, Item, RecordedFailure, RunEvent, RunStatus},
+    wire::{EventKind, Item, RecordedFailure, RunEvent, RunMode, RunStatus},
 };
 
 async fn store() -> (TempDir, SqlStore) {

@@ -54,24 +54,43 @@ impl SqlStore {
     /// # Errors
     /// [`SqlStoreError`]: the events may have been written, so read the row again.
     pub(crate) async fn append_events(&self, row: &RunRow, new: &NewEvents) -> Result<Appended, SqlStoreError> {
-        let facts: Vec<&RunEvent> = new.events.iter().filter(|event| !event.is_delta()).collect();
-        let next = after(row, &facts, new);
         let mut transaction = self.begin().await?;
-        if !claim(&mut transaction, row, &next).await? {
+        let Some(next) = append(&mut transaction, row, new).await? else {
             drop(transaction);
             return Ok(Appended::Lost(self.run_with_key(&row.key).await?.map(Box::new)));
-        }
-        let numbered: Vec<(i64, &RunEvent)> = (row.sequence + 1..).zip(facts).collect();
-        for part in numbered.chunks(MAX_ROWS) {
-            insert_events(&mut transaction, &row.key, part).await?;
-        }
-        let messages: Vec<MessageRow> = numbered.iter().flat_map(|(at, event)| messages_of(*at, event)).collect();
-        for part in messages.chunks(MAX_ROWS) {
-            insert_messages(&mut transaction, &row.key, part).await?;
-        }
+        };
         transaction.commit().await?;
         Ok(Appended::Written(Box::new(next)))
     }
+}
+
+/// Writes the next events of a run as a part of a transaction. Returns the row after them; `None`
+/// if another writer has written since the row was read.
+pub(crate) async fn append(
+    transaction: &mut Transaction<'static, Any>,
+    row: &RunRow,
+    new: &NewEvents,
+) -> Result<Option<RunRow>, SqlStoreError> {
+    let facts: Vec<&RunEvent> = new.events.iter().filter(|event| is_stored(event)).collect();
+    let next = after(row, &facts, new);
+    if !claim(transaction, row, &next).await? {
+        return Ok(None);
+    }
+    let numbered: Vec<(i64, &RunEvent)> = (row.sequence + 1..).zip(facts).collect();
+    for part in numbered.chunks(MAX_ROWS) {
+        insert_events(transaction, &row.key, part).await?;
+    }
+    let messages: Vec<MessageRow> = numbered.iter().flat_map(|(at, event)| messages_of(*at, event)).collect();
+    for part in messages.chunks(MAX_ROWS) {
+        insert_messages(transaction, &row.key, part).await?;
+    }
+    Ok(Some(next))
+}
+
+/// Returns `true` for facts, and for the messages of a chat in a process: these deltas have ids,
+/// and their order links them to the runs that answer them.
+pub(crate) fn is_stored(event: &RunEvent) -> bool {
+    !event.is_delta() || matches!(event.kind, EventKind::ChatMessageDelta { .. })
 }
 
 /// Returns the row after these events.

@@ -19,23 +19,24 @@
 //! **Local activities and the inline host send everything,** because history does not contain their
 //! inputs.
 
+mod definitions;
+mod rest;
 mod segments;
 
 use std::{
-    cell::OnceCell,
     collections::{BTreeMap, VecDeque},
     rc::Rc,
 };
 
-use self::segments::{List, Place, Segments};
+use self::{
+    definitions::DefinitionsEntry,
+    segments::{List, Place, Segments},
+};
 use super::{Conversation, WORTH_A_REFERENCE};
 use crate::wire::{
     Definitions, DigestChain, Item, ItemDigest, RunState, ToolOutput, definitions::DefinitionsPart, digest::Digest,
 };
 
-/// Maximum number of remembered definitions: agents may take turns, and their tools may change from
-/// turn to turn.
-const DEFINITIONS: usize = 32;
 /// Maximum number of conversations that are remembered as a whole. A forgotten one costs more
 /// references, not more items.
 const MAX_CONVERSATIONS: usize = 64;
@@ -78,7 +79,7 @@ pub(crate) struct Noted {
     rest: Vec<Link>,
     /// Indexes in `rest` of the items that are sent in full.
     inline: Vec<usize>,
-    /// The definitions, if they are sent in full.
+    /// The definitions, if they are sent in full, or if the ledger has only their digest.
     definitions: Option<(Digest, Box<Definitions>)>,
 }
 
@@ -103,17 +104,6 @@ struct Returned {
     output: ToolOutput,
 }
 
-#[derive(Clone, Debug)]
-/// Definitions, and the activity whose request contains them in history.
-struct DefinitionsEntry {
-    activity_id: Rc<str>,
-    digest: Digest,
-    definitions: Box<Definitions>,
-    /// JSON text of the definitions, computed when first needed: the order of schema members
-    /// reaches the model.
-    json: OnceCell<String>,
-}
-
 impl Folded {
     /// Returns the items that are sent in full.
     pub(crate) fn inline_items(&self) -> impl Iterator<Item = &Item> {
@@ -132,11 +122,16 @@ impl Ledger {
     /// Converts a call of this conversation to references to history, where history contains its
     /// parts.
     pub(crate) fn fold(&self, chain: &str, definitions: &Definitions, input: &[Item]) -> Folded {
-        let definitions = match self.defined(definitions) {
-            Some(DefinitionsEntry { activity_id, digest, .. }) => {
-                DefinitionsPart::Call { activity_id: activity_id.to_string(), digest: digest.clone() }
+        let (definitions, to_define) = match self.defined(definitions) {
+            Some(entry) => (entry.reference(), entry.to_wake(definitions)),
+            None => {
+                let inline = DefinitionsPart::inline(definitions.clone());
+                let to_define = match &inline {
+                    DefinitionsPart::Inline { digest, definitions } => Some((digest.clone(), definitions.clone())),
+                    _ => None,
+                };
+                (inline, to_define)
             }
-            None => DefinitionsPart::inline(definitions.clone()),
         };
         let base = self.base(chain, input);
         let latest = base.map_or_else(Rc::default, |base| Rc::clone(&base.items));
@@ -167,10 +162,6 @@ impl Ledger {
         }
         let conversation =
             Conversation { segments: segments.finish(), count: number(input.len()), digest: chain.digest() };
-        let to_define = match &definitions {
-            DefinitionsPart::Inline { digest, definitions } => Some((digest.clone(), definitions.clone())),
-            _ => None,
-        };
         let noted = Noted { base: latest, shared, rest, inline, definitions: to_define };
         Folded { conversation, definitions, noted }
     }
@@ -185,14 +176,8 @@ impl Ledger {
             self.hold(item, Place::In { list: here.clone(), index: number(place) });
         }
         let Noted { base, shared, rest, inline: _, definitions } = noted;
-        if let Some((digest, definitions)) = definitions
-            && self.defined(&definitions).is_none()
-        {
-            if self.definitions.len() == DEFINITIONS {
-                self.definitions.pop_front();
-            }
-            let (activity_id, json) = (Rc::clone(&activity_id), OnceCell::new());
-            self.definitions.push_back(DefinitionsEntry { activity_id, digest, definitions, json });
+        if let Some((digest, definitions)) = definitions {
+            self.define(&activity_id, digest, definitions);
         }
         // The chain moves to the end; at the limit the one that was answered longest ago is
         // forgotten.
@@ -242,7 +227,7 @@ impl Ledger {
 
     /// Merges the entries of another ledger into this one, where they take precedence.
     pub(crate) fn take_over(&mut self, other: Self) {
-        let Self { chains, held, returned, definitions } = other;
+        let Self { chains, held, returned, definitions: defined } = other;
         self.held.extend(held);
         for (call_id, returned) in returned {
             self.returned.entry(call_id).or_default().extend(returned);
@@ -252,13 +237,8 @@ impl Ledger {
         self.chains.retain(|(chain, _)| chains.iter().all(|(other, _)| other != chain));
         self.chains.extend(chains);
         self.chains.drain(..self.chains.len().saturating_sub(MAX_CONVERSATIONS));
-        self.definitions.extend(definitions);
-        self.definitions.drain(..self.definitions.len().saturating_sub(DEFINITIONS));
-    }
-
-    /// Forgets all definitions, because they differ from those that were sent.
-    pub(crate) fn forget_definitions(&mut self) {
-        self.definitions.clear();
+        self.definitions.extend(defined);
+        self.definitions.drain(..self.definitions.len().saturating_sub(definitions::MAX_DEFINITIONS));
     }
 
     fn insert_items<'i>(&mut self, items: impl IntoIterator<Item = &'i Item>, list: &List) {
@@ -269,17 +249,6 @@ impl Ledger {
 
     fn hold(&mut self, item: &Item, place: Place) {
         self.held.insert(item.digest(), (item.clone(), place));
-    }
-
-    fn defined(&self, definitions: &Definitions) -> Option<&DefinitionsEntry> {
-        // Comparing the texts is expensive, so it is done only if no entry is certain to have the
-        // same text.
-        let surely = |defined: &&DefinitionsEntry| defined.definitions.has_same_json(definitions);
-        self.definitions.iter().rev().find(surely).or_else(|| {
-            let json = definitions.json();
-            let text = |defined: &&DefinitionsEntry| *defined.json.get_or_init(|| defined.definitions.json()) == json;
-            self.definitions.iter().rev().find(text)
-        })
     }
 
     /// Returns the call that this one continues: the latest of its conversation, otherwise the one

@@ -1,7 +1,7 @@
 use serde_json::json;
 
 use super::*;
-use crate::wire::conversation::InputSegment;
+use crate::wire::{OutputSpec, conversation::InputSegment};
 
 fn user(text: &str) -> Item {
     Item::user(text)
@@ -203,4 +203,54 @@ fn a_result_is_where_the_same_call_returned_the_same_text_last() {
     let expected = [result("d"), result("b"), result("c"), items(&[of("call_2", &other), reordered])];
     assert_eq!(fold(&ledger, &input).conversation.segments, expected);
     assert!(ledger.holds(&of("call_1", &one)) && !ledger.holds(&of("call_2", &other)));
+}
+
+#[test]
+fn a_ledger_at_rest_refers_to_definitions_as_before() {
+    let mut ledger = Ledger::default();
+    let of_schema = |schema: &str| {
+        let schema = serde_json::from_str(schema).expect("a schema");
+        let output = OutputSpec { name: "out".to_owned(), schema, strict: true };
+        Definitions { instructions: Some("You answer.".to_owned()), output: Some(output), ..Definitions::default() }
+    };
+    let (one, other) = (of_schema(r#"{"a": 1, "b": 2}"#), of_schema(r#"{"b": 2, "a": 1}"#));
+    let send = |ledger: &mut Ledger, activity_id: &str, definitions: &Definitions| {
+        let folded = ledger.fold("run", definitions, &[]);
+        let sent = folded.definitions.clone();
+        ledger.answered("run", activity_id, folded.noted, &[]);
+        sent
+    };
+    let call =
+        |definitions: &Definitions| DefinitionsPart::Call { activity_id: "1".to_owned(), digest: definitions.digest() };
+    assert_eq!(send(&mut ledger, "1", &one), DefinitionsPart::inline(one.clone()));
+    ledger.rest();
+    assert!(ledger.defined(&other).is_none(), "another order of members is another text");
+    // At rest, woken by the call before, and at rest again.
+    for activity_id in ["2", "3"] {
+        assert_eq!(send(&mut ledger, activity_id, &one), call(&one));
+    }
+    ledger.rest();
+    assert_eq!(send(&mut ledger, "4", &one), call(&one));
+    assert_eq!(send(&mut ledger, "5", &other), DefinitionsPart::inline(other.clone()));
+    assert_eq!(ledger.definitions.len(), 2);
+}
+
+#[test]
+fn a_chat_keeps_one_conversation_however_many_runs_it_had() {
+    let (mut resting, mut awake) = (Ledger::default(), Ledger::default());
+    let mut said = Vec::new();
+    for number in 0..20 {
+        said.push(user(&format!("message {number}")));
+        let (run, id, output) = (format!("run-{number}"), format!("{number}-model"), answer(&format!("a{number}")));
+        let sent = played_in(&mut resting, &run, &id, &said, std::slice::from_ref(&output));
+        assert_eq!(sent, played_in(&mut awake, &run, &id, &said, std::slice::from_ref(&output)), "message {number}");
+        said.push(output);
+        resting.rest_between_runs();
+        assert_eq!(resting.chains.len(), 1);
+    }
+    assert_eq!(awake.chains.len(), 20);
+    // A run that begins otherwise is kept, and so is the one that it does not continue.
+    played_in(&mut resting, "other", "other-model", &[user("hi")], &[answer("b")]);
+    resting.rest_between_runs();
+    assert_eq!(resting.chains.len(), 2);
 }

@@ -1,6 +1,7 @@
 //! The messages behind the golden files: one with every member, one with as few as may be.
 
 mod agent_handlers;
+mod agent_spec;
 mod approval;
 mod carried;
 mod definitions;
@@ -15,11 +16,13 @@ mod ready_made;
 mod run_state;
 mod session_call;
 mod session_checkpoint;
+mod tool_batch;
 mod tool_call;
 
 use serde_json::{Map, Value};
 
 pub(super) use agent_handlers::*;
+pub(super) use agent_spec::*;
 pub(super) use approval::*;
 pub(super) use carried::*;
 pub(super) use definitions::definitions;
@@ -34,6 +37,7 @@ pub(super) use ready_made::*;
 pub(super) use run_state::run_states;
 pub(super) use session_call::*;
 pub(super) use session_checkpoint::*;
+pub(super) use tool_batch::*;
 pub(super) use tool_call::*;
 
 fn object(json: Value) -> Map<String, Value> {

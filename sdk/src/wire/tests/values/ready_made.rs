@@ -4,10 +4,10 @@ use serde_json::json;
 
 use crate::wire::{
     AgentReport, AgentRequest, Carried, ChatMessage, ChatOutcome, ChatReply, ChatRequest, ChatTranscript, NewItem,
-    NewItemKind, RequestInput, Usage, WIRE_VERSION, ready_made::CarriedChat,
+    NewItemKind, RequestInput, SpecRef, Usage, WIRE_VERSION, ready_made::CarriedChat,
 };
 
-use super::{carried, items, object};
+use super::{carried, items, loaded, object};
 
 pub(in crate::wire::tests) fn agent_requests() -> Vec<(&'static str, AgentRequest)> {
     let mut everything = AgentRequest::new("triage", "");
@@ -22,13 +22,20 @@ pub(in crate::wire::tests) fn agent_requests() -> Vec<(&'static str, AgentReques
     reporting.report = true;
     let mut limited = reporting.clone();
     (limited.report_items, limited.max_turns) = (true, Some(3));
+    let mut batching = AgentRequest::new("triage", "hi");
+    batching.batch_tools = true;
+    let mut carried_spec = continued.clone();
+    (carried_spec.spec, carried_spec.loaded) = (Some(SpecRef::new("triage", 3)), loaded());
     vec![
+        ("batching", batching),
         ("text", AgentRequest::new("triage", "hi")),
         ("everything", everything),
         ("carried", continued),
         ("carried_version", versioned),
         ("report", reporting),
         ("limited_with_items", limited),
+        ("spec", AgentRequest::of_spec(SpecRef::new("desk", 3), "hi")),
+        ("carried_spec", carried_spec),
         ("thread", AgentRequest::new("triage", "hi").in_thread("customer 7")),
     ]
 }
@@ -63,12 +70,16 @@ pub(in crate::wire::tests) fn chat_requests() -> Vec<(&'static str, ChatRequest)
     (carried.agent_version, carried.last_agent) = (Some("details".to_owned()), Some("billing".to_owned()));
     let mut with_the_last_agent = ChatRequest::new("triage");
     with_the_last_agent.last_agent_continues = Some(true);
+    let mut carried_spec = continued.clone();
+    (carried_spec.spec, carried_spec.loaded) = (Some(SpecRef::newest("triage")), loaded());
     vec![
         ("minimal", ChatRequest::new("triage")),
         ("conversation", everything),
         ("carried", continued),
         ("carried_version", versioned),
         ("last_agent", with_the_last_agent),
+        ("spec", ChatRequest::of_spec(SpecRef::new("desk", 3))),
+        ("carried_spec", carried_spec),
     ]
 }
 

@@ -43,7 +43,7 @@ pub(super) async fn call(
     token: WorkflowCancellationToken,
     schema: Option<Digest>,
 ) -> Result<(ToolAnswer, String), ToolEffectError> {
-    let ToolEffect { tool, info, id: _, arguments, context, mcp, mcp_session: session } = effect;
+    let ToolEffect { tool, info, id: _, arguments, context, mcp, mcp_session: session, fails_run: _ } = effect;
     match &mcp {
         None => size::check("the input of the call (arguments and run context)", &(&arguments, &context)),
         Some(target) => size::check("the input of the call (arguments and _meta)", &(&arguments, target)),
@@ -121,7 +121,12 @@ fn classify(
         let source = Box::new(EffectFailure::new(failure));
         return ToolEffectError::NotRegistered { task_queue: task_queue(), tried_for, source };
     }
-    let timeout = timeout_of(&failure);
+    ToolEffectError::failed(failure_of(&failure, tool, options), EffectFailure::new(failure))
+}
+
+/// Returns the failure of a call whose activity has failed so.
+pub(super) fn failure_of(failure: &ActivityExecutionError, tool: &str, options: &ToolActivityOptions) -> ToolFailure {
+    let (type_name, timeout) = (failure_type(failure), timeout_of(failure));
     // The attempt may have had an effect, unless it timed out before it started.
     let broke_off =
         timeout.is_some_and(|kind| kind != TimeoutType::ScheduleToStart) || type_name == Some(WORKER_SHUTDOWN);
@@ -130,22 +135,21 @@ fn classify(
         Some(TimeoutType::ScheduleToClose) => options.schedule_to_close,
         _ => None,
     };
-    let failed = if broke_off && !options.idempotent {
-        ToolFailure::new(ToolFailureKind::OutcomeUnknown, message_of(&failure))
+    if broke_off && !options.idempotent {
+        ToolFailure::new(ToolFailureKind::OutcomeUnknown, message_of(failure))
     } else if let Some(time_limit) = exceeded {
-        ToolFailure::timed_out(time_limit, message_of(&failure))
+        ToolFailure::timed_out(time_limit, message_of(failure))
     } else if type_name == Some(PAYLOADS_TOO_LARGE) {
         // The SDK may detect this where the worker did not: with a codec that makes payloads
         // larger, for example.
         ToolFailure::new(ToolFailureKind::Oversized, format!("tool {tool:?} returned more than the server takes"))
     } else {
-        ToolFailure::of_activity(type_name, message_of(&failure), string_detail(&failure))
-    };
-    ToolEffectError::failed(failed, EffectFailure::new(failure))
+        ToolFailure::of_activity(type_name, message_of(failure), string_detail(failure))
+    }
 }
 
 /// Returns the maximum time of one attempt, which the server limits to that of all attempts.
-fn shortest(options: &ToolActivityOptions) -> Duration {
+pub(super) fn shortest(options: &ToolActivityOptions) -> Duration {
     options.schedule_to_close.map_or(options.start_to_close, |all| all.min(options.start_to_close))
 }
 

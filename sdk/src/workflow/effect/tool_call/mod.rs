@@ -3,12 +3,14 @@
 //! | binding | file | in history |
 //! |---|---|---|
 //! | activity | `activity.rs` | an activity of this library, or the marker of a local one |
+//! | activity, in a batch | `batch.rs` | one activity for several calls |
 //! | remote activity, child workflow | `foreign.rs` | a foreign activity or workflow |
 //! | workflow | `in_workflow.rs` | everything that the body starts |
 //! | agent in a child workflow | `child_agent.rs` | an `AgentWorkflow` |
 //! | Nexus operation | `nexus.rs` | an operation, after the lookup of its endpoint by an activity |
 
 pub(in crate::workflow) mod activity;
+pub(in crate::workflow) mod batch;
 mod child_agent;
 mod foreign;
 mod in_workflow;

@@ -20,7 +20,7 @@ fn chosen(name: &str, patches: &[&str]) -> (Option<String>, Vec<String>) {
         asked.push(patch.to_owned());
         patches.contains(&patch)
     });
-    (found.ok().and_then(|chosen| chosen.agent.model), asked)
+    (found.ok().and_then(|chosen| chosen.agent.model.clone()), asked)
 }
 
 #[test]
@@ -42,7 +42,7 @@ fn versions_without_the_agent_are_not_asked_for() {
 fn a_carried_run_keeps_its_version_and_has_the_newest_where_that_is_gone() {
     let carried = |version| {
         let (chosen, is_same) = set().carried("desk", version).expect("there is a desk");
-        (chosen.agent.model, is_same)
+        (chosen.agent.model.clone(), is_same)
     };
     assert_eq!(carried(None), (Some("first".to_owned()), true));
     assert_eq!(carried(Some("details")), (Some("details".to_owned()), true));

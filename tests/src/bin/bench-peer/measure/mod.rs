@@ -6,6 +6,7 @@
 //! | `scale.rs` | the amount of work measured |
 //! | `column.rs` | the measured workflows: the agents, and the floors as their baselines |
 //! | `server.rs` | a server, and runs on it |
+//! | `process.rs` | a process of this program, measured from outside |
 //! | `worker_process.rs` | a worker in a separate process |
 //! | `facts.rs` | figures from the history of a run |
 //! | `history_size.rs` | the size of a history |
@@ -15,6 +16,8 @@
 //! | `endless.rs` | thousands of turns that continue as new |
 //! | `prices.rs` | the cost of disabled caches and of alternating workers |
 //! | `tools.rs` | many calls of a tool in one response, and large results |
+//! | `parked.rs` | the memory of workflows that wait |
+//! | `service/` | the service over HTTP, with many runs and readers |
 //! | `stream/` | streamed answers: their price, and the time to their readers |
 //! | `watch/` | readers of events: their latency, and the history that they cost |
 //! | `replays.rs` | replays of their histories |
@@ -26,10 +29,13 @@ mod facts;
 mod figures;
 mod history_size;
 mod long;
+mod parked;
 mod prices;
+mod process;
 mod replays;
 mod scale;
 mod server;
+mod service;
 mod small;
 mod stream;
 mod table;
@@ -40,8 +46,10 @@ mod worker_process;
 use tempfile::TempDir;
 
 pub(crate) use endless::endless;
+pub(crate) use parked::parked;
 pub(crate) use prices::prices;
 pub(crate) use scale::Scale;
+pub(crate) use service::{Load, service};
 pub(crate) use stream::stream;
 pub(crate) use tools::tools;
 pub(crate) use watch::watch;

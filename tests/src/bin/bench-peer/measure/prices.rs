@@ -56,7 +56,7 @@ async fn measure(row: &CacheSettings, turns: u32) -> anyhow::Result<[f64; 4]> {
         workers.push(WorkerProcess::start_with(server.address(), "prices", row.arguments).await?);
     }
     server.run(Column::Agents, "prices", Spec::tools(5)).await?;
-    let cpu = |workers: &[WorkerProcess]| workers.iter().map(WorkerProcess::cpu_ms).sum::<anyhow::Result<f64>>();
+    let cpu = |workers: &[WorkerProcess]| workers.iter().map(|worker| worker.cpu_ms()).sum::<anyhow::Result<f64>>();
     let (workers_before, server_before) = (cpu(&workers)?, server.cpu_ms()?);
     let ended = server.run(Column::Agents, "prices", Spec::tools(turns)).await?;
     let (of_workers, of_server) = (cpu(&workers)? - workers_before, server.cpu_ms()? - server_before);

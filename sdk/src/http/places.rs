@@ -1,0 +1,189 @@
+//! The two places of runs behind the routes: workflows of Temporal, and tasks of processes.
+//!
+//! A request to one run has its [`RunMode`], which `runs::find` has found. All routes are the same
+//! for both: this file is the only one that tells them apart, beside the search for a run.
+
+use futures::{FutureExt, future::BoxFuture};
+use serde_json::Value;
+use temporalio_client::{Client, RpcOptions, WorkflowCancelOptions, WorkflowUpdateHandle};
+
+use super::{
+    access::Caller,
+    answers::{Answer, in_time},
+    error::ApiError,
+    service::Shared,
+};
+use crate::{
+    client::{AgentHandle, AgentHandleError, ChatHandle, ProcessRuns, RunEventStream, RunType, WorkflowRuns},
+    wire::{
+        AgentState, ChatMessage, ChatOutcome, ChatReply, ChatRequest, ChatTranscript, DecisionAnswer, RunMode, decode,
+    },
+};
+
+/// The reply to a message of a chat; `None` if the chat does not know the message.
+pub(super) type Reply = BoxFuture<'static, Option<ChatReply>>;
+
+impl Shared {
+    /// Returns the runs that are workflows.
+    ///
+    /// # Errors
+    /// 502 if the service has no Temporal client.
+    pub(super) fn workflows(&self) -> Result<&WorkflowRuns, ApiError> {
+        self.runs.workflows().ok_or_else(|| ApiError::server("this service has no Temporal client"))
+    }
+
+    /// Returns the runs that are tasks of processes.
+    ///
+    /// # Errors
+    /// 502 if the service has none.
+    pub(super) fn tasks(&self) -> Result<&dyn ProcessRuns, ApiError> {
+        self.runs.process().map(|tasks| &**tasks).ok_or_else(|| ApiError::server("this service has no store of runs"))
+    }
+
+    /// Returns the events of a run after the one with this cursor.
+    ///
+    /// # Errors
+    /// 502 if the mode is not available.
+    pub(super) fn watch(
+        &self,
+        mode: RunMode,
+        id: &str,
+        from: Option<String>,
+        deltas: bool,
+    ) -> Result<RunEventStream, ApiError> {
+        if mode == RunMode::InProcess {
+            return Ok(self.tasks()?.events(id.to_owned(), from, deltas));
+        }
+        self.workflows()?;
+        let events = self.events.as_ref().ok_or_else(|| ApiError::server("this service has no Temporal client"))?;
+        Ok(match (from, deltas) {
+            (Some(from), true) => events.watch_live_from(id, from),
+            (Some(from), false) => events.watch_from(id, from),
+            (None, true) => events.watch_live(id),
+            (None, false) => events.watch(id),
+        })
+    }
+
+    /// Returns the state of a run; `None` if there is no such run.
+    ///
+    /// # Errors
+    /// 504 if no worker answers, 502 if the server refuses the query.
+    pub(super) async fn state(&self, mode: RunMode, id: &str) -> Result<Option<AgentState>, ApiError> {
+        if mode == RunMode::InProcess {
+            return Ok(self.tasks()?.state(id).await?);
+        }
+        let handle = AgentHandle::new(&self.workflows()?.client, id);
+        match in_time(handle.state()).await? {
+            Ok(state) => Ok(Some(state)),
+            Err(AgentHandleError::NotFound { .. }) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Sends an answer to a call, as the update with this id.
+    ///
+    /// # Errors
+    /// As [`state`](Self::state), and 409 if the run has ended.
+    pub(super) async fn answer(
+        &self,
+        (mode, id): (RunMode, &str),
+        caller: &Caller,
+        update_id: String,
+        answer: Answer,
+    ) -> Result<DecisionAnswer, ApiError> {
+        if mode == RunMode::InProcess {
+            let mut decision = match answer {
+                Answer::Decision(decision) => decision,
+                Answer::Output(output) => output.into(),
+            };
+            if let (None, Some(name)) = (&decision.by, &caller.name) {
+                decision = decision.by(name);
+            }
+            return Ok(self.tasks()?.decide(id, update_id, decision).await?);
+        }
+        let handle = AgentHandle::new(&self.workflows()?.client, id);
+        let handle = caller.name.as_ref().map_or_else(|| handle.clone(), |name| handle.by(name));
+        Ok(match answer {
+            Answer::Decision(decision) => in_time(handle.decide_as(Some(update_id), decision)).await?,
+            Answer::Output(output) => in_time(handle.supply_output_as(Some(update_id), output)).await?,
+        }?)
+    }
+
+    /// Requests the cancellation of a run.
+    ///
+    /// # Errors
+    /// 409 if it has ended, 502 if the server refuses the request.
+    pub(super) async fn cancel(&self, mode: RunMode, id: &str) -> Result<(), ApiError> {
+        if mode == RunMode::InProcess {
+            return Ok(self.tasks()?.cancel(id).await?);
+        }
+        let workflow = self.workflows()?.client.get_workflow_handle::<RunType>(id);
+        workflow.cancel(WorkflowCancelOptions::default()).await.map_err(ApiError::server)
+    }
+
+    /// Sends a message to a chat, which is started if it does not exist. Returns once the chat has
+    /// accepted the message.
+    ///
+    /// # Errors
+    /// 409 if the chat has ended, 504 if no worker accepts the message.
+    pub(super) async fn send(
+        &self,
+        mode: RunMode,
+        id: &str,
+        chat: ChatRequest,
+        message: ChatMessage,
+    ) -> Result<Reply, ApiError> {
+        let message_id = message.id.clone().unwrap_or_default();
+        if mode == RunMode::InProcess {
+            let first = self.tasks()?.send(id, chat, message).await?;
+            return Ok(match first.outcome {
+                ChatOutcome::GoesOn => self.reply_to(mode, id, &message_id)?,
+                _ => std::future::ready(Some(first)).boxed(),
+            });
+        }
+        let workflows = self.workflows()?;
+        let sent = in_time(workflows.send(id, chat, message)).await??;
+        Ok(reply(sent, ChatHandle::new(&workflows.client, id), message_id))
+    }
+
+    /// Returns the conversation of a chat.
+    ///
+    /// # Errors
+    /// 404 if there is no such chat, 504 if no worker answers.
+    pub(super) async fn transcript(&self, mode: RunMode, id: &str) -> Result<ChatTranscript, ApiError> {
+        if mode == RunMode::InProcess {
+            return Ok(self.tasks()?.transcript(id).await?);
+        }
+        let chat = ChatHandle::new(&self.workflows()?.client, id);
+        in_time(chat.transcript()).await?.map_err(|error| match error {
+            AgentHandleError::NotFound { workflow_id } => ApiError::no_run(&workflow_id),
+            other => other.into(),
+        })
+    }
+
+    /// Waits for the reply to a message that a chat has accepted.
+    ///
+    /// # Errors
+    /// 502 if the mode is not available.
+    pub(super) fn reply_to(&self, mode: RunMode, id: &str, message_id: &str) -> Result<Reply, ApiError> {
+        if mode == RunMode::InProcess {
+            return Ok(self.tasks()?.reply_to(id.to_owned(), message_id.to_owned()));
+        }
+        let chat = ChatHandle::new(&self.workflows()?.client, id);
+        let answered = message_id.to_owned();
+        Ok(async move { chat.reply_to(&answered).await }.boxed())
+    }
+}
+
+/// Waits for the reply to a message that was sent as an update.
+fn reply(sent: WorkflowUpdateHandle<Client, Value>, chat: ChatHandle, message_id: String) -> Reply {
+    async move {
+        let reply = sent.get_result(RpcOptions::default()).await.ok();
+        let reply = reply.and_then(|reply| decode::<ChatReply>("chat reply", reply).ok());
+        match reply {
+            Some(reply) if reply.outcome != ChatOutcome::GoesOn => Some(reply),
+            _ => chat.reply_to(&message_id).await,
+        }
+    }
+    .boxed()
+}

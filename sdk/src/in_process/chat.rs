@@ -1,0 +1,172 @@
+//! A chat as a task: answers messages, one run each, and leaves the process when none waits.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::{
+    rows::Task,
+    runs::{Process, no_specs, unreadable, with_message},
+    task::{From, Owned},
+    writer::Entry,
+};
+use crate::{
+    agent::AgentDef,
+    drive::{PausedRun, RunConfig, RunFailure, RunResult},
+    engine::{RunError, without_orphan_calls},
+    store::sql::text::indexed,
+    wire::{
+        Item,
+        ready_made::{ChatMessage, ChatOutcome, ChatRequest},
+    },
+};
+
+/// Returns the id of the mail with a message to a chat.
+pub(super) fn mail_id(message: &str) -> String {
+    format!("message:{message}")
+}
+
+/// Answers messages until none waits; `paused` is the run of the current one.
+pub(super) async fn talk(process: &Process, owned: &Arc<Owned>, task: &Task, paused: Option<From>) {
+    let ended = match start(process, owned, task) {
+        Ok(start) => answer_messages(process, owned, &start, paused).await,
+        Err(failure) => Err(failure),
+    };
+    match ended {
+        Err(failure) if !owned.stopped.is_cancelled() => owned.fails(&failure.error),
+        // The chat is left, or belongs to another process.
+        Ok(()) | Err(_) => {}
+    }
+}
+
+/// Prepares a chat that has begun now, and returns its start agent.
+fn start(process: &Process, owned: &Arc<Owned>, task: &Task) -> Result<AgentDef, Box<RunFailure>> {
+    let request: ChatRequest = serde_json::from_str(&task.request).map_err(|error| unreadable(&error))?;
+    if let Some(spec) = &request.spec {
+        return Err(no_specs(&spec.name));
+    }
+    let agents = &process.settings.agents;
+    let name = agents.name(request.agent.as_deref()).map_err(RunFailure::from)?;
+    let agent = agents.choose(&name, |_| true).map_err(RunFailure::from)?.agent;
+    if task.chat.is_some() {
+        return Ok((*agent).clone());
+    }
+    agents.admit_items(&name, "conversation", &request.conversation).map_err(RunFailure::from)?;
+    let continues = agents.admit_last_agent(&name, request.last_agent_continues).map_err(RunFailure::from)?;
+    if let Some(mut chat) = owned.chat() {
+        (chat.agent, chat.conversation, chat.last_agent_continues) = (Some(name), request.conversation, continues);
+    }
+    owned.log.push(Entry::Chat);
+    Ok((*agent).clone())
+}
+
+async fn answer_messages(
+    process: &Process,
+    owned: &Arc<Owned>,
+    start: &AgentDef,
+    mut paused: Option<From>,
+) -> Result<(), Box<RunFailure>> {
+    loop {
+        let from = match paused.take() {
+            Some(from) => from,
+            None => match next(process, owned).await? {
+                Some(message) => {
+                    let conversation = owned.chat().map(|chat| chat.conversation.clone()).unwrap_or_default();
+                    From::Input(with_message(conversation, message.text))
+                }
+                None => return Ok(()),
+            },
+        };
+        let last = owned.chat().and_then(|chat| chat.last_agent.clone());
+        let agent = last.and_then(|name| start.find(&name)).unwrap_or_else(|| start.clone());
+        let mut config = RunConfig::clone(&process.settings.agents.config);
+        // The chat keeps its conversation itself.
+        config.session = None;
+        let ended = process.run_on(owned, agent, config, from).await;
+        answer(process, owned, ended)?;
+    }
+}
+
+/// Returns the next message; `None` once the chat has left this process.
+///
+/// # Errors
+/// The chat was cancelled.
+async fn next(process: &Process, owned: &Arc<Owned>) -> Result<Option<ChatMessage>, Box<RunFailure>> {
+    loop {
+        let news = owned.news.notified();
+        if owned.stopped.is_cancelled() {
+            return Ok(None);
+        }
+        if owned.cancelled.is_cancelled() {
+            return Err(Box::new(RunError::Cancelled { agent: owned.agent.clone(), turn: 0 }.into()));
+        }
+        let message = owned.chat().and_then(|mut chat| chat.next());
+        if let Some(message) = message {
+            owned.log.push(Entry::Chat);
+            return Ok(Some(message));
+        }
+        if owned.log.leave().await {
+            return Ok(None);
+        }
+        // A mail waits.
+        process.posted.notify_one();
+        news.await;
+    }
+}
+
+/// Records the outcome of a message.
+///
+/// # Errors
+/// The failure of a run that ends the chat.
+fn answer(
+    process: &Process,
+    owned: &Arc<Owned>,
+    ended: Result<RunResult<Value>, Box<RunFailure>>,
+) -> Result<(), Box<RunFailure>> {
+    let (conversation, outcome, last_agent) = match ended {
+        Ok(result) => {
+            let conversation = result.to_input_list();
+            (Some(conversation), ChatOutcome::Answered { output: result.final_output }, Some(result.last_agent))
+        }
+        Err(failure) if matches!(failure.error, RunError::Cancelled { .. }) => return Err(failure),
+        Err(failure) => {
+            let reason = failure.to_string();
+            (conversation_after_failure(process, *failure), ChatOutcome::Failed { reason }, None)
+        }
+    };
+    conclude(owned, conversation, outcome, last_agent);
+    Ok(())
+}
+
+/// Answers the current message.
+pub(super) fn conclude(
+    owned: &Owned,
+    conversation: Option<Vec<Item>>,
+    outcome: ChatOutcome,
+    last_agent: Option<String>,
+) {
+    let Some(mut chat) = owned.chat() else { return };
+    if let Some(conversation) = conversation {
+        chat.conversation = conversation;
+    }
+    if let Some(agent) = last_agent {
+        chat.answered_by(agent);
+    }
+    let answered = chat.current.as_ref().and_then(|message| message.id.clone());
+    chat.answer(outcome);
+    let reply = answered.and_then(|id| chat.reply_to(&id));
+    drop(chat);
+    owned.log.push(Entry::Chat);
+    if let Some(reply) = reply {
+        let mail = indexed(&mail_id(&reply.message)).into_owned();
+        owned.log.push(Entry::Answer { mail, answer: json!(reply) });
+    }
+}
+
+/// Returns the conversation with the work of a failed run, if it has done any.
+fn conversation_after_failure(process: &Process, failure: RunFailure) -> Option<Vec<Item>> {
+    let is_too_large = matches!(failure.error, RunError::ConversationTooLarge { .. });
+    let state = failure.state.filter(|state| !state.items.is_empty() && !is_too_large)?;
+    let ids = process.settings.agents.config.reasoning_item_ids;
+    Some(without_orphan_calls(PausedRun::new(*state, ids).to_input_list()))
+}

@@ -1,0 +1,218 @@
+//! Requests to tasks, from any process that shares their store.
+
+use std::{sync::Arc, time::Duration};
+
+use futures::{FutureExt, future::BoxFuture};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use tokio::time::{Instant, timeout};
+
+use super::{
+    InProcessRuns, chat,
+    mail::{self, Mail, Posted},
+    reader,
+    rows::{self, Task, json_of, key_of},
+    runs::Process,
+};
+use crate::{
+    client::{
+        AgentRuns, Asked, IdConflict, NewRun, NotStarted, ProcessRow, ProcessRunError, ProcessRuns, Request,
+        RunEventStream, StartRunError,
+    },
+    store::SqlStoreError,
+    wire::{
+        AgentDecision, AgentState, ChatMessage, ChatReply, ChatRequest, ChatTranscript, DecisionAnswer,
+        ready_made::ChatOutcome,
+    },
+    workflow::Chat,
+};
+
+/// Time in which the owner of a task must answer a mail.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(20);
+/// The interval between two looks for the answer of another process.
+const ANSWER_INTERVAL: Duration = Duration::from_millis(50);
+/// The id of the mail that cancels a task.
+const CANCEL: &str = "cancel";
+
+impl AgentRuns {
+    /// Creates a starter of runs that are tasks of this process, without Temporal.
+    ///
+    /// # Panics
+    /// Outside of a tokio runtime.
+    pub fn in_process(runs: &InProcessRuns) -> Self {
+        Self::of_process(Arc::new(Client(Arc::clone(runs.process()))))
+    }
+
+    /// Adds the tasks of this process, for runs that choose the mode
+    /// [`InProcess`](crate::wire::RunMode::InProcess).
+    ///
+    /// # Panics
+    /// Outside of a tokio runtime.
+    #[must_use]
+    pub fn and_in_process(self, runs: &InProcessRuns) -> Self {
+        self.with_process(Arc::new(Client(Arc::clone(runs.process()))))
+    }
+}
+
+/// The tasks of this process, and those of others in the store.
+struct Client(Arc<Process>);
+
+impl From<SqlStoreError> for ProcessRunError {
+    fn from(error: SqlStoreError) -> Self {
+        Self::Store(Box::new(error))
+    }
+}
+
+impl ProcessRuns for Client {
+    fn start(&self, id: String, run: NewRun) -> BoxFuture<'_, Result<String, StartRunError>> {
+        async move {
+            run.check_in_process().map_err(|problem| StartRunError::new(&id, NotStarted::Invalid, problem))?;
+            let uses_existing = run.id_conflict == IdConflict::UseExisting;
+            let (request, labels) = run.into_parts();
+            let (is_chat, (agent, thread), request) = match request {
+                Request::Run(request) => (false, (request.agent.clone(), request.thread.clone()), json_of(&request)),
+                Request::Chat(request) => (true, (request.agent.clone(), None), json_of(&request)),
+            };
+            let mut task = Task::new(&id, is_chat, request, &self.0.settings.process);
+            (task.run.agent, task.run.thread, task.run.labels) = (agent, thread, labels);
+            let failed = |error: SqlStoreError| StartRunError::new(&id, NotStarted::Server, error);
+            if self.0.is_stopping() {
+                return Err(StartRunError::new(&id, NotStarted::Server, "this process is stopping"));
+            }
+            if rows::insert(&self.0.settings.store, &task).await.map_err(failed)? {
+                self.0.spawn(task, Vec::new());
+                return Ok(id);
+            }
+            let existing = rows::find(&self.0.settings.store, &task.key).await.map_err(failed)?;
+            match existing {
+                Some(existing) if existing.is_chat() != is_chat => {
+                    let problem = "the id is that of another kind of run; choose another one";
+                    Err(StartRunError::new(&id, NotStarted::Foreign, problem))
+                }
+                _ if uses_existing => Ok(id),
+                _ => Err(StartRunError::new(&id, NotStarted::Exists, "a run with this id exists")),
+            }
+        }
+        .boxed()
+    }
+
+    fn find<'a>(&'a self, id: &'a str) -> Asked<'a, Option<ProcessRow>> {
+        async move { Ok(self.task(id).await?.map(Task::shown)) }.boxed()
+    }
+
+    fn list(&self, open: bool, limit: usize) -> Asked<'_, Vec<ProcessRow>> {
+        async move {
+            let tasks = rows::list(&self.0.settings.store, open, limit).await?;
+            Ok(tasks.into_iter().map(Task::shown).collect())
+        }
+        .boxed()
+    }
+
+    fn events(&self, id: String, after: Option<String>, deltas: bool) -> RunEventStream {
+        reader::events(&self.0, id, after, deltas)
+    }
+
+    fn state<'a>(&'a self, id: &'a str) -> Asked<'a, Option<AgentState>> {
+        async move {
+            if let Some(owned) = self.0.owned(&key_of(id)) {
+                return Ok(Some(owned.inbox.state()));
+            }
+            Ok(self.task(id).await?.map(Task::agent_state))
+        }
+        .boxed()
+    }
+
+    fn decide<'a>(&'a self, id: &'a str, mail: String, decision: AgentDecision) -> Asked<'a, DecisionAnswer> {
+        self.ask(id, mail, Mail::Decision { decision }).boxed()
+    }
+
+    fn send<'a>(&'a self, id: &'a str, chat: ChatRequest, message: ChatMessage) -> Asked<'a, ChatReply> {
+        async move {
+            let Some(message_id) = message.id.clone() else {
+                return Err(ProcessRunError::Invalid("a message needs an id".to_owned()));
+            };
+            let mail = chat::mail_id(&message_id);
+            if self.task(id).await?.is_none() {
+                let started = self.start(id.to_owned(), NewRun::chat(chat)).await;
+                started.map_err(|error| ProcessRunError::Store(error.source))?;
+            }
+            self.ask(id, mail, Mail::Message { message }).await
+        }
+        .boxed()
+    }
+
+    fn reply_to(&self, id: String, message: String) -> BoxFuture<'static, Option<ChatReply>> {
+        let process = Arc::clone(&self.0);
+        async move {
+            let (key, mail) = (key_of(&id), chat::mail_id(&message));
+            loop {
+                let answered = process.settings.answered.notified();
+                if let Ok(answer) = mail::answer(&process.settings.store, &key, &mail).await {
+                    let reply: Option<ChatReply> = answer?.and_then(|reply| serde_json::from_value(reply).ok());
+                    if let Some(reply) = reply.filter(|reply| reply.outcome != ChatOutcome::GoesOn) {
+                        return Some(reply);
+                    }
+                }
+                let _ = timeout(ANSWER_INTERVAL * 4, answered).await;
+            }
+        }
+        .boxed()
+    }
+
+    fn transcript<'a>(&'a self, id: &'a str) -> Asked<'a, ChatTranscript> {
+        async move {
+            let task = self.task(id).await?.ok_or_else(|| ProcessRunError::NotFound(id.to_owned()))?;
+            let chat: Option<Chat> = task.chat.and_then(|chat| serde_json::from_value(chat).ok());
+            Ok(chat.unwrap_or_default().transcript())
+        }
+        .boxed()
+    }
+
+    fn cancel<'a>(&'a self, id: &'a str) -> Asked<'a, ()> {
+        async move { self.ask(id, CANCEL.to_owned(), Mail::Cancel).await.map(|_: Value| ()) }.boxed()
+    }
+}
+
+impl Client {
+    async fn task(&self, id: &str) -> Result<Option<Task>, SqlStoreError> {
+        rows::find(&self.0.settings.store, &key_of(id)).await
+    }
+
+    /// Sends a mail, and waits for its answer.
+    async fn ask<T: DeserializeOwned>(&self, id: &str, mail: String, body: Mail) -> Result<T, ProcessRunError> {
+        let (store, process) = (&self.0.settings.store, &*self.0.settings.process);
+        let key = key_of(id);
+        match mail::post(store, &key, &mail, &body, process).await? {
+            Posted::Nowhere => return Err(ProcessRunError::NotFound(id.to_owned())),
+            Posted::Claimed => {
+                if let Some(task) = rows::find(store, &key).await? {
+                    self.0.take_up(task).await?;
+                }
+            }
+            Posted::ToOwner => {}
+            Posted::Ended => {
+                let answer = mail::answer(store, &key, &mail).await?.flatten();
+                return answer.map_or_else(|| Err(ProcessRunError::Ended(id.to_owned())), |answer| read(id, answer));
+            }
+        }
+        let deadline = Instant::now() + ANSWER_TIMEOUT;
+        while Instant::now() < deadline {
+            let answered = self.0.settings.answered.notified();
+            self.0.posted.notify_one();
+            if let Some(Some(answer)) = mail::answer(store, &key, &mail).await? {
+                return read(id, answer);
+            }
+            // An end leaves its mail without an answer.
+            if rows::has_ended(store, &key, i64::MAX).await? {
+                return Err(ProcessRunError::Ended(id.to_owned()));
+            }
+            let _ = timeout(ANSWER_INTERVAL, answered).await;
+        }
+        Err(ProcessRunError::Unanswered(id.to_owned()))
+    }
+}
+
+fn read<T: DeserializeOwned>(id: &str, answer: Value) -> Result<T, ProcessRunError> {
+    let unread = |error| ProcessRunError::Invalid(format!("the answer of run {id:?} cannot be read: {error}"));
+    serde_json::from_value(answer).map_err(unread)
+}

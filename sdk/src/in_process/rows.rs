@@ -1,0 +1,207 @@
+//! The rows of tasks: read by any process, written by the owner (`writer.rs`) and by who takes a
+//! task over.
+//!
+//! A task has a row in `agents_runs` and its facts in `agents_run_events`, like a run that is a
+//! workflow, and in `agents_tasks` what it needs to run.
+
+use sqlx::{Row as _, any::AnyRow};
+use uuid::Uuid;
+
+use serde_json::Value;
+
+use crate::{
+    client::ProcessRow,
+    store::{
+        SqlStore, SqlStoreError,
+        sql::{
+            runs::{COLUMNS, RunRow, insert as insert_run, rfc3339},
+            text::indexed,
+        },
+    },
+    wire::{
+        AgentState, RunEvent, RunMode, RunStatus,
+        ready_made::{AGENT_WORKFLOW, CHAT_WORKFLOW},
+    },
+    workflow::AgentInbox,
+};
+
+/// The tables of tasks, with their rows of runs.
+const TASKS: &str = "agents_tasks JOIN agents_runs ON run_key = run";
+/// Number of events that are looked at together.
+const PAGE: i64 = 100;
+
+/// A task as the store has it.
+#[derive(Clone, Debug)]
+pub(super) struct Task {
+    pub(super) key: String,
+    pub(super) run: RunRow,
+    /// The process that runs it; empty for none.
+    pub(super) owner: String,
+    /// The request with which it was started, as JSON.
+    pub(super) request: String,
+    pub(super) state: Option<AgentState>,
+    pub(super) inbox: Option<Value>,
+    /// The data of a chat.
+    pub(super) chat: Option<Value>,
+    /// The run, while it waits for decisions.
+    pub(super) paused: Option<Value>,
+}
+
+impl Task {
+    /// Returns the row of a task that this process starts.
+    pub(super) fn new(id: &str, is_chat: bool, request: String, owner: &str) -> Self {
+        let mut run = RunRow::new(Uuid::new_v4().simple().to_string(), id, RunMode::InProcess);
+        run.workflow_type = if is_chat { CHAT_WORKFLOW } else { AGENT_WORKFLOW }.to_owned();
+        run.status = RunStatus::Running;
+        let (state, inbox, chat, paused) = (None, None, None, None);
+        Self { key: key_of(id), run, owner: owner.to_owned(), request, state, inbox, chat, paused }
+    }
+
+    fn of(row: &AnyRow) -> Result<Self, SqlStoreError> {
+        let text = |name: &str| row.try_get::<Option<String>, _>(name);
+        let json = |name: &str| text(name).map(|text| text.and_then(|text| serde_json::from_str(&text).ok()));
+        Ok(Self {
+            key: row.try_get("task_key")?,
+            run: RunRow::of(row)?,
+            owner: row.try_get("task_owner")?,
+            request: row.try_get("request")?,
+            state: text("state")?.and_then(|state| serde_json::from_str(&state).ok()),
+            inbox: json("inbox")?,
+            chat: json("chat")?,
+            paused: json("paused")?,
+        })
+    }
+
+    pub(super) fn is_chat(&self) -> bool {
+        self.run.workflow_type == CHAT_WORKFLOW
+    }
+
+    /// Returns the state of the task's runs.
+    pub(super) fn agent_state(self) -> AgentState {
+        self.state.unwrap_or_else(|| AgentInbox::default().state())
+    }
+
+    /// Returns the task as clients see it.
+    pub(super) fn shown(self) -> ProcessRow {
+        let is_chat = self.is_chat();
+        let run = self.run;
+        let outcome = run.status.has_ended().then(|| match run.failure {
+            Some(failure) => Err(failure.message),
+            None => Ok(run.output.unwrap_or_default()),
+        });
+        ProcessRow {
+            id: run.id,
+            is_chat,
+            agent: run.agent,
+            thread: run.thread,
+            status: run.status,
+            execution: run.key,
+            started_at: rfc3339(run.started_at),
+            ended_at: run.ended_at.map(rfc3339),
+            labels: run.labels,
+            questions: self.state.map(|state| state.interruptions).unwrap_or_default(),
+            outcome,
+        }
+    }
+}
+
+/// Returns the key of the task with this id.
+pub(super) fn key_of(id: &str) -> String {
+    indexed(id).into_owned()
+}
+
+/// Returns the JSON of a value whose keys are strings.
+pub(super) fn json_of(value: &impl serde::Serialize) -> String {
+    serde_json::to_string(value).expect("values of tasks are JSON with string keys")
+}
+
+/// Returns the columns of a task, with the values that may be large or without them.
+fn columns(with_values: bool) -> String {
+    let values = if with_values {
+        "request, state, inbox, chat, paused"
+    } else {
+        "'' AS request, state, CAST(NULL AS TEXT) AS inbox, CAST(NULL AS TEXT) AS chat, CAST(NULL AS TEXT) AS paused"
+    };
+    format!("task_key, task_owner, {values}, {COLUMNS}")
+}
+
+/// Adds a task; returns `false` if there is one with this id.
+pub(super) async fn insert(store: &SqlStore, task: &Task) -> Result<bool, SqlStoreError> {
+    let mut transaction = store.begin().await?;
+    let statement = "INSERT INTO agents_tasks (task_key, run, task_owner, request, mail) VALUES ($1, $2, $3, $4, 0) ON \
+                     CONFLICT (task_key) DO NOTHING";
+    let inserted = sqlx::query(statement)
+        .bind(&*task.key)
+        .bind(&*task.run.key)
+        .bind(&*task.owner)
+        .bind(&*task.request)
+        .execute(&mut *transaction)
+        .await?;
+    if inserted.rows_affected() == 0 {
+        return Ok(false);
+    }
+    insert_run(&mut transaction, &task.run, None).await?;
+    transaction.commit().await?;
+    Ok(true)
+}
+
+/// Returns the task with this key.
+pub(super) async fn find(store: &SqlStore, key: &str) -> Result<Option<Task>, SqlStoreError> {
+    let statement = format!("SELECT {} FROM {TASKS} WHERE task_key = $1", columns(true));
+    let row = sqlx::query(&statement).bind(key).fetch_optional(store.pool()).await?;
+    row.as_ref().map(Task::of).transpose()
+}
+
+/// Returns the latest tasks, without their large values.
+pub(super) async fn list(store: &SqlStore, open: bool, limit: usize) -> Result<Vec<Task>, SqlStoreError> {
+    let open = if open { "WHERE ended_at IS NULL" } else { "" };
+    let columns = columns(false);
+    let statement = format!("SELECT {columns} FROM {TASKS} {open} ORDER BY started_at DESC, task_key LIMIT {limit}");
+    let rows = sqlx::query(&statement).fetch_all(store.pool()).await?;
+    rows.iter().map(Task::of).collect()
+}
+
+/// Returns the tasks that another process owns: its id, and their keys.
+pub(super) async fn owned_by_others(store: &SqlStore, own: &str) -> Result<Vec<(String, String)>, SqlStoreError> {
+    let statement = "SELECT task_owner, task_key FROM agents_tasks WHERE task_owner <> '' AND task_owner <> $1";
+    let rows = sqlx::query(statement).bind(own).fetch_all(store.pool()).await?;
+    rows.iter().map(|row| Ok((row.try_get("task_owner")?, row.try_get("task_key")?))).collect()
+}
+
+/// Makes this process the owner of a task that `from` owns. Returns the task, or `None` if it has
+/// another owner by now, or has ended.
+pub(super) async fn claim(store: &SqlStore, key: &str, from: &str, own: &str) -> Result<Option<Task>, SqlStoreError> {
+    let statement = "UPDATE agents_tasks SET task_owner = $1 WHERE task_key = $2 AND task_owner = $3";
+    let claimed = sqlx::query(statement).bind(own).bind(key).bind(from).execute(store.pool()).await?;
+    if claimed.rows_affected() == 0 { Ok(None) } else { find(store, key).await }
+}
+
+/// Returns `true` if the task has ended, and has no event after this number.
+pub(super) async fn has_ended(store: &SqlStore, key: &str, number: i64) -> Result<bool, SqlStoreError> {
+    let statement =
+        format!("SELECT task_key FROM {TASKS} WHERE task_key = $1 AND ended_at IS NOT NULL AND sequence <= $2");
+    Ok(sqlx::query(&statement).bind(key).bind(number).fetch_optional(store.pool()).await?.is_some())
+}
+
+/// Returns the latest fact of an outermost run, if there is one.
+pub(super) async fn latest_of_root(store: &SqlStore, run: &str) -> Result<Option<RunEvent>, SqlStoreError> {
+    let mut before = i64::MAX;
+    loop {
+        let page = latest(store, run, before).await?;
+        let Some((last, _)) = page.last() else { return Ok(None) };
+        before = *last;
+        let is_of_root = |event: &RunEvent| event.path.is_empty() && !event.run.is_empty();
+        if let Some((_, event)) = page.into_iter().find(|(_, event)| is_of_root(event)) {
+            return Ok(Some(event));
+        }
+    }
+}
+
+/// Returns the latest events before this number, latest first.
+pub(super) async fn latest(store: &SqlStore, run: &str, before: i64) -> Result<Vec<(i64, RunEvent)>, SqlStoreError> {
+    let statement = "SELECT sequence, event FROM agents_run_events WHERE run_key = $1 AND sequence < $2 ORDER BY \
+                     sequence DESC LIMIT $3";
+    let rows = sqlx::query(statement).bind(run).bind(before).bind(PAGE).fetch_all(store.pool()).await?;
+    let event = |row: &AnyRow| Ok((row.try_get("sequence")?, serde_json::from_str(row.try_get("event")?)?));
+    rows.iter().map(event).collect()
+}

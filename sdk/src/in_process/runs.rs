@@ -1,0 +1,280 @@
+//! The tasks of this process.
+
+use std::{
+    collections::BTreeMap,
+    fmt,
+    sync::{
+        Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use serde_json::{Value, json};
+use tokio::sync::Notify;
+use uuid::Uuid;
+
+use super::{
+    chat,
+    host::PausedTask,
+    lost,
+    reader::Following,
+    rows::{self, Task},
+    task::{From, Owned},
+    watch,
+    writer::end_now,
+};
+use crate::{
+    agent::AgentDef,
+    drive::{RunConfig, RunFailure, RunResult},
+    engine::RunError,
+    inline::InlineRunner,
+    resources::Resources,
+    store::{SqlStore, SqlStoreError},
+    wire::{AgentRequest, EventKind, Item, RunStatus, ready_made::AgentReport},
+    workflow::{AgentSet, Requested},
+};
+
+/// Time after which the tasks of a process that does not beat are taken over.
+const LEASE: Duration = Duration::from_secs(15);
+
+/// Runs and chats as tasks of this process, in a store that other processes share; see the
+/// [module](crate::in_process). Clones share their tasks.
+#[derive(Clone)]
+pub struct InProcessRuns {
+    settings: Settings,
+    process: Arc<OnceLock<Arc<Process>>>,
+}
+
+/// The settings of a process.
+#[derive(Clone)]
+pub(super) struct Settings {
+    pub(super) store: SqlStore,
+    pub(super) agents: AgentSet,
+    pub(super) runner: InlineRunner,
+    pub(super) lease: Duration,
+    /// Id of this process.
+    pub(super) process: String,
+    /// Wakes those who wait for an answer.
+    pub(super) answered: Arc<Notify>,
+}
+
+/// The tasks of this process, and what it knows of others.
+pub(super) struct Process {
+    pub(super) settings: Settings,
+    owned: Mutex<BTreeMap<String, Arc<Owned>>>,
+    pub(super) followed: Mutex<BTreeMap<String, Weak<Following>>>,
+    /// Wakes the reader of mail.
+    pub(super) posted: Notify,
+    pub(super) is_stopping: AtomicBool,
+}
+
+impl InProcessRuns {
+    /// Creates the tasks of this process: runs of these agents, with these resources or with a
+    /// model provider alone. All processes that share the store have the same agents.
+    pub fn new(store: SqlStore, agents: AgentSet, resources: impl Into<Resources>) -> Self {
+        let runner = InlineRunner::with_config(resources, RunConfig::clone(&agents.config));
+        let process = Uuid::new_v4().simple().to_string();
+        let settings = Settings { store, agents, runner, lease: LEASE, process, answered: Arc::default() };
+        Self { settings, process: Arc::default() }
+    }
+
+    /// Sets the time after which other processes take over the tasks of this one, if it does not
+    /// beat: default 15 seconds. All processes that share the store have the same lease. Must be
+    /// called before the first use.
+    #[must_use]
+    pub fn lease(mut self, lease: Duration) -> Self {
+        self.settings.lease = lease;
+        self
+    }
+
+    /// Stops the tasks of this process. Runs that wait and chats are left in the store, where other
+    /// processes continue them; the others have this time to end or to pause. Then they fail.
+    pub async fn shutdown(&self, grace: Duration) {
+        if let Some(process) = self.process.get() {
+            watch::shut_down(process, grace).await;
+        }
+    }
+
+    /// Returns the process, which begins to read mail and to beat at the first call.
+    ///
+    /// # Panics
+    /// Outside of a tokio runtime.
+    pub(super) fn process(&self) -> &Arc<Process> {
+        self.process.get_or_init(|| {
+            let process = Arc::new(Process {
+                settings: self.settings.clone(),
+                owned: Mutex::default(),
+                followed: Mutex::default(),
+                posted: Notify::new(),
+                is_stopping: AtomicBool::new(false),
+            });
+            watch::begin(&process);
+            process
+        })
+    }
+}
+
+impl fmt::Debug for InProcessRuns {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("InProcessRuns")
+            .field("store", &self.settings.store)
+            .field("process", &self.settings.process)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Process {
+    /// Returns the task with this key, if this process owns it.
+    pub(super) fn owned(&self, key: &str) -> Option<Arc<Owned>> {
+        self.lock().get(key).cloned()
+    }
+
+    /// Returns all tasks that this process owns.
+    pub(super) fn all(&self) -> Vec<Arc<Owned>> {
+        self.lock().values().cloned().collect()
+    }
+
+    /// Returns `true` if this process owns a task.
+    pub(super) fn has_tasks(&self) -> bool {
+        !self.lock().is_empty()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Arc<Owned>>> {
+        self.owned.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Adds a task that this process has claimed, and starts it.
+    ///
+    /// # Errors
+    /// The store fails; the task is taken over when this process has died.
+    pub(super) async fn take_up(self: &Arc<Self>, task: Task) -> Result<(), SqlStoreError> {
+        let latest = match task.paused {
+            Some(_) => rows::latest(&self.settings.store, &task.run.key, i64::MAX).await?,
+            None => Vec::new(),
+        };
+        self.spawn(task, latest.into_iter().map(|(_, event)| event.id).collect());
+        Ok(())
+    }
+
+    /// Adds a task that belongs to this process, and starts it.
+    pub(super) fn spawn(self: &Arc<Self>, task: Task, known: Vec<String>) {
+        let paused: Option<PausedTask> = task.paused.clone().and_then(|paused| serde_json::from_value(paused).ok());
+        let inbox = paused.as_ref().map(|paused| paused.inbox.clone()).or_else(|| task.inbox.clone());
+        let owned = Owned::new(&self.settings, &task, inbox, known);
+        self.lock().insert(task.key.clone(), Arc::clone(&owned));
+        let process = Arc::clone(self);
+        tokio::spawn(async move {
+            process.execute(&owned, &task, paused.map(Box::new)).await;
+            if owned.stopped.is_cancelled()
+                && process.is_stopping()
+                && let Err(error) = lost::stop(&process, &owned).await
+            {
+                tracing::warn!(%error, id = owned.id, "the end of a run cannot be written");
+            }
+            // All is written before readers and others learn that the task has left.
+            owned.log.flush().await;
+            owned.hub.end();
+            let mut tasks = process.lock();
+            if tasks.get(&owned.key).is_some_and(|current| Arc::ptr_eq(current, &owned)) {
+                tasks.remove(&owned.key);
+            }
+        });
+    }
+
+    async fn execute(&self, owned: &Arc<Owned>, task: &Task, paused: Option<Box<PausedTask>>) {
+        let paused = match paused {
+            Some(paused) => match From::paused(&self.settings.store, &task.key, paused).await {
+                Ok(from) => Some(from),
+                Err(error) => {
+                    tracing::error!(%error, id = task.run.id, "a run that waits cannot be taken over now");
+                    return;
+                }
+            },
+            None => None,
+        };
+        if task.is_chat() {
+            chat::talk(self, owned, task, paused).await;
+            return;
+        }
+        let ended = match self.run(owned, task, paused).await {
+            Ok(output) => {
+                let end = EventKind::RunFinished { output: Value::Null, usage: None };
+                owned.closes(&end, end_now(RunStatus::Completed, Some(output), None));
+                return;
+            }
+            // Another process has the task, or will have it.
+            Err(_) if owned.stopped.is_cancelled() => return,
+            Err(failure) => failure,
+        };
+        owned.fails(&ended.error);
+    }
+
+    /// Runs the agent of a request.
+    async fn run(&self, owned: &Arc<Owned>, task: &Task, paused: Option<From>) -> Result<Value, Box<RunFailure>> {
+        let request: AgentRequest = serde_json::from_str(&task.request).map_err(|error| unreadable(&error))?;
+        if let Some(spec) = &request.spec {
+            return Err(no_specs(&spec.name));
+        }
+        let agents = &self.settings.agents;
+        let name = agents.name(request.agent.as_deref()).map_err(RunFailure::from)?;
+        let asked = Requested {
+            input: request.input.items(),
+            context: &request.context,
+            max_turns: request.max_turns,
+            version: request.agent_version.as_deref(),
+            is_child: false,
+        };
+        agents.admit(&name, &asked).map_err(RunFailure::from)?;
+        let agent = agents.choose(&name, |_| true).map_err(RunFailure::from)?.agent;
+        let mut config = RunConfig::clone(&agents.config);
+        config.max_turns = request.max_turns.or(config.max_turns);
+        config.context.extend(request.context);
+        let thread = agents.thread_session(&name, request.thread.as_deref()).map_err(RunFailure::from)?;
+        config.session = thread.or(config.session);
+        let from = paused.unwrap_or_else(|| From::Input(request.input.into_items()));
+        let result = self.run_on(owned, (*agent).clone(), config, from).await?;
+        if !request.report {
+            return Ok(result.final_output);
+        }
+        let mut report = AgentReport::new(result.final_output, result.usage);
+        if request.report_items {
+            (report.new_items, report.last_agent) = (result.new_items, result.last_agent);
+        }
+        Ok(json!(report))
+    }
+
+    /// Makes one run on a task.
+    pub(super) async fn run_on(
+        &self,
+        owned: &Arc<Owned>,
+        agent: AgentDef,
+        config: RunConfig,
+        from: From,
+    ) -> Result<RunResult<Value>, Box<RunFailure>> {
+        owned.run(&self.settings.runner, agent, config, from).await.map_err(Box::new)
+    }
+
+    /// Returns `true` once the process takes no new tasks.
+    pub(super) fn is_stopping(&self) -> bool {
+        self.is_stopping.load(Ordering::Relaxed)
+    }
+}
+
+/// Returns the failure of a task whose request this build cannot read.
+pub(super) fn unreadable(error: &serde_json::Error) -> Box<RunFailure> {
+    let message = format!("the request of the run cannot be read: {error}");
+    Box::new(RunError::User { agent: String::new(), message, has_run_data: false }.into())
+}
+
+/// Returns the failure of a task that names an agent as data.
+pub(super) fn no_specs(agent: &str) -> Box<RunFailure> {
+    let message = "agents as data run in workflows; start the run in mode \"temporal\"".to_owned();
+    Box::new(RunError::User { agent: agent.to_owned(), message, has_run_data: false }.into())
+}
+
+/// Returns the conversation with a message of the user after it.
+pub(super) fn with_message(mut conversation: Vec<Item>, text: String) -> Vec<Item> {
+    conversation.push(Item::user(text));
+    conversation
+}

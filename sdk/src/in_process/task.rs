@@ -1,0 +1,303 @@
+//! A run or a chat that this process owns: its parts, its mail, and one run on them.
+
+use std::{
+    cell::{Cell, RefCell},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, AtomicI64, AtomicU32, Ordering},
+    },
+    time::SystemTime,
+};
+
+use serde_json::{Value, json};
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    host::{PausedTask, TaskHost},
+    hub::Hub,
+    inbox::{RunContext, TaskInbox},
+    mail::{self, Mail, Received},
+    rows::Task,
+    runs::Settings,
+    writer::{Entry, RunLog, Writing, end_now, short_id},
+};
+use crate::{
+    agent::AgentDef,
+    drive::{Outputs, Run, RunConfig, RunFailure, RunInput, RunResult, finished, run_agents},
+    engine::RunError,
+    events::{EventPublisher, Facts, rfc3339},
+    inline::{InlineRunner, run_threads::run_on_run_thread},
+    store::{SqlStore, SqlStoreError, sql::runs::RunEnd},
+    wire::{
+        AgentDecision, DecisionAnswer, EventKind, Item, RecordedFailure, RunEvent, RunStatus,
+        failure::AGENTS_WORKFLOW_ERROR,
+        ready_made::{ChatMessage, ChatOutcome, ChatReply},
+    },
+    workflow::{Chat, RunInbox, Waits},
+};
+
+/// A task that this process owns.
+pub(super) struct Owned {
+    pub(super) key: String,
+    pub(super) id: String,
+    pub(super) execution: String,
+    pub(super) agent: String,
+    pub(super) inbox: Arc<TaskInbox>,
+    pub(super) chat: Option<Arc<Mutex<Chat>>>,
+    /// Cancels the task in the name of a person.
+    pub(super) cancelled: CancellationToken,
+    /// Stops the task in this process, because it has another owner or the process ends.
+    pub(super) stopped: CancellationToken,
+    pub(super) log: RunLog,
+    pub(super) hub: Arc<Hub>,
+    /// Number of the latest mail that was read.
+    mail: Arc<AtomicI64>,
+    /// `true` while the run waits.
+    is_paused: Arc<AtomicBool>,
+    /// The facts of the current run.
+    publisher: Mutex<Option<Arc<EventPublisher>>>,
+    /// Wakes a chat that waits for messages.
+    pub(super) news: Notify,
+}
+
+impl Owned {
+    /// Starts the writer of a task. `known` are the ids of facts that it may be told again.
+    pub(super) fn new(settings: &Settings, task: &Task, inbox: Option<Value>, known: Vec<String>) -> Arc<Self> {
+        let stopped = CancellationToken::new();
+        let inbox = Arc::new(TaskInbox::new(inbox));
+        let chat: Option<Chat> = task.is_chat().then(|| {
+            let chat = task.chat.clone().and_then(|chat| serde_json::from_value(chat).ok());
+            chat.unwrap_or_default()
+        });
+        let chat = chat.map(|chat| Arc::new(Mutex::new(chat)));
+        let hub = Arc::new(Hub::new(task.run.sequence));
+        let log = RunLog::start(Writing {
+            store: settings.store.clone(),
+            key: task.key.clone(),
+            owner: settings.process.clone(),
+            hub: Arc::clone(&hub),
+            inbox: Arc::clone(&inbox),
+            chat: chat.clone(),
+            row: task.run.clone(),
+            known,
+            lease: settings.lease,
+            answered: Arc::clone(&settings.answered),
+            lost: stopped.clone(),
+        });
+        Arc::new(Self {
+            key: task.key.clone(),
+            id: task.run.id.clone(),
+            execution: task.run.key.clone(),
+            agent: task.run.agent.clone().unwrap_or_default(),
+            inbox,
+            chat,
+            cancelled: stopped.child_token(),
+            stopped,
+            log,
+            hub,
+            mail: Arc::default(),
+            is_paused: Arc::default(),
+            publisher: Mutex::default(),
+            news: Notify::new(),
+        })
+    }
+
+    /// Reads a mail, and answers it.
+    pub(super) fn receive(&self, received: Received) {
+        let Received { task: _, key, number, mail } = received;
+        // A mail stays unanswered until its answer is written, and is read again until then.
+        if number <= self.mail.load(Ordering::Relaxed) {
+            return;
+        }
+        let answer = match mail {
+            Mail::Decision { decision } => json!(self.decide(decision, number)),
+            Mail::Message { message } => json!(self.accept(message)),
+            Mail::Cancel => {
+                self.cancelled.cancel();
+                json!(true)
+            }
+        };
+        self.mail.fetch_max(number, Ordering::Relaxed);
+        self.log.push(Entry::Answer { mail: key, answer });
+        self.news.notify_one();
+    }
+
+    /// Takes a decision; its fact comes before all that the run does with it.
+    pub(super) fn decide(&self, decision: AgentDecision, number: i64) -> DecisionAnswer {
+        let publisher = self.publisher();
+        let fact = decision.clone();
+        let answer = self.inbox.decide(decision, |answer| {
+            self.mail.fetch_max(number, Ordering::Relaxed);
+            let counts = matches!(answer, DecisionAnswer::Accepted | DecisionAnswer::Kept { .. });
+            if let (Some(publisher), true) = (publisher, counts) {
+                publisher.observe(|facts| facts.decided(fact));
+            }
+        });
+        self.log.push(Entry::Inbox);
+        answer
+    }
+
+    fn accept(&self, message: ChatMessage) -> ChatReply {
+        let text = message.text.clone();
+        let (id, is_new) = {
+            let Some(mut chat) = self.chat() else {
+                let reason = format!("run {:?} is not a chat", self.id);
+                return ChatReply::new("", ChatOutcome::Refused { reason });
+            };
+            let before = chat.messages();
+            match chat.accept(message) {
+                Ok(id) => (id, chat.messages() > before),
+                Err(refused) => return refused,
+            }
+        };
+        if is_new {
+            let kind = EventKind::ChatMessageDelta { chat_message_id: id.clone(), text, is_refused: false };
+            let time = rfc3339(SystemTime::now());
+            self.log.event(&RunEvent { id: format!("message/{id}"), time, ..RunEvent::new(kind) });
+            self.log.push(Entry::Chat);
+        }
+        let reply = self.chat().and_then(|chat| chat.progress(&id));
+        reply.unwrap_or_else(|| ChatReply::new(id, ChatOutcome::GoesOn))
+    }
+
+    /// Returns `true` if the task only waits for people.
+    pub(super) fn waits(&self) -> bool {
+        self.is_paused.load(Ordering::Relaxed)
+    }
+
+    /// Returns the data of the chat; `None` if the task is not a chat.
+    pub(super) fn chat(&self) -> Option<MutexGuard<'_, Chat>> {
+        self.chat.as_ref().map(|chat| chat.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn publisher(&self) -> Option<Arc<EventPublisher>> {
+        self.publisher.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Runs an agent on this task, from a beginning or from a pause.
+    pub(super) async fn run(
+        self: &Arc<Self>,
+        runner: &InlineRunner,
+        agent: AgentDef,
+        config: RunConfig,
+        from: From,
+    ) -> Result<RunResult<Value>, RunFailure> {
+        let (owned, runner) = (Arc::clone(self), runner.clone());
+        let cancelled = self.cancelled.child_token();
+        let ended =
+            run_on_run_thread(move |_| async move { owned.run_here(runner, &agent, &config, from, cancelled).await });
+        let lost = || Err(RunError::Cancelled { agent: self.agent.clone(), turn: 0 }.into());
+        ended.await.unwrap_or_else(lost)
+    }
+
+    async fn run_here(
+        &self,
+        runner: InlineRunner,
+        agent: &AgentDef,
+        config: &RunConfig,
+        from: From,
+        cancelled: CancellationToken,
+    ) -> Result<RunResult<Value>, RunFailure> {
+        let Parts { run, facts, session_writes, decisions, from } = from.parts(&self.execution);
+        let log = self.log.clone();
+        let sink = Arc::new(move |event: &RunEvent| log.event(event));
+        let publisher = Arc::new(EventPublisher::keeping(&run, facts, Box::new(|_| {}), Some(sink)));
+        *self.publisher.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&publisher));
+        let paused = match &from {
+            Run::Continue(state) => Some(&**state),
+            _ => None,
+        };
+        for decision in decisions {
+            self.decide(decision, 0);
+        }
+        let (mut inner, _) = runner.host(run, cancelled.clone());
+        inner.publisher = Some(Arc::clone(&publisher));
+        inner.session_writes = AtomicU32::new(session_writes);
+        let host = TaskHost {
+            inner,
+            inbox: RunInbox::begin(RunContext::new(&self.inbox, &cancelled), Waits::UntilDecided, paused),
+            shared: Arc::clone(&self.inbox),
+            publisher,
+            stopped: self.stopped.clone(),
+            is_paused: Arc::clone(&self.is_paused),
+            log: self.log.clone(),
+            mail: Arc::clone(&self.mail),
+            takes_over: Cell::new(paused.is_some()),
+            pause: RefCell::default(),
+        };
+        let ended = run_agents(&host, agent, config, from, Outputs::OfAnyType).await;
+        host.inbox.ended::<Value>(&ended);
+        self.log.push(Entry::Inbox);
+        ended.and_then(finished)
+    }
+
+    /// Records the facts of an end that no run tells, and with them the end of the task.
+    pub(super) fn closes(&self, end: &EventKind, row: RunEnd) {
+        let is_from_outside = !matches!(end, EventKind::RunFinished { .. });
+        let publisher = self.publisher().unwrap_or_else(|| {
+            let log = self.log.clone();
+            let sink = Arc::new(move |event: &RunEvent| log.event(event));
+            let facts = Facts::of_execution(short_id(&self.execution).to_owned());
+            Arc::new(EventPublisher::keeping("", facts, Box::new(|_| {}), Some(sink)))
+        });
+        publisher.observe(|facts| facts.closed(end, is_from_outside));
+        self.log.push(Entry::Inbox);
+        self.log.push(Entry::End(Box::new(row)));
+    }
+
+    /// Ends the task with the error of its run, as the workflow of a run ends with it.
+    pub(super) fn fails(&self, error: &RunError) {
+        if let RunError::Cancelled { .. } = error {
+            self.closes(&EventKind::RunCancelled { usage: None }, end_now(RunStatus::Cancelled, None, None));
+        } else {
+            let failure = RecordedFailure::new(AGENTS_WORKFLOW_ERROR, error.to_string());
+            let row = end_now(RunStatus::Failed, None, Some(failure.clone()));
+            self.closes(&EventKind::RunFailed { failure, usage: None }, row);
+        }
+    }
+}
+
+/// The beginning of a run on a task.
+pub(super) enum From {
+    /// A new run with this input.
+    Input(Vec<Item>),
+    /// A run that waits, which another process began, and the decisions that this process may not
+    /// have acted on.
+    Paused(Box<PausedTask>, Vec<AgentDecision>),
+}
+
+/// The parts of a beginning.
+struct Parts {
+    /// Prefix of the run's effects.
+    run: String,
+    /// Its facts so far.
+    facts: Facts,
+    session_writes: u32,
+    decisions: Vec<AgentDecision>,
+    from: Run,
+}
+
+impl From {
+    /// Returns the beginning of a run that waits.
+    pub(super) async fn paused(store: &SqlStore, task: &str, paused: Box<PausedTask>) -> Result<Self, SqlStoreError> {
+        let decisions = mail::decisions_after(store, task, paused.mail).await?;
+        Ok(Self::Paused(paused, decisions))
+    }
+
+    fn parts(self, execution: &str) -> Parts {
+        let execution = short_id(execution).to_owned();
+        match self {
+            Self::Input(items) => {
+                let run = uuid::Uuid::new_v4().simple().to_string();
+                let (facts, from) = (Facts::of_execution(execution), Run::Start(RunInput::from(items)));
+                Parts { run, facts, session_writes: 0, decisions: Vec::new(), from }
+            }
+            Self::Paused(paused, decisions) => {
+                let PausedTask { run, state, facts, session_writes, inbox: _, mail: _ } = *paused;
+                let facts = Facts::continued_from(facts).unwrap_or_default().in_execution(execution);
+                Parts { run, facts, session_writes, decisions, from: Run::Continue(state) }
+            }
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! The loops of a process: it reads its mail, beats, and notices processes that have died.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Weak, atomic::Ordering},
+    time::Duration,
+};
+
+use sqlx::Row as _;
+use tokio::time::{Instant, sleep, timeout};
+
+use super::{
+    lost, mail, rows,
+    runs::{Process, Settings},
+};
+use crate::store::SqlStoreError;
+
+/// The interval between two looks for mail.
+const MAIL_INTERVAL: Duration = Duration::from_millis(100);
+/// The longest time that tasks have to stop: the bodies of tools have a grace period.
+const LONGEST_STOP: Duration = Duration::from_secs(15);
+/// The pause between two looks at tasks that are to end.
+const STOP_INTERVAL: Duration = Duration::from_millis(20);
+
+/// Starts the loops of a process. They end when it is dropped.
+pub(super) fn begin(process: &Arc<Process>) {
+    tokio::spawn(read_mail(Arc::downgrade(process)));
+    tokio::spawn(beat(Arc::downgrade(process)));
+}
+
+async fn read_mail(process: Weak<Process>) {
+    loop {
+        let Some(process) = process.upgrade() else { return };
+        if process.has_tasks() {
+            match mail::unanswered(&process.settings.store, &process.settings.process).await {
+                Ok(mails) => {
+                    for received in mails {
+                        if let Some(owned) = process.owned(&received.task) {
+                            owned.receive(received);
+                        }
+                    }
+                }
+                Err(error) => tracing::warn!(%error, "the mail of runs cannot be read yet"),
+            }
+        }
+        let posted = process.posted.notified();
+        // Mail of this process is read at once.
+        let _ = timeout(MAIL_INTERVAL, posted).await;
+    }
+}
+
+/// Beats several times within the lease, and looks at the beats of others.
+async fn beat(process: Weak<Process>) {
+    let mut others = Others::default();
+    let mut latest = Instant::now();
+    loop {
+        let Some(process) = process.upgrade() else { return };
+        let settings = &process.settings;
+        match add_beat(settings).await {
+            Ok(()) => latest = Instant::now(),
+            Err(error) => tracing::warn!(%error, "the heartbeat of this process cannot be written"),
+        }
+        if latest.elapsed() > settings.lease {
+            // Others take its tasks over by now.
+            process.all().iter().for_each(|owned| owned.stopped.cancel());
+        } else if !process.is_stopping()
+            && let Err(error) = others.look(&process).await
+        {
+            tracing::warn!(%error, "the heartbeats of other processes cannot be read");
+        }
+        let interval = settings.lease / 6;
+        drop(process);
+        sleep(interval).await;
+    }
+}
+
+async fn add_beat(settings: &Settings) -> Result<(), SqlStoreError> {
+    let statement = "INSERT INTO agents_processes (process, beat) VALUES ($1, 1) ON CONFLICT (process) DO UPDATE SET \
+                     beat = agents_processes.beat + 1";
+    sqlx::query(statement).bind(&*settings.process).execute(settings.store.pool()).await?;
+    Ok(())
+}
+
+/// The beats of other processes, and since when they have been the same.
+#[derive(Default)]
+struct Others {
+    beats: BTreeMap<String, (i64, Instant)>,
+}
+
+impl Others {
+    /// Takes over the tasks of processes that have died.
+    async fn look(&mut self, process: &Arc<Process>) -> Result<(), SqlStoreError> {
+        let Settings { store, process: own, lease, .. } = &process.settings;
+        let open = rows::owned_by_others(store, own).await?;
+        let rows = sqlx::query("SELECT process, beat FROM agents_processes").fetch_all(store.pool()).await?;
+        let mut beats = BTreeMap::new();
+        for row in &rows {
+            beats.insert(row.try_get::<String, _>("process")?, row.try_get::<i64, _>("beat")?);
+        }
+        // One that owns tasks and has no row has not beaten yet, or was shut down.
+        for (owner, _) in &open {
+            beats.entry(owner.clone()).or_default();
+        }
+        self.beats.retain(|other, _| beats.contains_key(other));
+        for (other, beat) in beats {
+            let (known, since) = self.beats.entry(other).or_insert_with(|| (beat, Instant::now()));
+            if *known != beat {
+                (*known, *since) = (beat, Instant::now());
+            }
+        }
+        for (owner, key) in open {
+            if self.silence(&owner) <= *lease {
+                continue;
+            }
+            let Some(task) = rows::claim(store, &key, &owner, own).await? else { continue };
+            tracing::warn!(id = task.run.id, owner, "the process of a run has died; this process takes it over");
+            if let Err(error) = lost::take_over(process, task).await {
+                // It is tried again.
+                rows::claim(store, &key, own, &owner).await?;
+                return Err(error);
+            }
+        }
+        let forgotten: Vec<String> =
+            self.beats.keys().filter(|other| self.silence(other) > *lease * 10).cloned().collect();
+        for other in forgotten.iter().filter(|other| *other != own) {
+            let statement = "DELETE FROM agents_processes WHERE process = $1";
+            sqlx::query(statement).bind(other).execute(store.pool()).await?;
+        }
+        Ok(())
+    }
+
+    /// Returns the time for which a process has not beaten.
+    fn silence(&self, other: &str) -> Duration {
+        self.beats.get(other).map(|(_, since)| since.elapsed()).unwrap_or_default()
+    }
+}
+
+/// Stops the tasks of a process: waits for those under way, leaves those that wait.
+pub(super) async fn shut_down(process: &Arc<Process>, grace: Duration) {
+    process.is_stopping.store(true, Ordering::Relaxed);
+    let deadline = Instant::now() + grace;
+    loop {
+        let mut is_under_way = false;
+        for owned in process.all() {
+            is_under_way |= !owned.waits();
+        }
+        if !is_under_way || Instant::now() >= deadline {
+            break;
+        }
+        sleep(STOP_INTERVAL).await;
+    }
+    process.all().iter().for_each(|owned| owned.stopped.cancel());
+    let stopped = async {
+        while process.has_tasks() {
+            sleep(STOP_INTERVAL).await;
+        }
+    };
+    if timeout(LONGEST_STOP, stopped).await.is_err() {
+        tracing::warn!("some runs cannot be stopped now; another process takes them over");
+    }
+    let statement = "DELETE FROM agents_processes WHERE process = $1";
+    let removed = sqlx::query(statement).bind(&*process.settings.process).execute(process.settings.store.pool()).await;
+    if let Err(error) = removed {
+        tracing::warn!(%error, "the row of this process cannot be removed");
+    }
+}

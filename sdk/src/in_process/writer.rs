@@ -1,0 +1,331 @@
+//! The facts and the row of a task that this process owns, on their way to the store.
+//!
+//! # Design
+//! **One writer, in order.** All that a task does goes through one queue: facts, answers to mail,
+//! pauses, its end. The writer takes what is there and writes it in one transaction, so that a
+//! reader who sees an answer also sees the facts before it.
+//!
+//! **A fence.** Each transaction begins with an update of the row that only its owner can make. A
+//! process that was taken for dead writes nothing more, and its task is cancelled.
+//!
+//! **A store that is unavailable** is asked again for as long as the lease lasts: then others take
+//! the task for dead, and it ends here.
+
+use std::{
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::{Duration, SystemTime},
+};
+
+use serde_json::Value;
+use sqlx::{Any, Transaction};
+use tokio::{
+    sync::{
+        Notify,
+        mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel},
+        oneshot,
+    },
+    time::{Instant, sleep},
+};
+use tokio_util::sync::CancellationToken;
+
+use super::{hub::Hub, inbox::TaskInbox, mail, rows};
+use crate::{
+    store::{
+        SqlStore, SqlStoreError,
+        sql::runs::{NewEvents, RunEnd, RunRow, append, is_stored, millis},
+    },
+    wire::{EventKind, RecordedFailure, RunEvent, RunStatus},
+    workflow::Chat,
+};
+
+/// Maximum number of entries in one transaction.
+const MAX_BATCH: usize = 256;
+/// Number of entries in the queue from which on deltas are dropped.
+const MAX_QUEUED: usize = 4_096;
+/// The pauses between two attempts to write.
+const FIRST_PAUSE: Duration = Duration::from_millis(50);
+const LONGEST_PAUSE: Duration = Duration::from_secs(2);
+
+/// A part of what a task does.
+#[derive(Debug)]
+pub(super) enum Entry {
+    Event(Box<RunEvent>),
+    /// The answer to the mail with this key.
+    Answer {
+        mail: String,
+        answer: Value,
+    },
+    /// The run waits, or continues.
+    Paused(Option<Box<Value>>),
+    /// The end of the task.
+    End(Box<RunEnd>),
+    /// The inbox has changed.
+    Inbox,
+    /// The chat has changed.
+    Chat,
+    /// The task has nothing to do: leaves it, unless a mail waits. Returns `true` if it was left.
+    Leave(oneshot::Sender<bool>),
+    /// Everything before is to be written.
+    Flush(oneshot::Sender<()>),
+}
+
+/// The queue of a task.
+#[derive(Clone, Debug)]
+pub(super) struct RunLog {
+    entries: UnboundedSender<Entry>,
+    queued: Arc<AtomicUsize>,
+}
+
+/// The end of a writer that is no longer the owner.
+struct Lost;
+
+impl RunLog {
+    /// Starts the writer of a task. It ends when the last clone of the log is dropped; `lost` is
+    /// cancelled if the task belongs to another process by then.
+    pub(super) fn start(writing: Writing) -> Self {
+        let (entries, received) = unbounded_channel();
+        let queued = Arc::new(AtomicUsize::new(0));
+        tokio::spawn(writing.run(received, Arc::clone(&queued)));
+        Self { entries, queued }
+    }
+
+    /// Adds an event. A delta is dropped if the queue is long, and if it only says that the first
+    /// attempt of a call begins: the fact that the call was scheduled says that.
+    pub(super) fn event(&self, event: &RunEvent) {
+        let begins = matches!(event.kind, EventKind::AttemptDelta { attempt: 1, failure: None, .. });
+        let is_dropped = event.is_delta() && event.id.is_empty();
+        if is_dropped && (begins || self.queued.load(Ordering::Relaxed) > MAX_QUEUED) {
+            return;
+        }
+        self.push(Entry::Event(Box::new(event.clone())));
+    }
+
+    pub(super) fn push(&self, entry: Entry) {
+        self.queued.fetch_add(1, Ordering::Relaxed);
+        // A writer that has ended has lost the task, which is then cancelled.
+        let _ = self.entries.send(entry);
+    }
+
+    /// Waits until everything so far is written; returns `false` if the task was lost.
+    pub(super) async fn flush(&self) -> bool {
+        let (written, is_written) = oneshot::channel();
+        self.push(Entry::Flush(written));
+        is_written.await.is_ok()
+    }
+
+    /// Leaves the task, unless a mail waits; returns `true` if it was left or lost.
+    pub(super) async fn leave(&self) -> bool {
+        let (left, is_left) = oneshot::channel();
+        self.push(Entry::Leave(left));
+        is_left.await.unwrap_or(true)
+    }
+}
+
+/// The writer of one task.
+pub(super) struct Writing {
+    pub(super) store: SqlStore,
+    pub(super) key: String,
+    pub(super) owner: String,
+    pub(super) hub: Arc<Hub>,
+    pub(super) inbox: Arc<TaskInbox>,
+    pub(super) chat: Option<Arc<Mutex<Chat>>>,
+    /// The row after the latest fact.
+    pub(super) row: RunRow,
+    /// Ids of the latest facts of a run that was taken over: they may be told again.
+    pub(super) known: Vec<String>,
+    /// Time for which the store may be unavailable.
+    pub(super) lease: Duration,
+    /// Wakes those who wait for an answer.
+    pub(super) answered: Arc<Notify>,
+    pub(super) lost: CancellationToken,
+}
+
+impl Writing {
+    async fn run(mut self, mut entries: UnboundedReceiver<Entry>, queued: Arc<AtomicUsize>) {
+        let mut batch = Vec::with_capacity(MAX_BATCH);
+        while entries.recv_many(&mut batch, MAX_BATCH).await > 0 {
+            queued.fetch_sub(batch.len(), Ordering::Relaxed);
+            if self.write(&mut batch).await.is_err() {
+                self.lost.cancel();
+                break;
+            }
+        }
+        self.hub.end();
+    }
+
+    /// Writes a batch, and passes it on to the readers.
+    async fn write(&mut self, batch: &mut Vec<Entry>) -> Result<(), Lost> {
+        let is_written = |entry: &Entry| match entry {
+            Entry::Event(event) => self.is_new(event),
+            Entry::Flush(_) => false,
+            _ => true,
+        };
+        let mut written = Written::default();
+        if batch.iter().any(is_written) {
+            let deadline = Instant::now() + self.lease;
+            let mut pause = FIRST_PAUSE;
+            written = loop {
+                match self.attempt(batch).await {
+                    Ok(Some(written)) => break written,
+                    Ok(None) => return Err(Lost),
+                    Err(error) if Instant::now() + pause < deadline => {
+                        tracing::warn!(%error, "the facts of a run cannot be written yet");
+                        sleep(pause).await;
+                        pause = LONGEST_PAUSE.min(pause * 2);
+                    }
+                    Err(error) => {
+                        tracing::error!(%error, "the facts of a run cannot be written; the run ends");
+                        return Err(Lost);
+                    }
+                }
+            };
+        }
+        self.pass_on(batch, written);
+        Ok(())
+    }
+
+    /// Writes a batch in one transaction; returns `None` if the task has another owner.
+    async fn attempt(&self, batch: &[Entry]) -> Result<Option<Written>, SqlStoreError> {
+        let mut transaction = self.store.begin().await?;
+        let fence = "UPDATE agents_tasks SET mail = mail WHERE task_key = $1 AND task_owner = $2";
+        let fenced = sqlx::query(fence).bind(&*self.key).bind(&*self.owner).execute(&mut *transaction).await?;
+        if fenced.rows_affected() == 0 {
+            return Ok(None);
+        }
+        let mut new = NewEvents::default();
+        let mut is_left = false;
+        for entry in batch {
+            match entry {
+                Entry::Event(event) if self.is_new(event) => {
+                    let number = self.row.sequence + 1 + i64::try_from(new.events.len()).unwrap_or_default();
+                    new.events.push(self.placed(event, number));
+                }
+                Entry::Answer { mail, answer } => mail::set_answer(&mut transaction, &self.key, mail, answer).await?,
+                Entry::Paused(paused) => {
+                    self.set(&mut transaction, "paused", paused.as_ref().map(ToString::to_string)).await?;
+                }
+                Entry::End(end) => {
+                    new.end = Some(RunEnd::clone(end));
+                    self.set(&mut transaction, "paused", None).await?;
+                    self.set(&mut transaction, "task_owner", Some(String::new())).await?;
+                }
+                Entry::Leave(_) => is_left = mail::leave(&mut transaction, &self.key, &self.owner).await?,
+                Entry::Event(_) | Entry::Flush(_) | Entry::Inbox | Entry::Chat => {}
+            }
+        }
+        self.write_values(&mut transaction, batch).await?;
+        let mut row = None;
+        if !new.events.is_empty() || new.end.is_some() {
+            let Some(next) = append(&mut transaction, &self.row, &new).await? else { return Ok(None) };
+            row = Some(next);
+        }
+        transaction.commit().await?;
+        Ok(Some(Written { events: new.events, row, is_left }))
+    }
+
+    /// Writes the inbox and the chat, if they have changed: their values of now, once.
+    async fn write_values(
+        &self,
+        transaction: &mut Transaction<'static, Any>,
+        batch: &[Entry],
+    ) -> Result<(), SqlStoreError> {
+        if batch.iter().any(|entry| matches!(entry, Entry::Inbox)) {
+            self.set(transaction, "state", Some(rows::json_of(&self.inbox.state()))).await?;
+            self.set(transaction, "inbox", Some(self.inbox.value().to_string())).await?;
+        }
+        if let (Some(chat), true) = (&self.chat, batch.iter().any(|entry| matches!(entry, Entry::Chat))) {
+            let chat = rows::json_of(&*chat.lock().unwrap_or_else(PoisonError::into_inner));
+            self.set(transaction, "chat", Some(chat)).await?;
+        }
+        Ok(())
+    }
+
+    async fn set(
+        &self,
+        transaction: &mut Transaction<'static, Any>,
+        column: &str,
+        value: Option<String>,
+    ) -> Result<(), SqlStoreError> {
+        let statement = format!("UPDATE agents_tasks SET {column} = $1 WHERE task_key = $2");
+        sqlx::query(&statement).bind(value).bind(&*self.key).execute(&mut **transaction).await?;
+        Ok(())
+    }
+
+    /// Passes a batch that was written on to readers, and to those who wait for it.
+    fn pass_on(&mut self, batch: &mut Vec<Entry>, written: Written) {
+        let mut number = self.row.sequence;
+        let mut events = written.events.into_iter();
+        for entry in batch.drain(..) {
+            match entry {
+                Entry::Event(event) if self.is_new(&event) => {
+                    number += 1;
+                    if let Some(event) = events.next() {
+                        self.hub.push(number, event);
+                    }
+                }
+                // A delta has the cursor of the fact before it, and so none comes before the first.
+                Entry::Event(event) if !is_stored(&event) && number > 0 => {
+                    self.hub.push(number, self.placed(&event, number));
+                }
+                Entry::Answer { .. } => self.answered.notify_waiters(),
+                Entry::Event(_) | Entry::Paused(_) | Entry::End(_) | Entry::Inbox | Entry::Chat => {}
+                Entry::Leave(left) => drop(left.send(written.is_left)),
+                Entry::Flush(waits) => drop(waits.send(())),
+            }
+        }
+        if let Some(row) = written.row {
+            self.row = row;
+        }
+    }
+
+    /// Returns `true` for an event that the store must have and does not have.
+    fn is_new(&self, event: &RunEvent) -> bool {
+        is_stored(event) && !self.known.contains(&event.id)
+    }
+
+    fn placed(&self, event: &RunEvent, number: i64) -> RunEvent {
+        RunEvent { cursor: Some(cursor(&self.row.key, number)), ..event.clone() }
+    }
+}
+
+/// The outcome of a transaction.
+#[derive(Default)]
+struct Written {
+    /// The facts, with their cursors.
+    events: Vec<RunEvent>,
+    /// The row after them, if there are any.
+    row: Option<RunRow>,
+    is_left: bool,
+}
+
+/// Returns the end of a row at this time.
+pub(super) fn end_now(status: RunStatus, output: Option<Value>, failure: Option<RecordedFailure>) -> RunEnd {
+    RunEnd { status, at: millis(SystemTime::now()), output, failure }
+}
+
+/// Returns the last 8 characters of the id of an execution.
+pub(super) fn short_id(execution: &str) -> &str {
+    &execution[execution.ceil_char_boundary(execution.len().saturating_sub(8))..]
+}
+
+/// Returns the cursor of an event: `p1.<end of the execution>.<number>`.
+pub(super) fn cursor(execution: &str, number: i64) -> String {
+    format!("p1.{}.{number}", short_id(execution))
+}
+
+/// Reads a cursor.
+///
+/// # Errors
+/// The reason why the string is not a cursor of a task; `Ok(None)` for one of another task.
+pub(super) fn number_of(cursor: &str, execution: &str) -> Result<Option<i64>, &'static str> {
+    let rest = cursor.strip_prefix("p1.").ok_or("it is not one of a run in a process")?;
+    let (of, number) = rest.split_once('.').ok_or("a position has not two parts")?;
+    let number: i64 = number.parse().ok().filter(|number| *number >= 0).ok_or("an event is not a number")?;
+    Ok((of == short_id(execution)).then_some(number))
+}
+
+#[cfg(test)]
+mod tests;

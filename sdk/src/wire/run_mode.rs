@@ -1,0 +1,16 @@
+//! The place of a run: in workflows of Temporal, or in tasks of processes.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The place of a run. JSON, and `AGENT_RUNNER_MODE`: `"temporal"` or `"inprocess"`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum RunMode {
+    /// A workflow: it survives its workers.
+    Temporal,
+    /// A task of the process that starts it: it fails with that process.
+    #[default]
+    InProcess,
+}

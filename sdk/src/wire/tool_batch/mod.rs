@@ -1,0 +1,255 @@
+//! Several tool calls that run in one activity: its request, its reply, and its heartbeat details.
+//!
+//! A call keeps the activity id that it would have on its own, `k3x9q2ab-4-tool-1`, although no
+//! activity has it: references to its result, the ids of its facts and of its deltas use it. The
+//! activity of the batch is `k3x9q2ab-4-tools-0_3.5`, which names its calls: 0 to 3, and 5.
+
+mod end;
+mod ids;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+#[cfg(any(feature = "worker", test))]
+pub(crate) use self::ids::{call_in, calls_in, index_in};
+pub(crate) use self::{
+    end::{BatchEnd, CallInBatch},
+    ids::{batch_of, numbered},
+};
+use super::{
+    absent::is_default,
+    digest::Digest,
+    event::RecordedFailure,
+    tool_call::ToolOutput,
+    version::{Versioned, WireVersion},
+};
+#[cfg(any(feature = "worker", test))]
+use super::{delta_window::DeltaWindow, tool_call::ToolRequest, version::WIRE_VERSION};
+
+/// Type of the activity that makes several tool calls.
+pub(crate) const TOOL_BATCH_ACTIVITY: &str = "agents.call_tools";
+/// Value of `format` that distinguishes the heartbeat details of a batch from those of others.
+pub(crate) const TOOL_BATCH_FORMAT: &str = "temporal-agents/tool-batch";
+/// Failure type of a call in a batch that did not end within its time limit.
+pub(crate) const TIMEOUT: &str = "Timeout";
+/// Failure type of an attempt after which the activity makes some of its calls again.
+#[cfg(any(feature = "worker", test))]
+pub(crate) const TOOLS_UNFINISHED: &str = "ToolsUnfinished";
+
+/// The input of the activity that makes several tool calls.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct ToolBatchRequest {
+    /// The version of this message.
+    pub(crate) version: WireVersion,
+    /// Name of the agent that made the calls.
+    pub(crate) agent: String,
+    /// Number of the turn of the calls, counted from 1.
+    pub(crate) turn: u32,
+    /// Longest time of one attempt at each call, in milliseconds.
+    pub(crate) time_limit_ms: u64,
+    /// Longest time of all attempts together, in milliseconds; absent = no limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) schedule_to_close_ms: Option<u64>,
+    /// The calls, in the order of the model's response.
+    pub(crate) calls: Vec<BatchedCall>,
+}
+
+/// A tool call in a batch. Its members are those of a [`ToolRequest`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct BatchedCall {
+    /// Number of the call among the tool calls of the response, counted from 0.
+    pub(crate) index: u32,
+    /// Name of the tool, as the model called it.
+    pub(crate) tool: String,
+    /// Id that links the output to the call.
+    pub(crate) call_id: String,
+    /// Arguments, already checked to be a JSON object that fits the schema.
+    pub(crate) arguments: Map<String, Value>,
+    /// Members of the run context that the tool requests, by key.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub(crate) context: Map<String, Value>,
+    /// Settings of the tool.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub(crate) settings: Map<String, Value>,
+    /// Idempotency key of the call.
+    #[serde(rename = "key")]
+    pub(crate) idempotency_key: String,
+    /// Digest of the schema that the arguments fit, if the tool is one of several versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) schema: Option<Digest>,
+    /// `true` if a failure of the call ends the run: the other calls are then cancelled.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub(crate) fails_run: bool,
+}
+
+/// The result of the activity: the outcomes of the calls.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct ToolBatchReply {
+    /// The version of this message.
+    pub(crate) version: WireVersion,
+    /// The outcomes, by the number of the call. A call that is not listed was not made, and is made
+    /// on its own.
+    pub(crate) outcomes: Vec<BatchedOutcome>,
+}
+
+/// The outcome of a call in a batch: an output, a failure, or a cancellation. A call without any of
+/// them is made on its own: the worker does not have the tool, or the output had no room here.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct BatchedOutcome {
+    /// Number of the call among the tool calls of the response, counted from 0.
+    pub(crate) index: u32,
+    /// Number of the attempt that ended the call, counted from 1; 0 if none has begun.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub(crate) attempt: u32,
+    /// Output for the model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) output: Option<ToolOutput>,
+    /// Changes to the run context: a JSON merge patch (RFC 7396).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) context_patch: Option<Value>,
+    /// The failure of the call.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) failure: Option<BatchedFailure>,
+    /// Failure of the attempt before the last one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) earlier_failure: Option<RecordedFailure>,
+    /// `true` if the call was cancelled, because another one ends the run.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub(crate) is_cancelled: bool,
+}
+
+/// The failure of a call in a batch: what the failure of its own activity would hold.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct BatchedFailure {
+    /// Failure type of the activity; `Timeout` after the time limit of the call.
+    #[serde(rename = "type")]
+    pub(crate) failure_type: String,
+    /// Message of the failure.
+    pub(crate) message: String,
+    /// Message for the model, if the tool has returned one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) tell_model: Option<String>,
+    /// `true` if the next attempt makes the call again. Only in heartbeats.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub(crate) is_retried: bool,
+}
+
+/// The heartbeat details of the activity, and the detail of its failure: the calls that have ended.
+///
+/// JSON shape: `tests/golden/wire/v1.2/tool_batch_details-*.json`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct ToolBatchDetails {
+    /// [`TOOL_BATCH_FORMAT`].
+    pub(crate) format: String,
+    /// The version of this value.
+    pub(crate) version: WireVersion,
+    /// The outcomes so far, in the order in which the calls ended.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) outcomes: Vec<BatchedOutcome>,
+    /// The latest deltas of open calls.
+    #[cfg(any(feature = "worker", test))]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) deltas: Vec<BatchedDeltas>,
+}
+
+/// The latest deltas of a call in a batch.
+#[cfg(any(feature = "worker", test))]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct BatchedDeltas {
+    /// Number of the call among the tool calls of the response, counted from 0.
+    pub(crate) index: u32,
+    /// The deltas.
+    pub(crate) window: DeltaWindow,
+}
+
+impl ToolBatchRequest {
+    /// Returns the calls as requests of their own.
+    #[cfg(any(feature = "worker", test))]
+    pub(crate) fn into_requests(self) -> Vec<(u32, ToolRequest)> {
+        let Self { version, agent, turn, time_limit_ms: _, schedule_to_close_ms: _, calls } = self;
+        let of_call = |call| {
+            let BatchedCall {
+                index,
+                tool,
+                call_id,
+                arguments,
+                context,
+                settings,
+                idempotency_key,
+                schema,
+                fails_run: _,
+            } = call;
+            let agent = agent.clone();
+            let idempotency_key = Some(idempotency_key);
+            let mcp = None;
+            let request = ToolRequest {
+                version,
+                tool,
+                agent,
+                turn,
+                call_id,
+                arguments,
+                context,
+                settings,
+                idempotency_key,
+                mcp,
+                schema,
+            };
+            (index, request)
+        };
+        calls.into_iter().map(of_call).collect()
+    }
+}
+
+impl BatchedOutcome {
+    /// Creates the outcome of a call that is made on its own.
+    #[cfg(any(feature = "worker", test))]
+    pub(crate) fn not_made(index: u32) -> Self {
+        Self { index, ..Self::default() }
+    }
+
+    /// Returns `true` if the next attempt makes the call again.
+    pub(crate) fn is_retried(&self) -> bool {
+        self.failure.as_ref().is_some_and(|failure| failure.is_retried)
+    }
+}
+
+impl BatchedFailure {
+    /// Returns the failure as history would hold it.
+    #[cfg(any(feature = "worker", test))]
+    pub(crate) fn recorded(&self) -> RecordedFailure {
+        RecordedFailure::new(&*self.failure_type, &*self.message)
+    }
+}
+
+impl ToolBatchDetails {
+    /// Creates the details of these outcomes.
+    #[cfg(any(feature = "worker", test))]
+    pub(crate) fn new(outcomes: Vec<BatchedOutcome>) -> Self {
+        Self {
+            format: TOOL_BATCH_FORMAT.to_owned(),
+            version: WIRE_VERSION,
+            outcomes,
+            #[cfg(any(feature = "worker", test))]
+            deltas: Vec::new(),
+        }
+    }
+
+    /// Reads details; `None` if they are not those of a batch that this build reads.
+    pub(crate) fn read(json: &[u8]) -> Option<Self> {
+        let read: Self = serde_json::from_slice(json).ok()?;
+        (read.format == TOOL_BATCH_FORMAT && read.version.check("tool batch details").is_ok()).then_some(read)
+    }
+}
+
+impl Versioned for ToolBatchRequest {
+    fn version(&self) -> WireVersion {
+        self.version
+    }
+}
+
+impl Versioned for ToolBatchReply {
+    fn version(&self) -> WireVersion {
+        self.version
+    }
+}

@@ -1,0 +1,8 @@
+//! Runs and chats as tasks of a process, through the API over HTTP: the same events as of workflows,
+//! decisions at any replica, processes that die.
+
+mod chats;
+mod lost;
+mod same_events;
+mod starts;
+mod support;
