@@ -108,9 +108,11 @@ async fn next(process: &Process, owned: &Arc<Owned>) -> Result<Option<ChatMessag
         if owned.log.leave().await {
             return Ok(None);
         }
-        // A mail waits.
+        // A mail waits, or a message was accepted meanwhile.
         process.posted.notify_one();
-        news.await;
+        if owned.chat().is_none_or(|chat| chat.waiting.is_empty()) {
+            news.await;
+        }
     }
 }
 

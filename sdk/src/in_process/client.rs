@@ -31,8 +31,6 @@ use crate::{
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(20);
 /// The interval between two looks for the answer of another process.
 const ANSWER_INTERVAL: Duration = Duration::from_millis(50);
-/// The id of the mail that cancels a task.
-const CANCEL: &str = "cancel";
 
 impl AgentRuns {
     /// Creates a starter of runs that are tasks of this process, without Temporal.
@@ -169,7 +167,7 @@ impl ProcessRuns for Client {
     }
 
     fn cancel<'a>(&'a self, id: &'a str) -> Asked<'a, ()> {
-        async move { self.ask(id, CANCEL.to_owned(), Mail::Cancel).await.map(|_: Value| ()) }.boxed()
+        async move { self.ask(id, mail::CANCEL.to_owned(), Mail::Cancel).await.map(|_: Value| ()) }.boxed()
     }
 }
 
@@ -182,6 +180,10 @@ impl Client {
     async fn ask<T: DeserializeOwned>(&self, id: &str, mail: String, body: Mail) -> Result<T, ProcessRunError> {
         let (store, process) = (&self.0.settings.store, &*self.0.settings.process);
         let key = key_of(id);
+        // It may own the task after this, and no longer runs any.
+        if self.0.is_stopping() {
+            return Err(ProcessRunError::Unanswered(id.to_owned()));
+        }
         match mail::post(store, &key, &mail, &body, process).await? {
             Posted::Nowhere => return Err(ProcessRunError::NotFound(id.to_owned())),
             Posted::Claimed => {

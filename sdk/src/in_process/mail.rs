@@ -16,6 +16,8 @@ use crate::{
     wire::{AgentDecision, ChatMessage},
 };
 
+/// The id of the mail that cancels a task.
+pub(super) const CANCEL: &str = "cancel";
 /// The maximum number of mails that are read at once.
 const PAGE: i64 = 200;
 
@@ -83,7 +85,14 @@ pub(super) async fn post(
         .bind(json_of(mail))
         .execute(&mut *transaction)
         .await?;
-    let is_unowned = row.try_get::<String, _>("task_owner")?.is_empty() && sent.rows_affected() > 0;
+    let mut waits = sent.rows_affected() > 0;
+    if !waits {
+        let statement =
+            "SELECT mail_key FROM agents_task_mail WHERE task_key = $1 AND mail_key = $2 AND answer IS NULL";
+        let unanswered = sqlx::query(statement).bind(task).bind(indexed(id).into_owned());
+        waits = unanswered.fetch_optional(&mut *transaction).await?.is_some();
+    }
+    let is_unowned = row.try_get::<String, _>("task_owner")?.is_empty() && waits;
     if is_unowned {
         let claimed = "UPDATE agents_tasks SET task_owner = $1 WHERE task_key = $2";
         sqlx::query(claimed).bind(own).bind(task).execute(&mut *transaction).await?;

@@ -168,6 +168,13 @@ pub(super) async fn owned_by_others(store: &SqlStore, own: &str) -> Result<Vec<(
     rows.iter().map(|row| Ok((row.try_get("task_owner")?, row.try_get("task_key")?))).collect()
 }
 
+/// Returns the keys of the tasks that a process owns.
+pub(super) async fn owned_by(store: &SqlStore, own: &str) -> Result<Vec<String>, SqlStoreError> {
+    let statement = "SELECT task_key FROM agents_tasks WHERE task_owner = $1";
+    let rows = sqlx::query(statement).bind(own).fetch_all(store.pool()).await?;
+    rows.iter().map(|row| Ok(row.try_get("task_key")?)).collect()
+}
+
 /// Makes this process the owner of a task that `from` owns. Returns the task, or `None` if it has
 /// another owner by now, or has ended.
 pub(super) async fn claim(store: &SqlStore, key: &str, from: &str, own: &str) -> Result<Option<Task>, SqlStoreError> {

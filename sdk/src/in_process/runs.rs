@@ -17,7 +17,7 @@ use uuid::Uuid;
 use super::{
     chat,
     host::PausedTask,
-    lost,
+    lost, mail,
     reader::Following,
     rows::{self, Task},
     task::{From, Owned},
@@ -153,19 +153,31 @@ impl Process {
             Some(_) => rows::latest(&self.settings.store, &task.run.key, i64::MAX).await?,
             None => Vec::new(),
         };
-        self.spawn(task, latest.into_iter().map(|(_, event)| event.id).collect());
+        let cancel = mail::answer(&self.settings.store, &task.key, mail::CANCEL).await?;
+        let owned = self.spawn(task, latest.into_iter().map(|(_, event)| event.id).collect());
+        // The process before has answered this, and may not have acted on it.
+        if cancel.flatten().is_some() {
+            owned.cancelled.cancel();
+        }
         Ok(())
     }
 
     /// Adds a task that belongs to this process, and starts it.
-    pub(super) fn spawn(self: &Arc<Self>, task: Task, known: Vec<String>) {
-        let paused: Option<PausedTask> = task.paused.clone().and_then(|paused| serde_json::from_value(paused).ok());
-        let inbox = paused.as_ref().map(|paused| paused.inbox.clone()).or_else(|| task.inbox.clone());
-        let owned = Owned::new(&self.settings, &task, inbox, known);
+    pub(super) fn spawn(self: &Arc<Self>, task: Task, known: Vec<String>) -> Arc<Owned> {
+        let paused = task.paused.clone().map(serde_json::from_value::<PausedTask>).transpose();
+        let inbox = paused.as_ref().ok().and_then(Option::as_ref).map(|paused| paused.inbox.clone());
+        let owned = Owned::new(&self.settings, &task, inbox.or_else(|| task.inbox.clone()), known);
         self.lock().insert(task.key.clone(), Arc::clone(&owned));
-        let process = Arc::clone(self);
+        if self.is_stopping() {
+            owned.stopped.cancel();
+        }
+        let (process, started) = (Arc::clone(self), Arc::clone(&owned));
         tokio::spawn(async move {
-            process.execute(&owned, &task, paused.map(Box::new)).await;
+            match paused {
+                Ok(paused) => process.execute(&owned, &task, paused.map(Box::new)).await,
+                // From its beginning it would do again what it has done.
+                Err(error) => owned.fails(&unreadable(&error).error),
+            }
             if owned.stopped.is_cancelled()
                 && process.is_stopping()
                 && let Err(error) = lost::stop(&process, &owned).await
@@ -180,6 +192,7 @@ impl Process {
                 tasks.remove(&owned.key);
             }
         });
+        started
     }
 
     async fn execute(&self, owned: &Arc<Owned>, task: &Task, paused: Option<Box<PausedTask>>) {

@@ -227,8 +227,11 @@ impl Owned {
             pause: RefCell::default(),
         };
         let ended = run_agents(&host, agent, config, from, Outputs::OfAnyType).await;
-        host.inbox.ended::<Value>(&ended);
-        self.log.push(Entry::Inbox);
+        // A run that is stopped here may wait, and goes on waiting elsewhere.
+        if !self.stopped.is_cancelled() {
+            host.inbox.ended::<Value>(&ended);
+            self.log.push(Entry::Inbox);
+        }
         ended.and_then(finished)
     }
 

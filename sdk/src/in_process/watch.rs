@@ -56,17 +56,21 @@ async fn beat(process: Weak<Process>) {
     loop {
         let Some(process) = process.upgrade() else { return };
         let settings = &process.settings;
-        match add_beat(settings).await {
-            Ok(()) => latest = Instant::now(),
-            Err(error) => tracing::warn!(%error, "the heartbeat of this process cannot be written"),
+        let begun = Instant::now();
+        match timeout(settings.lease / 3, add_beat(settings)).await {
+            Ok(Ok(())) => latest = begun,
+            Ok(Err(error)) => tracing::warn!(%error, "the heartbeat of this process cannot be written"),
+            Err(_) => tracing::warn!("the store does not answer to the heartbeat of this process"),
         }
         if latest.elapsed() > settings.lease {
             // Others take its tasks over by now.
             process.all().iter().for_each(|owned| owned.stopped.cancel());
-        } else if !process.is_stopping()
-            && let Err(error) = others.look(&process).await
-        {
-            tracing::warn!(%error, "the heartbeats of other processes cannot be read");
+        } else if !process.is_stopping() {
+            match timeout(settings.lease / 3, others.look(&process)).await {
+                Ok(Ok(())) => {}
+                Ok(Err(error)) => tracing::warn!(%error, "the heartbeats of other processes cannot be read"),
+                Err(_) => tracing::warn!("the store does not answer who owns runs"),
+            }
         }
         let interval = settings.lease / 6;
         drop(process);
@@ -85,6 +89,9 @@ async fn add_beat(settings: &Settings) -> Result<(), SqlStoreError> {
 #[derive(Default)]
 struct Others {
     beats: BTreeMap<String, (i64, Instant)>,
+    /// The tasks that this process owns in the store and does not run, and since when: it has lost
+    /// them to a store that was unavailable, and nobody else takes them over.
+    left: BTreeMap<String, Instant>,
 }
 
 impl Others {
@@ -120,11 +127,30 @@ impl Others {
                 return Err(error);
             }
         }
+        self.look_at_own(process).await?;
         let forgotten: Vec<String> =
             self.beats.keys().filter(|other| self.silence(other) > *lease * 10).cloned().collect();
         for other in forgotten.iter().filter(|other| *other != own) {
             let statement = "DELETE FROM agents_processes WHERE process = $1";
             sqlx::query(statement).bind(other).execute(store.pool()).await?;
+        }
+        Ok(())
+    }
+
+    /// Takes over the tasks of this process that it has not run for a whole lease.
+    async fn look_at_own(&mut self, process: &Arc<Process>) -> Result<(), SqlStoreError> {
+        let Settings { store, process: own, lease, .. } = &process.settings;
+        let mut keys = rows::owned_by(store, own).await?;
+        keys.retain(|key| process.owned(key).is_none());
+        self.left.retain(|key, _| keys.contains(key));
+        for key in keys {
+            let since = *self.left.entry(key.clone()).or_insert_with(Instant::now);
+            if since.elapsed() > *lease
+                && let Some(task) = rows::find(store, &key).await?
+            {
+                tracing::warn!(id = task.run.id, "a run was lost to a store that was unavailable; it is taken over");
+                lost::take_over(process, task).await?;
+            }
         }
         Ok(())
     }

@@ -27,7 +27,7 @@ use tokio::{
         mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel},
         oneshot,
     },
-    time::{Instant, sleep},
+    time::{Instant, sleep, timeout},
 };
 use tokio_util::sync::CancellationToken;
 
@@ -45,6 +45,8 @@ use crate::{
 const MAX_BATCH: usize = 256;
 /// Number of entries in the queue from which on deltas are dropped.
 const MAX_QUEUED: usize = 4_096;
+/// Number of attempts to write within the lease, if the store does not answer.
+const ATTEMPTS_IN_LEASE: u32 = 3;
 /// The pauses between two attempts to write.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
@@ -168,7 +170,8 @@ impl Writing {
             let deadline = Instant::now() + self.lease;
             let mut pause = FIRST_PAUSE;
             written = loop {
-                match self.attempt(batch).await {
+                let attempt = timeout(self.lease / ATTEMPTS_IN_LEASE, self.attempt(batch)).await;
+                match attempt.unwrap_or_else(|_| Err(sqlx::Error::PoolTimedOut.into())) {
                     Ok(Some(written)) => break written,
                     Ok(None) => return Err(Lost),
                     Err(error) if Instant::now() + pause < deadline => {
@@ -212,6 +215,7 @@ impl Writing {
                     self.set(&mut transaction, "paused", None).await?;
                     self.set(&mut transaction, "task_owner", Some(String::new())).await?;
                 }
+                Entry::Leave(_) if self.has_waiting_message() => {}
                 Entry::Leave(_) => is_left = mail::leave(&mut transaction, &self.key, &self.owner).await?,
                 Entry::Event(_) | Entry::Flush(_) | Entry::Inbox | Entry::Chat => {}
             }
@@ -224,6 +228,12 @@ impl Writing {
         }
         transaction.commit().await?;
         Ok(Some(Written { events: new.events, row, is_left }))
+    }
+
+    /// Returns `true` if the chat has accepted a message that it has not begun to answer.
+    fn has_waiting_message(&self) -> bool {
+        let chat = self.chat.as_ref().map(|chat| chat.lock().unwrap_or_else(PoisonError::into_inner));
+        chat.is_some_and(|chat| !chat.waiting.is_empty())
     }
 
     /// Writes the inbox and the chat, if they have changed: their values of now, once.

@@ -129,6 +129,8 @@ impl Latest {
             quoted(&filter.workflow_types),
             quoted(&filter.task_queues)
         );
+        // The latest come first: after a failure, the whole list is read again.
+        let (mut started, mut closed) = (self.started, self.closed);
         let found = self.shared.client.list_workflows(query, WorkflowListOptions::default());
         let mut portions = found.chunks(PORTION);
         while let Some(portion) = portions.next().await {
@@ -138,8 +140,8 @@ impl Latest {
             for workflow in portion {
                 let raw = workflow.raw();
                 let has_ended = raw.status() != WorkflowExecutionStatus::Running;
-                self.started = self.started.max(time(raw.start_time.as_ref()));
-                self.closed = self.closed.max(time(raw.close_time.as_ref()));
+                started = started.max(time(raw.start_time.as_ref()));
+                closed = closed.max(time(raw.close_time.as_ref()));
                 let execution = workflow.run_id().to_owned();
                 if !(has_ended && ended.contains(&execution)) {
                     let workflow_id = workflow.id().to_owned();
@@ -147,6 +149,7 @@ impl Latest {
                 }
             }
         }
+        (self.started, self.closed) = (started, closed);
         Ok(())
     }
 

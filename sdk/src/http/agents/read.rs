@@ -51,7 +51,8 @@ pub(in crate::http) async fn list(
     Extension(caller): Extension<Caller>,
     Query(ListQuery { after, limit }): Query<ListQuery>,
 ) -> Result<Json<AgentList>, ApiError> {
-    let agents = shared.agents.keys().map(|name| AgentEntry { name: name.clone() }).collect();
+    let may_start = |name: &&String| shared.access.may_start(&caller, name);
+    let agents = shared.agents.keys().filter(may_start).map(|name| AgentEntry { name: name.clone() }).collect();
     let mut listed = AgentList { agents, specs: None, next: None };
     if let Some(store) = &shared.store.0 {
         let limit = limit.unwrap_or(DEFAULT_ROWS).clamp(1, MAX_ROWS);

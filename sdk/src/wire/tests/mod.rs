@@ -27,7 +27,7 @@ use crate::wire::{
     nexus_endpoint::{NexusEndpointReply, NexusEndpointRequest},
     session_call::{SessionReply, SessionRequest},
     session_checkpoint::KeptCheckpoint,
-    tool_batch::{batch_of, calls_in, index_in},
+    tool_batch::{ToolBatchDetails, ToolBatchReply, ToolBatchRequest, batch_of, calls_in, index_in},
     version::decode,
 };
 
@@ -241,6 +241,9 @@ fn messages_of_every_version_ever_written_are_read() {
             "kept_checkpoint" => read::<KeptCheckpoint>(json),
             "approval_request" => read::<ApprovalRequest>(json),
             "approval_ruling" => read::<ApprovalRuling>(json),
+            "tool_batch_request" => read::<ToolBatchRequest>(json),
+            "tool_batch_reply" => read::<ToolBatchReply>(json),
+            "tool_batch_details" => read::<ToolBatchDetails>(json),
             "run_event" => read::<RunEvent>(json),
             "run_note" => read::<RunNote>(json),
             "delta_window" => read::<DeltaWindow>(json),
