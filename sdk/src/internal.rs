@@ -83,6 +83,9 @@ pub mod wire {
     pub mod stream {
         pub use crate::wire::stream::*;
     }
+    pub mod tool_batch {
+        pub use crate::wire::tool_batch::*;
+    }
     pub mod tool_call {
         pub use crate::wire::tool_call::*;
     }

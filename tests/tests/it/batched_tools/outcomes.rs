@@ -36,6 +36,10 @@ fn settled(event: &RunEvent) -> Value {
     }
     let id = event.id.split_once('/').map_or("", |(_, local)| local).to_owned();
     json["id"] = json!(id);
+    // The server wraps the last timeout of an activity in another one.
+    if let Some(failure) = json.get_mut("failure").and_then(Value::as_object_mut) {
+        failure.remove("cause");
+    }
     json
 }
 

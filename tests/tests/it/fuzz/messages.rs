@@ -9,15 +9,17 @@ use temporal_agents::{
         delta_window::DeltaWindow,
         event::RunNote,
         failure::ConversationUnavailable,
+        load_agent::{LoadAgentReply, LoadAgentRequest},
         mcp_call::{McpReply, McpRequest},
         nexus_endpoint::{NexusEndpointReply, NexusEndpointRequest},
         session_call::{SessionReply, SessionRequest},
         session_checkpoint::KeptCheckpoint,
+        tool_batch::{ToolBatchDetails, ToolBatchReply, ToolBatchRequest},
     },
     wire::{
-        AgentDecision, AgentReport, AgentRequest, AgentState, ApprovalRequest, ApprovalRuling, Carried, ChatMessage,
-        ChatReply, ChatRequest, ChatTranscript, DecisionReply, ModelFailureDetails, ModelReply, ModelRequest, RunEvent,
-        RunState, SessionCheckpoint, SuppliedOutput, ToolReply, ToolRequest,
+        AgentDecision, AgentReport, AgentRequest, AgentSpec, AgentState, ApprovalRequest, ApprovalRuling, Carried,
+        ChatMessage, ChatReply, ChatRequest, ChatTranscript, DecisionReply, ModelFailureDetails, ModelReply,
+        ModelRequest, RunEvent, RunState, SessionCheckpoint, SuppliedOutput, ToolReply, ToolRequest,
     },
 };
 
@@ -89,6 +91,12 @@ fn read(document: &Document) -> anyhow::Result<()> {
         "supplied_output" => stable::<SuppliedOutput>(text),
         "tool_reply" => stable::<ToolReply>(text),
         "tool_request" => stable::<ToolRequest>(text),
+        "agent_spec" => stable::<AgentSpec>(text),
+        "load_agent_reply" => stable::<LoadAgentReply>(text),
+        "load_agent_request" => stable::<LoadAgentRequest>(text),
+        "tool_batch_details" => stable::<ToolBatchDetails>(text),
+        "tool_batch_reply" => stable::<ToolBatchReply>(text),
+        "tool_batch_request" => stable::<ToolBatchRequest>(text),
         // Vectors of digests and names of failures: no messages.
         "digests" | "failure_types" => Ok(()),
         other => anyhow::bail!("no decoder is known for {other:?}; add it here"),

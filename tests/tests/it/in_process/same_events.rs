@@ -72,7 +72,8 @@ fn normal(facts: Vec<Value>) -> Vec<Value> {
         if let Some(failure) = members.get_mut("failure").and_then(Value::as_object_mut) {
             failure.remove("cause");
         }
-        let mut text = fact.to_string();
+        // A workflow names the type of the failure in its message as well.
+        let mut text = fact.to_string().replace("ModelInvocationError.BadRequest: ", "");
         if let Some(run) = &run {
             text = text.replace(run.as_str(), "RUN");
         }

@@ -21,11 +21,8 @@ const WORKER_ONLY: [&str; 12] = [
 ];
 
 /// Crates of single features, by the feature that brings them.
-const OF_FEATURES: [(&str, &[&str]); 3] = [
-    ("http", &["axum", "tower-http"]),
-    ("postgres", &["sqlx", "sqlx-postgres"]),
-    ("sqlite", &["libsqlite3-sys", "sqlx"]),
-];
+const OF_FEATURES: [(&str, &[&str]); 3] =
+    [("http", &["axum"]), ("postgres", &["sqlx", "sqlx-postgres"]), ("sqlite", &["libsqlite3-sys", "sqlx"])];
 
 /// The names of the crates that `temporal-agents` is built with.
 fn crates(features: &[&str]) -> Vec<String> {

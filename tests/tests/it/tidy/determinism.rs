@@ -25,7 +25,7 @@ const IMPURE: [&str; 18] = [
 ];
 
 /// The directories of the worker half.
-const WORKER_HALF: [&str; 13] = [
+const WORKER_HALF: [&str; 15] = [
     "activity",
     "agentic_session",
     "client",
@@ -33,8 +33,10 @@ const WORKER_HALF: [&str; 13] = [
     "deltas",
     "events",
     "http",
+    "in_process",
     "inline",
     "mcp",
+    "projection",
     "provider",
     "secret",
     "store",
