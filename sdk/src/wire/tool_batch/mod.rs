@@ -38,7 +38,7 @@ pub(crate) const TOOLS_UNFINISHED: &str = "ToolsUnfinished";
 
 /// The input of the activity that makes several tool calls.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct ToolBatchRequest {
+pub struct ToolBatchRequest {
     /// The version of this message.
     pub(crate) version: WireVersion,
     /// Name of the agent that made the calls.
@@ -84,7 +84,7 @@ pub(crate) struct BatchedCall {
 
 /// The result of the activity: the outcomes of the calls.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct ToolBatchReply {
+pub struct ToolBatchReply {
     /// The version of this message.
     pub(crate) version: WireVersion,
     /// The outcomes, by the number of the call. A call that is not listed was not made, and is made
@@ -138,7 +138,7 @@ pub(crate) struct BatchedFailure {
 ///
 /// JSON shape: `tests/golden/wire/v1.2/tool_batch_details-*.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct ToolBatchDetails {
+pub struct ToolBatchDetails {
     /// [`TOOL_BATCH_FORMAT`].
     pub(crate) format: String,
     /// The version of this value.
