@@ -55,8 +55,9 @@
 //! temporal workflow execute --type support --task-queue support --input '"Is it warm in Oslo?"'
 //! ```
 //!
-//! Without Temporal, `inline::InlineRunner` runs the same agents on plain tokio; inside one
-//! activity, `agentic_session::AgenticSession` runs them. [`guide::hosts`] compares the three.
+//! Without Temporal, `inline::InlineRunner` runs the same agents on plain tokio, and
+//! `in_process::InProcessRuns` as tasks whose state is in a database; inside one activity,
+//! `agentic_session::AgenticSession` runs them. [`guide::hosts`] compares them.
 //!
 //! # The guide
 //!
@@ -85,12 +86,12 @@
 //! | `worker` | a worker: [`AgentsPlugin`], `ToolRegistry`, codecs (from here: feature `worker`) |
 //! | `provider` | [`Model`], [`ModelProvider`], the providers for OpenAI and for the crate genai |
 //! | `inline`, `agentic_session` | the two other hosts: plain tokio, and one activity |
-//! | `client` | handles for programs outside of a workflow, streams, and the transcript of a run |
+//! | `client` | starts runs; handles for programs outside of a workflow, streams, transcripts |
 //! | `http` | a service of runs over HTTP (feature `http`) |
-//! | `in_process` | runs as tasks of a process, in a database (features `sqlite`, `postgres`) |
+//! | `in_process` | runs as tasks of a process, in a database (features `postgres`, `sqlite`) |
 //! | `mcp` | transports to MCP servers (feature `mcp`) |
 //! | `projection` | runs and their events as rows (features `postgres`, `sqlite`) |
-//! | `store` | traits for session stores and spill stores; a store in PostgreSQL or SQLite |
+//! | `store` | traits of stores: sessions, agents as data, spilled outputs; `SqlStore` |
 //! | [`guide`] | the guide |
 //!
 //! The names that every program uses are at the root. [`Resources`] declares the models, states,
@@ -130,7 +131,9 @@
 //! | `worker` | yes | the worker half (see above); without it no I/O crate is built |
 //! | `openai` | yes | the OpenAI provider, `provider::OpenAi` |
 //! | `genai` | no | `provider::Genai`: Anthropic, Gemini and others |
-//! | `http` | no | `http::AgentsService`: runs over HTTP, AG-UI, the AI SDK, a page |
+//! | `http` | no | `http::AgentsService`: runs over HTTP (OpenAPI), AG-UI, the AI SDK, a page |
+//! | `postgres` | no | `store::SqlStore` in PostgreSQL, `projection`, `in_process` |
+//! | `sqlite` | no | `store::SqlStore` in a file of SQLite, `projection`, `in_process` |
 //! | `mcp` | no | tools of MCP servers, `mcp::McpTransport` |
 //! | `nexus` | no | Nexus operations as tools, `tool::NexusOperation` (experimental) |
 //! | `compression` | no | `worker::codec::ZstdCodec`, which compresses payloads |

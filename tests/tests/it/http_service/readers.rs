@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use temporal_agents::{
     Agent, Tool,
     http::AgentsService,
+    run::RunConfig,
     tool,
     workflow::{AgentSet, AgentWorkflow},
 };
@@ -244,7 +245,7 @@ async fn a_reader_that_does_not_read_is_cut_and_comes_back_without_a_gap() -> an
     let long = "x".repeat(100_000);
     let echoes = (0..30).map(|_| tool_call("echo", json!({"text": long})));
     let model = FakeModel::script(echoes.chain([tool_call("pay", json!({"amount": 40})), text("Done.")]));
-    let set = AgentSet::new((parrot,));
+    let set = AgentSet::new((parrot,)).config(RunConfig::builder().max_turns(50).build());
     let env = AgentEnvironment::builder()
         .workflow_with_factory::<AgentWorkflow, _>(AgentWorkflow::factory(set))?
         .model_provider(model)
@@ -253,7 +254,7 @@ async fn a_reader_that_does_not_read_is_cut_and_comes_back_without_a_gap() -> an
         .await?;
     let local = AgentsService::new(env.client(), env.task_queue()).agents((parrot,)).into_router();
     let id = format!("slow-{}", env.task_queue());
-    let new = json!({"agent": "parrot", "input": "Go.", "id": id, "max_turns": 50});
+    let new = json!({"agent": "parrot", "input": "Go.", "id": id});
     assert_eq!(post(&local, "/runs", &new).await?.0, StatusCode::CREATED);
     let (gateway, service) = counted(&env).await?;
     let address = serving(service.slow_reader_timeout(Duration::from_secs(1))).await?;
