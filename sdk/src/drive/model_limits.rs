@@ -82,5 +82,6 @@ fn seconds(seconds: f64) -> Option<Duration> {
     Duration::try_from_secs_f64(seconds).ok().filter(|duration| !duration.is_zero())
 }
 
-#[cfg(all(test, feature = "worker"))]
+#[cfg(test)]
+#[cfg(feature = "worker")]
 mod tests;

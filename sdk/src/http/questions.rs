@@ -24,6 +24,7 @@ use super::{
 use crate::wire::{AgentInterruption, InterruptionKind, McpQuestion};
 
 /// A call that waits for a person.
+#[expect(clippy::struct_field_names, reason = "the names are those of the JSON")]
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub(super) struct Question {
     /// Id of the run; absent where the run is known.

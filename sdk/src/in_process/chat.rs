@@ -29,7 +29,7 @@ pub(super) fn mail_id(message: &str) -> String {
 /// Answers messages until none waits; `paused` is the run of the current one.
 pub(super) async fn talk(process: &Process, owned: &Arc<Owned>, task: &Task, paused: Option<From>) {
     let ended = match start(process, owned, task) {
-        Ok(start) => answer_messages(process, owned, &start, paused).await,
+        Ok(start) => Box::pin(answer_messages(process, owned, &start, paused)).await,
         Err(failure) => Err(failure),
     };
     match ended {
@@ -41,9 +41,9 @@ pub(super) async fn talk(process: &Process, owned: &Arc<Owned>, task: &Task, pau
 
 /// Prepares a chat that has begun now, and returns its start agent.
 fn start(process: &Process, owned: &Arc<Owned>, task: &Task) -> Result<AgentDef, Box<RunFailure>> {
-    let request: ChatRequest = serde_json::from_str(&task.request).map_err(|error| unreadable(&error))?;
+    let request: ChatRequest = serde_json::from_str(&task.request).map_err(|error| Box::new(unreadable(&error)))?;
     if let Some(spec) = &request.spec {
-        return Err(no_specs(&spec.name));
+        return Err(Box::new(no_specs(&spec.name)));
     }
     let agents = &process.settings.agents;
     let name = agents.name(request.agent.as_deref()).map_err(RunFailure::from)?;

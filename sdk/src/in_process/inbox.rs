@@ -69,7 +69,7 @@ pub(super) struct RunContext {
 }
 
 impl RunContext {
-    pub(super) fn new(inbox: &Arc<TaskInbox>, cancelled: &CancellationToken) -> Rc<dyn InboxContext> {
+    pub(super) fn of(inbox: &Arc<TaskInbox>, cancelled: &CancellationToken) -> Rc<dyn InboxContext> {
         Rc::new(Self { inbox: Arc::clone(inbox), cancelled: cancelled.clone() })
     }
 }

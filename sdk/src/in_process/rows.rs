@@ -51,7 +51,7 @@ impl Task {
     /// Returns the row of a task that this process starts.
     pub(super) fn new(id: &str, is_chat: bool, request: String, owner: &str) -> Self {
         let mut run = RunRow::new(Uuid::new_v4().simple().to_string(), id, RunMode::InProcess);
-        run.workflow_type = if is_chat { CHAT_WORKFLOW } else { AGENT_WORKFLOW }.to_owned();
+        run.workflow_type = String::from(if is_chat { CHAT_WORKFLOW } else { AGENT_WORKFLOW });
         run.status = RunStatus::Running;
         let (state, inbox, chat, paused) = (None, None, None, None);
         Self { key: key_of(id), run, owner: owner.to_owned(), request, state, inbox, chat, paused }
@@ -140,7 +140,7 @@ pub(super) async fn insert(store: &SqlStore, task: &Task) -> Result<bool, SqlSto
     if inserted.rows_affected() == 0 {
         return Ok(false);
     }
-    insert_run(&mut transaction, &task.run, None).await?;
+    insert_run(&mut transaction, &task.run).await?;
     transaction.commit().await?;
     Ok(true)
 }

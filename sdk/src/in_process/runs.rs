@@ -174,7 +174,7 @@ impl Process {
         let (process, started) = (Arc::clone(self), Arc::clone(&owned));
         tokio::spawn(async move {
             match paused {
-                Ok(paused) => process.execute(&owned, &task, paused.map(Box::new)).await,
+                Ok(paused) => Box::pin(process.execute(&owned, &task, paused.map(Box::new))).await,
                 // From its beginning it would do again what it has done.
                 Err(error) => owned.fails(&unreadable(&error).error),
             }
@@ -207,10 +207,10 @@ impl Process {
             None => None,
         };
         if task.is_chat() {
-            chat::talk(self, owned, task, paused).await;
+            Box::pin(chat::talk(self, owned, task, paused)).await;
             return;
         }
-        let ended = match self.run(owned, task, paused).await {
+        let ended = match Box::pin(self.run(owned, task, paused)).await {
             Ok(output) => {
                 let end = EventKind::RunFinished { output: Value::Null, usage: None };
                 owned.closes(&end, end_now(RunStatus::Completed, Some(output), None));
@@ -227,7 +227,7 @@ impl Process {
     async fn run(&self, owned: &Arc<Owned>, task: &Task, paused: Option<From>) -> Result<Value, Box<RunFailure>> {
         let request: AgentRequest = serde_json::from_str(&task.request).map_err(|error| unreadable(&error))?;
         if let Some(spec) = &request.spec {
-            return Err(no_specs(&spec.name));
+            return Err(Box::new(no_specs(&spec.name)));
         }
         let agents = &self.settings.agents;
         let name = agents.name(request.agent.as_deref()).map_err(RunFailure::from)?;
@@ -275,15 +275,15 @@ impl Process {
 }
 
 /// Returns the failure of a task whose request this build cannot read.
-pub(super) fn unreadable(error: &serde_json::Error) -> Box<RunFailure> {
+pub(super) fn unreadable(error: &serde_json::Error) -> RunFailure {
     let message = format!("the request of the run cannot be read: {error}");
-    Box::new(RunError::User { agent: String::new(), message, has_run_data: false }.into())
+    RunError::User { agent: String::new(), message, has_run_data: false }.into()
 }
 
 /// Returns the failure of a task that names an agent as data.
-pub(super) fn no_specs(agent: &str) -> Box<RunFailure> {
+pub(super) fn no_specs(agent: &str) -> RunFailure {
     let message = "agents as data run in workflows; start the run in mode \"temporal\"".to_owned();
-    Box::new(RunError::User { agent: agent.to_owned(), message, has_run_data: false }.into())
+    RunError::User { agent: agent.to_owned(), message, has_run_data: false }.into()
 }
 
 /// Returns the conversation with a message of the user after it.

@@ -216,7 +216,7 @@ impl Owned {
         inner.session_writes = AtomicU32::new(session_writes);
         let host = TaskHost {
             inner,
-            inbox: RunInbox::begin(RunContext::new(&self.inbox, &cancelled), Waits::UntilDecided, paused),
+            inbox: RunInbox::begin(RunContext::of(&self.inbox, &cancelled), Waits::UntilDecided, paused),
             shared: Arc::clone(&self.inbox),
             publisher,
             stopped: self.stopped.clone(),

@@ -19,7 +19,7 @@ use tokio::{
 };
 
 use super::Shared;
-use crate::{events::rfc3339, store::sql::runs::end_abandoned, tool::BoxError};
+use crate::{events::rfc3339, tool::BoxError};
 
 /// The interval between two looks at the latest workflows.
 const INTERVAL: Duration = Duration::from_secs(1);
@@ -88,23 +88,16 @@ impl Latest {
     async fn look(&mut self, all_open: bool, whole: bool) -> Result<(), BoxError> {
         if all_open {
             self.known().await?;
-            let ended = end_abandoned(&self.shared.store).await?;
-            if ended > 0 {
-                tracing::warn!(ended, "runs have lost their process");
-            }
         }
         let since = |time: Option<SystemTime>, is_all: bool| time.filter(|_| !is_all).map(|time| time - OVERLAP);
-        let mut running = "ExecutionStatus = 'Running'".to_owned();
-        if let Some(since) = since(self.started, all_open) {
-            running.push_str(&format!(" AND StartTime > '{}'", rfc3339(since)));
-        }
-        self.list(&running).await?;
+        let after = |name: &str, time: Option<SystemTime>| {
+            time.map(|time| format!(" AND {name} > '{}'", rfc3339(time))).unwrap_or_default()
+        };
+        let started = after("StartTime", since(self.started, all_open));
+        self.list(&format!("ExecutionStatus = 'Running'{started}")).await?;
         // Executions that were followed by another one are read with their chain.
-        let mut ended = "ExecutionStatus != 'Running' AND ExecutionStatus != 'ContinuedAsNew'".to_owned();
-        if let Some(since) = since(self.closed, whole) {
-            ended.push_str(&format!(" AND CloseTime > '{}'", rfc3339(since)));
-        }
-        self.list(&ended).await
+        let closed = after("CloseTime", since(self.closed, whole));
+        self.list(&format!("ExecutionStatus != 'Running' AND ExecutionStatus != 'ContinuedAsNew'{closed}")).await
     }
 
     /// Sends the workflows whose rows have not ended.

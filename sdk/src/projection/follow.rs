@@ -95,10 +95,7 @@ impl Follower {
     }
 
     async fn try_follow(&self, task: &mut Task) -> Result<Followed, FollowError> {
-        let _permit = match task.candidate.has_ended {
-            true => self.turns.ended.acquire().await.ok(),
-            false => None,
-        };
+        let _permit = if task.candidate.has_ended { self.turns.ended.acquire().await.ok() } else { None };
         if let Some(place) = &task.place {
             let latest = describe(&self.shared.client, &task.candidate.workflow_id, None).await?;
             if latest
@@ -107,16 +104,15 @@ impl Follower {
                 return Ok(Followed::Quiet);
             }
         }
-        let key = match &task.key {
-            Some(key) => key.clone(),
-            None => {
-                let Some(key) = self.key_of(task).await? else { return Ok(Followed::Done) };
-                if !self.turns.take(&key) {
-                    return Ok(Followed::ByAnother(key));
-                }
-                task.key = Some(key.clone());
-                key
+        let key = if let Some(key) = &task.key {
+            key.clone()
+        } else {
+            let Some(key) = self.key_of(task).await? else { return Ok(Followed::Done) };
+            if !self.turns.take(&key) {
+                return Ok(Followed::ByAnother(key));
             }
+            task.key = Some(key.clone());
+            key
         };
         loop {
             let Some(row) = self.shared.store.run_with_key(&key).await? else { return Ok(Followed::Done) };

@@ -64,7 +64,7 @@ pub(crate) fn in_first_words<S: Serializer>(status: &RunStatus, json: S) -> Resu
 }
 
 /// Writes the status of the last run of an inbox, if one has ended, as [`in_first_words`].
-#[expect(clippy::ref_option, reason = "the signature is that of serde")]
+#[expect(clippy::ref_option, clippy::trivially_copy_pass_by_ref, reason = "the signature is that of serde")]
 pub(crate) fn ended_in_first_words<S: Serializer>(status: &Option<RunStatus>, json: S) -> Result<S::Ok, S::Error> {
     match status {
         Some(status) => in_first_words(status, json),

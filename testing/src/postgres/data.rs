@@ -108,5 +108,6 @@ impl DataDirectory {
 
 /// Returns 32 hexadecimal digits from the random keys that the standard library gives hashers.
 fn random_password() -> String {
-    (0..2).map(|number| format!("{:016x}", RandomState::new().hash_one(number))).collect()
+    let [first, second] = [0, 1].map(|number| RandomState::new().hash_one(number));
+    format!("{first:016x}{second:016x}")
 }

@@ -60,8 +60,8 @@ impl PostgresServer {
     /// The first start on a machine fetches the server, about 25 MB. Where the test process is
     /// root, the server runs as the user `nobody`, because PostgreSQL refuses root.
     pub async fn start() -> Result<Self, PostgresError> {
-        let data =
-            tokio::task::spawn_blocking(DataDirectory::create).await.expect("creating a cluster does not panic")?;
+        let created = tokio::task::spawn_blocking(DataDirectory::create).await;
+        let data = created.map_err(|error| PostgresError::Directory(error.into()))??;
         let mut server = Self { process: None, data, port: 0 };
         let mut attempt = 1;
         loop {

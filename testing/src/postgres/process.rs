@@ -23,7 +23,7 @@ use crate::child_server::{
 };
 
 /// Maximum time until a server is ready, recovery after a crash included.
-const DEADLINE: Duration = Duration::from_secs(60);
+const DEADLINE: Duration = Duration::from_mins(1);
 const INTERVAL: Duration = Duration::from_millis(20);
 /// Maximum time for a server to end by itself.
 const UNTIL_ENDED: Duration = Duration::from_secs(5);

@@ -44,5 +44,6 @@ pub(crate) use self::{
     values::{MAX_AGENTS, MAX_RECORD_BYTES},
 };
 
-#[cfg(all(test, feature = "worker"))]
+#[cfg(test)]
+#[cfg(feature = "worker")]
 mod tests;

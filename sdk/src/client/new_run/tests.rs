@@ -36,10 +36,10 @@ fn a_search_attribute_has_the_value_that_was_set_last() {
 #[test]
 fn a_typed_value_of_json_is_that_of_a_typed_key() {
     use super::TypedAttribute;
+    const AMOUNT: SearchAttributeKey<i64> = SearchAttributeKey::int("Amount");
 
     let typed: TypedAttribute = serde_json::from_str(r#"{"int": 40}"#).unwrap();
     let run = new_run().typed_attribute("Amount".to_owned(), &typed);
-    const AMOUNT: SearchAttributeKey<i64> = SearchAttributeKey::int("Amount");
     let typed = new_run().search_attribute(AMOUNT.value_set(40));
     assert_eq!(run.search_attributes(), typed.search_attributes());
     assert!(serde_json::from_str::<TypedAttribute>(r#"{"integer": 40}"#).is_err());

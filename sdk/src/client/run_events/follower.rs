@@ -81,12 +81,11 @@ pub(super) fn subscribe(
                     });
                     let number = if is_new { Some(0) } else { shared.number_after(from.as_ref()) };
                     follower = Some(shared);
-                    match number {
-                        Some(number) => Subscription::With { number, before: from },
-                        None => {
-                            let reader = Merged::new(&client, &workflow_id, from.clone());
-                            Subscription::Alone(Box::new(reader), from)
-                        }
+                    if let Some(number) = number {
+                        Subscription::With { number, before: from }
+                    } else {
+                        let reader = Merged::new(&client, &workflow_id, from.clone());
+                        Subscription::Alone(Box::new(reader), from)
                     }
                 }
                 Subscription::Alone(mut reader, before) => {

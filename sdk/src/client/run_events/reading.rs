@@ -6,6 +6,7 @@ use temporalio_client::Client;
 
 use super::{
     RunEventsError,
+    chain::Chain,
     cursor::Cursor,
     merged::{Merged, MergedRead},
 };
@@ -57,7 +58,7 @@ pub(crate) fn read_events(
 
 async fn next(reader: &mut Merged) -> Result<ReadItem, RunEventsError> {
     let read = reader.read().await?;
-    let (execution, event) = reader.root().map(|root| root.place_read()).unwrap_or_default();
+    let (execution, event) = reader.root().map(Chain::place_read).unwrap_or_default();
     Ok(match read {
         MergedRead::Event(event) => ReadItem::Event(event),
         MergedRead::Nothing => ReadItem::Nothing { execution: execution.to_owned(), event },

@@ -15,7 +15,7 @@ fn every_file_of_the_page_is_served() {
     let files = std::fs::read_dir(folder).expect("the folder of the page");
     let names = files.map(|file| file.expect("a file").file_name().into_string().expect("a name in UTF-8"));
     let names: BTreeSet<String> =
-        names.filter(|name| !Path::new(name).extension().is_some_and(|e| e == "rs")).collect();
+        names.filter(|name| Path::new(name).extension().is_none_or(|end| end != "rs")).collect();
     let expected: BTreeSet<String> =
         served().into_iter().map(|name| if name.is_empty() { "index.html" } else { name }.to_owned()).collect();
     assert_eq!(names, expected);

@@ -45,7 +45,7 @@ impl RunStore {
         Ok(None)
     }
 
-    pub(super) fn describe(&self, _run: &NewRun) {}
+    pub(super) fn describe(_run: &NewRun) {}
 
     pub(super) async fn record_failed_start(&self, _shared: &Shared, (): (), _error: &StartRunError) {}
 }

@@ -141,7 +141,7 @@ pub(in crate::http) async fn start(
     for (name, value) in body.labels {
         run = run.label(name, value);
     }
-    let described = shared.run_store.describe(&run);
+    let described = super::RunStore::describe(&run);
     let id = match shared.runs.start_run(run).await {
         Ok(id) => id,
         Err(error) => {

@@ -40,8 +40,7 @@ pub(crate) fn indexed(text: &str) -> Cow<'_, str> {
         return stored;
     }
     let digest = Sha256::digest(text.as_bytes());
-    let hex: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
-    format!("\\#{hex}").into()
+    format!("\\#{digest:x}").into()
 }
 
 #[cfg(test)]

@@ -15,8 +15,10 @@ pub(crate) fn batch_of<'i>(calls: impl IntoIterator<Item = &'i str>) -> Option<S
         while let Some(Some((_, next))) = calls.next_if(|call| call.is_some_and(|(_, next)| next == last + 1)) {
             last = next;
         }
-        batch.push_str(&if batch.is_empty() { format!("{turn}-tools-") } else { ".".to_owned() });
-        batch.push_str(&if first == last { first.to_string() } else { format!("{first}_{last}") });
+        let before = if batch.is_empty() { format!("{turn}-tools-") } else { ".".to_owned() };
+        let numbers = if first == last { first.to_string() } else { format!("{first}_{last}") };
+        batch += &before;
+        batch += &numbers;
     }
     (!batch.is_empty()).then_some(batch)
 }

@@ -158,17 +158,8 @@ async fn run(ctx: &WorkflowContext<AgentWorkflow>, request: AgentRequest) -> Wor
         loaded,
         malformed,
     } = request;
-    if let Some(Malformed { json, reason }) = malformed {
-        if continued.is_ok() {
-            let agent = json["agent"].as_str().unwrap_or_default();
-            fail_task(
-                ctx,
-                agent,
-                format_args!("its input is not an agent request that this release can read: {reason}"),
-            )
-            .await;
-        }
-        return Err(nonsense("", format!("the input is not an agent request: {reason}")));
+    if let Some(malformed) = malformed {
+        return Err(unreadable(ctx, &malformed, continued.is_ok()).await);
     }
     if carried.is_none() && input.is_empty() {
         return Err(nonsense("", "the request is empty: it has no \"input\", or an empty one".to_owned()));
@@ -234,6 +225,22 @@ async fn run(ctx: &WorkflowContext<AgentWorkflow>, request: AgentRequest) -> Wor
     }
     let result = ended.map_err(reported)?;
     written(&agent.name, result, report_items)
+}
+
+/// Returns the error of an input that is not a request. That of a continued run fails the workflow
+/// task instead: a later release may be able to read it.
+async fn unreadable(
+    ctx: &WorkflowContext<AgentWorkflow>,
+    input: &Malformed,
+    is_continued: bool,
+) -> WorkflowTermination {
+    let Malformed { json, reason } = input;
+    if is_continued {
+        let agent = json["agent"].as_str().unwrap_or_default();
+        let why = format_args!("its input is not an agent request that this release can read: {reason}");
+        fail_task(ctx, agent, why).await;
+    }
+    nonsense("", format!("the input is not an agent request: {reason}"))
 }
 
 /// Returns the report of a run, as JSON.

@@ -131,7 +131,7 @@ async fn begin(ctx: &WorkflowContext<ChatWorkflow>, request: ChatRequest) -> Wor
             (ChatAgents::of_spec(set, agent), loaded)
         }
     };
-    let next = ChatRequest { last_agent_continues, spec, loaded, ..ChatRequest::new(&*start) };
+    let next = ChatRequest { spec, last_agent_continues, loaded, ..ChatRequest::new(&*start) };
     let runner = runner(ctx, next, agents.latest());
     if let Some(run) = run {
         let last_agent = ctx.state(|workflow| workflow.chat.last_agent.clone());

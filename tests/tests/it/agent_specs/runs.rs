@@ -83,7 +83,7 @@ async fn a_run_is_cancelled_while_its_store_is_away() -> anyhow::Result<()> {
     }
     started.cancel(WorkflowCancelOptions::default()).await?;
     let run = env.await_run(&started).await?;
-    let last = run.history.events.last().map(|event| event.event_type());
+    let last = run.history.events.last().map(HistoryEvent::event_type);
     assert_eq!(last, Some(EventType::WorkflowExecutionCanceled));
     env.finish().await?;
     Ok(())

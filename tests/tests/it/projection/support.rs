@@ -35,7 +35,8 @@ pub(super) struct Database {
     pub(super) store: SqlStore,
     pub(super) url: String,
     rows: AnyPool,
-    _database: TestDatabase,
+    /// Removes the database when it is dropped.
+    _created: TestDatabase,
 }
 
 /// A run as its rows say.
@@ -60,7 +61,7 @@ impl Database {
         let url = database.url.clone();
         let store = SqlStore::connect(&url).await?;
         let rows = AnyPoolOptions::new().max_connections(2).connect(&url).await?;
-        Ok(Self { store, url, rows, _database: database })
+        Ok(Self { store, url, rows, _created: database })
     }
 
     /// Returns the run with this id. The numbers of its events have no gap.

@@ -41,19 +41,19 @@ struct Work {
 
 /// Writes until the work is over, each write until it is acknowledged. Returns the number of writes.
 async fn write(store: SqlStore, writer: u32, work: Arc<Work>) -> u32 {
-    let mut writes = 0;
+    let mut count = 0;
     while !work.is_over.load(Ordering::SeqCst) {
-        let items = said((0..3).map(|part| format!("{writer}.{writes}.{part}")));
-        let key = format!("{writer}/{writes}");
+        let items = said((0..3).map(|part| format!("{writer}.{count}.{part}")));
+        let key = format!("{writer}/{count}");
         loop {
             work.attempts.fetch_add(1, Ordering::SeqCst);
             if store.add("s", items.clone(), &key).await.is_ok() {
                 break;
             }
         }
-        writes += 1;
+        count += 1;
     }
-    writes
+    count
 }
 
 async fn until(reached: impl Fn() -> bool) -> anyhow::Result<()> {

@@ -126,7 +126,7 @@ impl RunStore {
     }
 
     /// Returns the part of a run that its row shows.
-    pub(super) fn describe(&self, run: &NewRun) -> DescribedRun {
+    pub(super) fn describe(run: &NewRun) -> DescribedRun {
         DescribedRun {
             workflow_type: run.workflow_type(),
             agent: run.agent().map(str::to_owned),

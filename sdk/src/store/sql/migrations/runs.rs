@@ -4,7 +4,7 @@ use super::Migration;
 
 /// `run_key` of a run is Temporal's run id of its first execution: a workflow id may be used again.
 /// `sequence` is the number of its events, and counts up with each. Times are milliseconds since
-/// 1970; `owner` is empty for a run that no process owns.
+/// 1970.
 pub(super) const CREATE: Migration = Migration {
     name: "runs-1",
     statements: &[
@@ -25,9 +25,7 @@ pub(super) const CREATE: Migration = Migration {
             output TEXT,
             failure TEXT,
             event_cursor TEXT,
-            sequence BIGINT NOT NULL,
-            owner TEXT NOT NULL,
-            lease_until BIGINT
+            sequence BIGINT NOT NULL
         )",
         "CREATE INDEX agents_runs_by_id ON agents_runs (namespace, id)",
         "CREATE INDEX agents_runs_by_execution ON agents_runs (execution)",

@@ -13,29 +13,23 @@
 //! | `messages.rs` | the messages in events |
 //! | `start.rs` | inserts runs, and runs whose start has failed |
 //! | `read.rs` | reads runs and events |
-//! | `owned.rs` | a run whose process writes its own events |
 //!
 //! # Design
 //! **One update claims the place of the next events.** Events are inserted in the transaction that
 //! moves `sequence` of their run from the value which the writer has read. Of two writers one moves
-//! it, and the other reads the row again: no event is written twice, and none is left out. Between
-//! two databases and two kinds of writers this needs no lock that somebody could forget.
+//! it, and the other reads the row again: no event is written twice, and none is left out. It needs
+//! no lock, and is the same in both databases.
 //!
 //! **The rows hold what the reader of the history could decode,** in plain text, and no more: a
 //! process whose client lacks the codec writes events without their content.
 
 mod messages;
-#[cfg_attr(not(test), allow(dead_code, reason = "it is for runs without a workflow"))]
-mod owned;
 mod read;
 mod row;
 mod start;
 mod write;
 
-#[cfg_attr(not(test), allow(unused_imports, reason = "it is for runs without a workflow"))]
-pub(crate) use self::owned::{Begun, OwnedRun};
 pub(crate) use self::{
-    owned::end_abandoned,
     read::{RunFilter, StoredEvent, rfc3339},
     row::{COLUMNS, RunRow, millis},
     start::{FailedStart, insert},

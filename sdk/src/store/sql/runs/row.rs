@@ -15,7 +15,7 @@ use crate::wire::{RecordedFailure, RunMode, RunStatus};
 /// The columns, in the order of [`RunRow::of`].
 pub(crate) const COLUMNS: &str = "run_key, namespace, id, mode, workflow_type, task_queue, agent, thread, labels, \
                                   status, execution, started_at, ended_at, output, failure, event_cursor, \
-                                  sequence, owner";
+                                  sequence";
 
 /// A run.
 #[derive(Clone, Debug, PartialEq)]
@@ -46,8 +46,6 @@ pub(crate) struct RunRow {
     pub(crate) cursor: Option<String>,
     /// Number of the events that were written.
     pub(crate) sequence: i64,
-    /// The process that writes the events; empty if any may.
-    pub(crate) owner: String,
 }
 
 impl RunRow {
@@ -71,7 +69,6 @@ impl RunRow {
             failure: None,
             cursor: None,
             sequence: 0,
-            owner: String::new(),
         }
     }
 
@@ -96,7 +93,6 @@ impl RunRow {
             failure: parsed(optional("failure")?)?,
             cursor: optional("event_cursor")?,
             sequence: row.try_get("sequence")?,
-            owner: text("owner")?,
         })
     }
 }

@@ -33,7 +33,7 @@ impl SqlStore {
     /// Inserts a run, unless it exists. Returns `true` if it was inserted.
     pub(crate) async fn insert_run(&self, row: &RunRow) -> Result<bool, SqlStoreError> {
         let mut transaction = self.begin().await?;
-        let is_new = insert(&mut transaction, row, None).await?;
+        let is_new = insert(&mut transaction, row).await?;
         if is_new {
             forget_failed_start(&mut transaction, &row.namespace, &row.id).await?;
         }
@@ -53,7 +53,7 @@ impl SqlStore {
         row.key = failed_start_key(&row.namespace, &row.id);
         self.insert_run_only(&row).await?;
         let mut event = RunEvent::new(EventKind::RunFailed { failure: failure.clone(), usage: None });
-        event.id = "start/ended".to_owned();
+        event.id = String::from("start/ended");
         event.time = rfc3339(row.started_at);
         let end =
             RunEnd { status: RunStatus::Failed, at: millis(SystemTime::now()), output: None, failure: Some(failure) };
@@ -66,7 +66,7 @@ impl SqlStore {
 
     async fn insert_run_only(&self, row: &RunRow) -> Result<(), SqlStoreError> {
         let mut transaction = self.begin().await?;
-        insert(&mut transaction, row, None).await?;
+        insert(&mut transaction, row).await?;
         transaction.commit().await?;
         Ok(())
     }
@@ -77,15 +77,11 @@ fn failed_start_key(namespace: &str, id: &str) -> String {
     indexed(&key).into_owned()
 }
 
-/// Inserts a row, with a lease until this time if it has an owner.
-pub(crate) async fn insert(
-    transaction: &mut Transaction<'static, Any>,
-    row: &RunRow,
-    lease_until: Option<i64>,
-) -> Result<bool, SqlStoreError> {
+/// Inserts a row, unless there is one with its key. Returns `true` if it was inserted.
+pub(crate) async fn insert(transaction: &mut Transaction<'static, Any>, row: &RunRow) -> Result<bool, SqlStoreError> {
     let statement = format!(
-        "INSERT INTO agents_runs ({COLUMNS}, lease_until) VALUES ({}) ON CONFLICT (run_key) DO NOTHING",
-        super::placeholders(1, 19)
+        "INSERT INTO agents_runs ({COLUMNS}) VALUES ({}) ON CONFLICT (run_key) DO NOTHING",
+        super::placeholders(1, 17)
     );
     let inserted = sqlx::query(&statement)
         .bind(&row.key)
@@ -105,8 +101,6 @@ pub(crate) async fn insert(
         .bind(json(row.failure.as_ref())?)
         .bind(row.cursor.clone())
         .bind(row.sequence)
-        .bind(&row.owner)
-        .bind(lease_until)
         .execute(&mut **transaction)
         .await?;
     Ok(inserted.rows_affected() == 1)

@@ -32,55 +32,26 @@ fn new(events: Vec<RunEvent>) -> NewEvents {
     NewEvents { events, ..NewEvents::default() }
 }
 
-fn owned(key: &str, owner: &str) -> RunRow {
-    RunRow { owner: owner.into(), ..RunRow::new(key, "parcel-7\0", RunMode::InProcess) }
-}
-
-async fn begin(store: &SqlStore, row: RunRow) -> Box<OwnedRun> {
-    match OwnedRun::begin(store, row).await.unwrap() {
-        Begun::Owned(run) => run,
-        Begun::Exists => panic!("the run exists"),
-    }
-}
-
 async fn ids(store: &SqlStore, key: &str) -> Vec<(i64, String)> {
     let events = store.events_after(key, 0, 100).await.unwrap();
     events.into_iter().map(|stored| (stored.sequence, stored.event.id)).collect()
 }
 
 #[tokio::test]
-async fn a_run_writes_its_own_rows_and_begins_once() {
+async fn a_row_follows_the_events_that_are_written() {
     let (_directory, store) = store().await;
-    let mut run = begin(&store, owned("k", "process-1")).await;
-    assert!(matches!(OwnedRun::begin(&store, owned("k", "process-2")).await.unwrap(), Begun::Exists));
-    assert_eq!(store.run("", "parcel-7\0").await.unwrap().as_ref(), Some(run.row()));
-    assert!(run.append(&new(vec![started(), event("2", EventKind::RunPaused {})])).await.unwrap());
-    let row = store.run_with_key("k").await.unwrap().unwrap();
+    let row = RunRow::new("k", "parcel-7\0", RunMode::InProcess);
+    assert!(store.insert_run(&row).await.unwrap());
+    assert_eq!(store.run("", "parcel-7\0").await.unwrap().as_ref(), Some(&row));
+    let first = new(vec![started(), event("2", EventKind::RunPaused {})]);
+    let Appended::Written(row) = store.append_events(&row, &first).await.unwrap() else { panic!("it was written") };
     assert_eq!((row.status, row.agent.as_deref(), row.sequence), (RunStatus::Waiting, Some("desk"), 2));
-    assert!(run.renew().await.unwrap());
     let end = RunEnd { status: RunStatus::Completed, at: 5, output: Some(json!("on the ferry")), failure: None };
     let last = NewEvents { events: vec![event("3", EventKind::RunResumed {})], end: Some(end), ..NewEvents::default() };
-    assert!(run.append(&last).await.unwrap());
+    assert!(matches!(store.append_events(&row, &last).await.unwrap(), Appended::Written(_)));
     let row = store.run_with_key("k").await.unwrap().unwrap();
     assert_eq!((row.status, row.ended_at, row.output), (RunStatus::Completed, Some(5), Some(json!("on the ferry"))));
     assert_eq!(ids(&store, "k").await, [(1, "1".into()), (2, "2".into()), (3, "3".into())]);
-    assert!(!run.renew().await.unwrap());
-    assert_eq!(end_abandoned(&store).await.unwrap(), 0);
-}
-
-#[tokio::test]
-async fn a_run_whose_process_has_ended_fails_and_its_process_writes_no_more() {
-    let (_directory, store) = store().await;
-    let mut run = begin(&store, owned("k", "process-1")).await;
-    assert!(run.append(&new(vec![started()])).await.unwrap());
-    assert_eq!(end_abandoned(&store).await.unwrap(), 0);
-    sqlx::query("UPDATE agents_runs SET lease_until = 1").execute(store.pool()).await.unwrap();
-    assert_eq!(end_abandoned(&store).await.unwrap(), 1);
-    let row = store.run_with_key("k").await.unwrap().unwrap();
-    assert_eq!((row.status, row.failure.unwrap().type_name), (RunStatus::Failed, "ProcessEnded".to_owned()));
-    assert!(!run.append(&new(vec![event("2", EventKind::RunPaused {})])).await.unwrap());
-    assert!(!run.renew().await.unwrap());
-    assert_eq!(ids(&store, "k").await, [(1, "1".into()), (2, "process/ended".into())]);
 }
 
 #[tokio::test]

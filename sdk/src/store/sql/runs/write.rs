@@ -155,7 +155,7 @@ async fn claim(
 ) -> Result<bool, SqlStoreError> {
     let claimed = sqlx::query(
         "UPDATE agents_runs SET status = $1, execution = $2, ended_at = $3, output = $4, failure = $5, \
-         event_cursor = $6, sequence = $7, agent = $8 WHERE run_key = $9 AND sequence = $10 AND owner = $11",
+         event_cursor = $6, sequence = $7, agent = $8 WHERE run_key = $9 AND sequence = $10",
     )
     .bind(status_name(next.status))
     .bind(&next.execution)
@@ -167,7 +167,6 @@ async fn claim(
     .bind(optional(next.agent.as_ref()))
     .bind(&row.key)
     .bind(row.sequence)
-    .bind(&row.owner)
     .execute(&mut **transaction)
     .await?;
     Ok(claimed.rows_affected() == 1)

@@ -122,16 +122,15 @@ impl Ledger {
     /// Converts a call of this conversation to references to history, where history contains its
     /// parts.
     pub(crate) fn fold(&self, chain: &str, definitions: &Definitions, input: &[Item]) -> Folded {
-        let (definitions, to_define) = match self.defined(definitions) {
-            Some(entry) => (entry.reference(), entry.to_wake(definitions)),
-            None => {
-                let inline = DefinitionsPart::inline(definitions.clone());
-                let to_define = match &inline {
-                    DefinitionsPart::Inline { digest, definitions } => Some((digest.clone(), definitions.clone())),
-                    _ => None,
-                };
-                (inline, to_define)
-            }
+        let (definitions, to_define) = if let Some(entry) = self.defined(definitions) {
+            (entry.reference(), entry.to_wake(definitions))
+        } else {
+            let inline = DefinitionsPart::inline(definitions.clone());
+            let to_define = match &inline {
+                DefinitionsPart::Inline { digest, definitions } => Some((digest.clone(), definitions.clone())),
+                _ => None,
+            };
+            (inline, to_define)
         };
         let base = self.base(chain, input);
         let latest = base.map_or_else(Rc::default, |base| Rc::clone(&base.items));

@@ -40,6 +40,7 @@ const MARGIN: Duration = Duration::from_secs(10);
 const MAX_SUMMARY_CHARS: usize = 90;
 
 /// The result of a call in a batch.
+#[expect(clippy::large_enum_variant, reason = "almost all calls have ended")]
 pub(in crate::workflow) enum Batched {
     Ended(Result<ToolAnswer, ToolEffectError>),
     /// The call was not made, and is to be made on its own.
