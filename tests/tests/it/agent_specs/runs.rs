@@ -9,7 +9,7 @@ use temporal_agents::{
 };
 use temporal_agents_testing::{FakeModel, fake_model::text};
 use temporalio_client::WorkflowCancelOptions;
-use temporalio_common::protos::temporal::api::enums::v1::EventType;
+use temporalio_common::protos::temporal::api::{enums::v1::EventType, history::v1::HistoryEvent};
 
 use super::{environment, instructions, model, set, store};
 use crate::agent_handlers::support::{answer_to, state_when_waiting};
