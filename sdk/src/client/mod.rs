@@ -1,4 +1,4 @@
-//! Handles for callers of agent workflows: messages, decisions, answers, the transcript of a run,
+//! Starts runs, and handles for callers: messages, decisions, answers, the transcript of a run,
 //! and the streams of workflows.
 
 #![allow(

@@ -120,7 +120,7 @@ impl NewRun {
         }
     }
 
-    /// Sets the id, which is the workflow's. A run that is started again with the same id is the
+    /// Sets the id, which is that of the workflow or of the task. A run that is started again with the same id is the
     /// same run, also after its end, unless [`id_conflict`](Self::id_conflict) chooses otherwise.
     /// Default: a random id.
     #[must_use]

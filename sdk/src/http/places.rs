@@ -1,7 +1,7 @@
 //! The two places of runs behind the routes: workflows of Temporal, and tasks of processes.
 //!
 //! A request to one run has its [`RunMode`], which `runs::find` has found. All routes are the same
-//! for both: this file is the only one that tells them apart, beside the search for a run.
+//! for both: this file tells them apart, beside the search for a run and its events.
 
 use futures::{FutureExt, future::BoxFuture};
 use serde_json::Value;

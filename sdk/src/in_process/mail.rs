@@ -3,7 +3,7 @@
 //!
 //! # Design
 //! **A mail is the update of a workflow.** It has an id: sent again, it is the same mail, and has
-//! the same answer. It is a row until the end of the task, so that a process that takes a task over
+//! the same answer. Its row stays, like those of the task, so that a process that takes a task over
 //! reads the decisions that the process before has answered and not yet acted on.
 
 use serde::{Deserialize, Serialize};

@@ -2,8 +2,8 @@
 //!
 //! [`Session`] keeps conversations between runs, [`SpillStore`] outputs that are too large for
 //! history, [`AgentStore`] agents as data. `Resources::session_store`, `Resources::spill_store` and
-//! `Resources::agent_store` register them. `SqlStore` is a
-//! session store in PostgreSQL (feature `postgres`) or SQLite (feature `sqlite`).
+//! `Resources::agent_store` register them. `SqlStore`, in PostgreSQL (feature `postgres`) or SQLite
+//! (feature `sqlite`), is a session store and an agent store, and has the rows of runs.
 
 #![allow(
     clippy::disallowed_methods,

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 pub enum RunMode {
     /// A workflow: it survives its workers.
     Temporal,
-    /// A task of the process that starts it: it fails with that process.
+    /// A task of a process: a run that waits survives the process, one in progress fails with it.
     #[default]
     InProcess,
 }
