@@ -8,7 +8,9 @@
 )]
 
 mod agent_handle;
+#[cfg_attr(not(feature = "http"), allow(dead_code, reason = "only a service sends messages that start a chat"))]
 mod agent_runs;
+#[cfg_attr(not(feature = "http"), allow(dead_code, reason = "only a service reads a reply by its message"))]
 mod chat_handle;
 mod history;
 mod new_run;
@@ -43,8 +45,10 @@ pub use new_run::{IdConflict, NewRun};
 pub(crate) use process_runs::Asked;
 #[cfg(any(feature = "http", feature = "postgres", feature = "sqlite"))]
 pub(crate) use process_runs::{ProcessRow, ProcessRunError, ProcessRuns};
+#[cfg(all(feature = "http", any(feature = "postgres", feature = "sqlite")))]
+pub(crate) use run_events::is_within;
 #[cfg(any(feature = "postgres", feature = "sqlite"))]
-pub(crate) use run_events::{ReadItem, cursor_before, described, execution_of, is_within, read_events};
+pub(crate) use run_events::{ReadItem, cursor_before, described, execution_of, read_events};
 pub use run_events::{RunEventStream, RunEvents, RunEventsError};
 pub use run_mode::UnknownRunMode;
 pub use runs::AgentRuns;

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::Value;
 use temporalio_client::{WorkflowIdConflictPolicy, WorkflowIdReusePolicy};
 use temporalio_common::{
     MemoValues,
@@ -120,9 +120,9 @@ impl NewRun {
         }
     }
 
-    /// Sets the id, which is that of the workflow or of the task. A run that is started again with the same id is the
-    /// same run, also after its end, unless [`id_conflict`](Self::id_conflict) chooses otherwise.
-    /// Default: a random id.
+    /// Sets the id, which is that of the workflow or of the task. A run that is started again with
+    /// the same id is the same run, also after its end, unless [`id_conflict`](Self::id_conflict)
+    /// chooses otherwise. Default: a random id.
     #[must_use]
     pub fn id(mut self, id: impl Into<String>) -> Self {
         self.id = Some(id.into());
@@ -330,6 +330,8 @@ impl IdConflict {
 impl TypedAttribute {
     /// Returns the value as the server reads it: JSON, with the type beside it.
     fn payload(&self) -> Payload {
+        use serde_json::json;
+
         let (kind, value) = match self {
             Self::Keyword(value) => ("Keyword", json!(value)),
             Self::KeywordList(value) => ("KeywordList", json!(value)),

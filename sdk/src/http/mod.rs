@@ -29,8 +29,8 @@
 //! | `POST /chat/{agent}`, `GET /chat/{agent}/{chat}/stream` | the AI SDK |
 //!
 //! # Design
-//! **The service holds nothing of a workflow.** A run is a workflow, a thread is a `ChatWorkflow`, a
-//! message is its update, and a reader is a cursor. Any replica answers any request, also after a
+//! **The service holds nothing of a workflow.** A run is a workflow, a thread is a `ChatWorkflow`,
+//! a message is its update, and a reader is a cursor. Any replica answers any request, also after a
 //! crash. A run of mode `inprocess` is a task of one process, and rows that all replicas read.
 //!
 //! **A client that leaves cancels nothing.** Readers follow the history; `POST /runs/{id}/cancel`
@@ -40,8 +40,8 @@
 //! (`x-request-id`), CORS. They surround the API and not its streams.
 //!
 //! **A run of another service is not visible.** `/runs/{id}` knows the workflows of types
-//! `AgentWorkflow` and `ChatWorkflow` on the service's task queue, the tasks in its database, and the
-//! rows of such workflows that the server has deleted; for all others it answers 404.
+//! `AgentWorkflow` and `ChatWorkflow` on the service's task queue, the tasks in its database, and
+//! the rows of such workflows that the server has deleted; for all others it answers 404.
 
 #![allow(
     clippy::disallowed_methods,

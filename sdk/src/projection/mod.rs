@@ -20,8 +20,8 @@
 //! | `agents_run_events` | the events of a run in their order (`sequence`), each as JSON |
 //! | `agents_messages` | the messages of a run or a chat, in order of `sequence` and `position` |
 //!
-//! With these rows `GET /runs` and `GET /runs/{id}` of a service (`AgentsService::run_store`) answer
-//! also after the server has deleted the workflow.
+//! With these rows `GET /runs` and `GET /runs/{id}` of a service (`AgentsService::run_store`)
+//! answer also after the server has deleted the workflow.
 //!
 //! # Content
 //! Rows hold what the client of the projector can decode of the history, as plain text. With the

@@ -59,9 +59,13 @@ impl PostgresServer {
     ///
     /// The first start on a machine fetches the server, about 25 MB. Where the test process is
     /// root, the server runs as the user `nobody`, because PostgreSQL refuses root.
+    ///
+    /// # Errors
+    /// [`PostgresError`], if the server cannot be fetched or installed, if no port is free, or if it
+    /// is not ready within a minute.
     pub async fn start() -> Result<Self, PostgresError> {
         let created = tokio::task::spawn_blocking(DataDirectory::create).await;
-        let data = created.map_err(|error| PostgresError::Directory(error.into()))??;
+        let data = created.unwrap_or_else(|panicked| std::panic::resume_unwind(panicked.into_panic()))?;
         let mut server = Self { process: None, data, port: 0 };
         let mut attempt = 1;
         loop {

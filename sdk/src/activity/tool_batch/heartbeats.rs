@@ -34,7 +34,7 @@ use crate::{
         RecordedFailure,
         delta_window::DeltaWindow,
         size::{MOST_BYTES, encoded_len},
-        tool_batch::{BatchedDeltas, BatchedOutcome, ToolBatchDetails, index_in},
+        tool_batch::{BatchedDeltas, BatchedFailure, BatchedOutcome, ToolBatchDetails, index_in},
     },
 };
 
@@ -106,7 +106,7 @@ impl BatchHeartbeats {
     pub(super) fn earlier_failure(&self, index: u32) -> Option<RecordedFailure> {
         let state = self.lock();
         let of_call = state.outcomes.iter().find(|outcome| outcome.index == index)?;
-        of_call.failure.as_ref().map(crate::wire::tool_batch::BatchedFailure::recorded)
+        of_call.failure.as_ref().map(BatchedFailure::recorded)
     }
 
     /// Adds the outcome of a call, for the next heartbeat. One for which there is no room is that

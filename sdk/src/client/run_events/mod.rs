@@ -63,8 +63,8 @@ mod merged;
 mod pages;
 mod published;
 #[cfg_attr(
-    not(any(feature = "postgres", feature = "sqlite")),
-    allow(dead_code, reason = "it is for processes that write events to a database")
+    not(all(feature = "http", any(feature = "postgres", feature = "sqlite"))),
+    allow(dead_code, reason = "only a service with a database uses all of it")
 )]
 mod reading;
 mod sessions;
@@ -85,6 +85,8 @@ use temporalio_common::{
 
 #[cfg(feature = "http")]
 pub(crate) use self::chat_messages::ChatStart;
+#[cfg(all(feature = "http", any(feature = "postgres", feature = "sqlite")))]
+pub(crate) use self::reading::is_within;
 use self::{
     cursor::Cursor,
     execution::{Execution, ReadOutcome},
@@ -95,7 +97,7 @@ use self::{
 #[cfg(any(feature = "postgres", feature = "sqlite"))]
 pub(crate) use self::{
     pages::described,
-    reading::{ReadItem, cursor_before, execution_of, is_within, read_events},
+    reading::{ReadItem, cursor_before, execution_of, read_events},
 };
 use crate::wire::{RunEvent, error_debug};
 

@@ -45,6 +45,10 @@ pub(in crate::http) struct Row {
     pub(in crate::http) execution: String,
     /// `true` if the workflow has not continued as new.
     #[serde(skip)]
+    #[cfg_attr(
+        not(any(feature = "postgres", feature = "sqlite")),
+        expect(dead_code, reason = "a service with a database reads it")
+    )]
     pub(super) is_first_execution: bool,
     /// RFC 3339, UTC.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -9,7 +9,9 @@ use serde_json::{Map, Value};
 
 use crate::{
     client::{IdConflict, NewRun, TypedAttribute},
-    http::{access::Caller, agents, error::ApiError, openapi::Created, service::Service, thread::check_id},
+    http::{
+        access::Caller, agents, error::ApiError, openapi::Created, runs::RunStore, service::Service, thread::check_id,
+    },
     wire::{AgentRequest, ChatRequest, RequestInput, RunMode, SpecRef},
 };
 
@@ -141,7 +143,7 @@ pub(in crate::http) async fn start(
     for (name, value) in body.labels {
         run = run.label(name, value);
     }
-    let described = super::RunStore::describe(&run);
+    let described = RunStore::describe(&run);
     let id = match shared.runs.start_run(run).await {
         Ok(id) => id,
         Err(error) => {

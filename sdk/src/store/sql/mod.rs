@@ -21,6 +21,7 @@ mod agents;
 mod error;
 mod migrate;
 mod migrations;
+#[cfg_attr(not(feature = "http"), allow(dead_code, reason = "only a service reads runs from their rows"))]
 pub(crate) mod runs;
 mod sessions;
 mod target;

@@ -29,10 +29,12 @@ mod row;
 mod start;
 mod write;
 
+#[cfg(any(feature = "http", test))]
+pub(crate) use self::start::FailedStart;
 pub(crate) use self::{
     read::{RunFilter, StoredEvent, rfc3339},
     row::{COLUMNS, RunRow, millis},
-    start::{FailedStart, insert},
+    start::insert,
     write::{Appended, NewEvents, RunEnd, append, is_stored},
 };
 
