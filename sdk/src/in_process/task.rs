@@ -55,8 +55,10 @@ pub(super) struct Owned {
     mail: Arc<AtomicI64>,
     /// `true` while the run waits.
     is_paused: Arc<AtomicBool>,
-    /// The facts of the current run.
+    /// The facts of the current run; `None` before the first one that this process makes.
     publisher: Mutex<Option<Arc<EventPublisher>>>,
+    /// `true` if a run begins at once. A chat without one waits for a message first.
+    begins: bool,
     /// Wakes a chat that waits for messages.
     pub(super) news: Notify,
 }
@@ -99,15 +101,20 @@ impl Owned {
             mail: Arc::default(),
             is_paused: Arc::default(),
             publisher: Mutex::default(),
+            begins: !task.is_chat() || task.paused.is_some(),
             news: Notify::new(),
         })
     }
 
-    /// Reads a mail, and answers it.
+    /// Reads a mail, and answers it. A mail without an answer is read again.
     pub(super) fn receive(&self, received: Received) {
         let Received { task: _, key, number, mail } = received;
-        // A mail stays unanswered until its answer is written, and is read again until then.
+        // Its answer may not be written yet.
         if number <= self.mail.load(Ordering::Relaxed) {
+            return;
+        }
+        // Without the facts of the run, a decision would count and have no fact.
+        if self.begins && self.publisher().is_none() {
             return;
         }
         let answer = match mail {
@@ -304,3 +311,6 @@ impl From {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
