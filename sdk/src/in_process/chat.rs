@@ -147,7 +147,7 @@ pub(super) fn conclude(
     outcome: ChatOutcome,
     last_agent: Option<String>,
 ) {
-    let Some(mut chat) = owned.chat() else { return };
+    let Some(mut chat) = owned.chat() else { return owned.log.release() };
     if let Some(conversation) = conversation {
         chat.conversation = conversation;
     }
@@ -163,6 +163,7 @@ pub(super) fn conclude(
         let mail = indexed(&mail_id(&reply.message)).into_owned();
         owned.log.push(Entry::Answer { mail, answer: json!(reply) });
     }
+    owned.log.release();
 }
 
 /// Returns the conversation with the work of a failed run, if it has done any.

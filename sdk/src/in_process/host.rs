@@ -72,6 +72,7 @@ pub(super) struct TaskHost {
 impl TaskHost {
     /// Records that the run waits for decisions on these questions.
     fn pauses(&self, state: &RunState, questions: Vec<AgentInterruption>) {
+        self.log.hold();
         if let (Some(note), false) = (self.pause.borrow().clone(), self.takes_over.take()) {
             let asked = AskedQuestions::new(&*state.agent, state.turn, questions);
             let note = RunNote { run: self.publisher.run_at(""), ..note };
@@ -88,6 +89,7 @@ impl TaskHost {
             mail,
         };
         self.changes(Some(json!(paused)));
+        self.log.release();
     }
 
     fn changes(&self, paused: Option<Value>) {
@@ -130,9 +132,15 @@ impl Host for TaskHost {
         }
         if note.note == NoteKind::Paused {
             self.pause.replace(Some(note));
-        } else {
-            self.inner.note(path, note, interruptions);
+            return;
         }
+        let ends =
+            matches!(note.note, NoteKind::Finished { .. } | NoteKind::Failed { .. } | NoteKind::Cancelled { .. });
+        if path.is_empty() && ends {
+            // With it, the task ends or the message of the chat is answered.
+            self.log.hold();
+        }
+        self.inner.note(path, note, interruptions);
     }
 
     /// The facts tell by the next effect that the run goes on, as those of a history.

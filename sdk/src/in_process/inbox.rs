@@ -37,13 +37,11 @@ impl TaskInbox {
     }
 
     /// Takes a decision. `answered` learns the answer before the run does.
-    pub(super) fn decide(&self, decision: AgentDecision, answered: impl FnOnce(&DecisionAnswer)) -> DecisionAnswer {
+    pub(super) fn decide(&self, decision: AgentDecision, answered: impl FnOnce(&DecisionAnswer)) {
         let mut inbox = self.lock();
-        let answer = inbox.decide(decision);
-        answered(&answer);
+        answered(&inbox.decide(decision));
         drop(inbox);
         self.news.send_modify(|version| *version += 1);
-        answer
     }
 
     /// Returns the state of the task's runs.

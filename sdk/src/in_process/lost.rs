@@ -65,6 +65,7 @@ pub(super) async fn stop(process: &Process, owned: &Owned) -> Result<(), SqlStor
 async fn fail(settings: &Settings, owned: &Owned, task: &Task, reason: &str) -> Result<(), SqlStoreError> {
     let failure = RecordedFailure::new(PROCESS_LOST, reason);
     let answers = owned.chat().is_some_and(|chat| chat.current.is_some());
+    owned.log.hold();
     if !task.is_chat() || answers {
         let latest = rows::latest_of_root(&settings.store, &task.run.key).await?;
         let end = EventKind::RunFailed { failure: failure.clone(), usage: None };

@@ -117,55 +117,66 @@ impl Owned {
         if self.begins && self.publisher().is_none() {
             return;
         }
-        let answer = match mail {
-            Mail::Decision { decision } => json!(self.decide(decision, number)),
-            Mail::Message { message } => json!(self.accept(message)),
+        // The answer comes before all that the task does with the mail: after its end, nothing more
+        // is written.
+        match mail {
+            Mail::Decision { decision } => self.decide(decision, Some((number, key))),
+            Mail::Message { message } => self.accept(message, key),
             Mail::Cancel => {
+                self.log.push(Entry::Answer { mail: key, answer: json!(true) });
                 self.cancelled.cancel();
-                json!(true)
             }
-        };
+        }
         self.mail.fetch_max(number, Ordering::Relaxed);
-        self.log.push(Entry::Answer { mail: key, answer });
         self.news.notify_one();
     }
 
-    /// Takes a decision; its fact comes before all that the run does with it.
-    pub(super) fn decide(&self, decision: AgentDecision, number: i64) -> DecisionAnswer {
+    /// Takes a decision, of a mail with this number and key or of one that has its answer.
+    fn decide(&self, decision: AgentDecision, mail: Option<(i64, String)>) {
         let publisher = self.publisher();
         let fact = decision.clone();
-        let answer = self.inbox.decide(decision, |answer| {
-            self.mail.fetch_max(number, Ordering::Relaxed);
+        self.inbox.decide(decision, |answer| {
             let counts = matches!(answer, DecisionAnswer::Accepted | DecisionAnswer::Kept { .. });
             if let (Some(publisher), true) = (publisher, counts) {
                 publisher.observe(|facts| facts.decided(fact));
             }
+            self.log.push(Entry::Inbox);
+            if let Some((number, mail)) = mail {
+                self.mail.fetch_max(number, Ordering::Relaxed);
+                self.log.push(Entry::Answer { mail, answer: json!(answer) });
+            }
         });
-        self.log.push(Entry::Inbox);
-        answer
     }
 
-    fn accept(&self, message: ChatMessage) -> ChatReply {
+    /// Takes a message of the mail with this key.
+    fn accept(&self, message: ChatMessage, mail: String) {
         let text = message.text.clone();
-        let (id, is_new) = {
-            let Some(mut chat) = self.chat() else {
-                let reason = format!("run {:?} is not a chat", self.id);
-                return ChatReply::new("", ChatOutcome::Refused { reason });
-            };
-            let before = chat.messages();
-            match chat.accept(message) {
-                Ok(id) => (id, chat.messages() > before),
-                Err(refused) => return refused,
+        // The chat is locked to the end: its answer to the message replaces this one.
+        let mut chat = self.chat();
+        let reply = match chat.as_deref_mut() {
+            None => ChatReply::new("", ChatOutcome::Refused { reason: format!("run {:?} is not a chat", self.id) }),
+            Some(chat) => {
+                let before = chat.messages();
+                match chat.accept(message) {
+                    Err(refused) => refused,
+                    Ok(id) => {
+                        if chat.messages() > before {
+                            self.accepted(&id, text);
+                        }
+                        chat.progress(&id).unwrap_or_else(|| ChatReply::new(id, ChatOutcome::GoesOn))
+                    }
+                }
             }
         };
-        if is_new {
-            let kind = EventKind::ChatMessageDelta { chat_message_id: id.clone(), text, is_refused: false };
-            let time = rfc3339(SystemTime::now());
-            self.log.event(&RunEvent { id: format!("message/{id}"), time, ..RunEvent::new(kind) });
-            self.log.push(Entry::Chat);
-        }
-        let reply = self.chat().and_then(|chat| chat.progress(&id));
-        reply.unwrap_or_else(|| ChatReply::new(id, ChatOutcome::GoesOn))
+        self.log.push(Entry::Answer { mail, answer: json!(reply) });
+    }
+
+    /// Records that the chat has accepted a message.
+    fn accepted(&self, id: &str, text: String) {
+        let kind = EventKind::ChatMessageDelta { chat_message_id: id.to_owned(), text, is_refused: false };
+        let time = rfc3339(SystemTime::now());
+        self.log.event(&RunEvent { id: format!("message/{id}"), time, ..RunEvent::new(kind) });
+        self.log.push(Entry::Chat);
     }
 
     /// Returns `true` if the task only waits for people.
@@ -216,7 +227,7 @@ impl Owned {
             _ => None,
         };
         for decision in decisions {
-            self.decide(decision, 0);
+            self.decide(decision, None);
         }
         let (mut inner, _) = runner.host(run, cancelled.clone());
         inner.publisher = Some(Arc::clone(&publisher));
@@ -251,6 +262,7 @@ impl Owned {
             let facts = Facts::of_execution(short_id(&self.execution).to_owned());
             Arc::new(EventPublisher::keeping("", facts, Box::new(|_| {}), Some(sink)))
         });
+        self.log.hold();
         publisher.observe(|facts| facts.closed(end, is_from_outside));
         self.log.push(Entry::Inbox);
         self.log.push(Entry::End(Box::new(row)));

@@ -5,6 +5,10 @@
 //! pauses, its end. The writer takes what is there and writes it in one transaction, so that a
 //! reader who sees an answer also sees the facts before it.
 //!
+//! **What belongs together is written together.** A reader who sees the fact of a pause or of an
+//! end acts on it at once: it must see the questions, the chat and the answers that came with it
+//! ([`RunLog::hold`]).
+//!
 //! **A fence.** Each transaction begins with an update of the row that only its owner can make. A
 //! process that was taken for dead writes nothing more, and its task is cancelled.
 //!
@@ -13,7 +17,7 @@
 
 use std::{
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicUsize, Ordering},
     },
     time::{Duration, SystemTime},
@@ -41,7 +45,7 @@ use crate::{
     workflow::Chat,
 };
 
-/// Maximum number of entries in one transaction.
+/// Maximum number of elements of the queue in one transaction.
 const MAX_BATCH: usize = 256;
 /// Number of entries in the queue from which on deltas are dropped.
 const MAX_QUEUED: usize = 4_096;
@@ -74,11 +78,13 @@ pub(super) enum Entry {
     Flush(oneshot::Sender<()>),
 }
 
-/// The queue of a task.
+/// The queue of a task. Its elements are entries that are written together.
 #[derive(Clone, Debug)]
 pub(super) struct RunLog {
-    entries: UnboundedSender<Entry>,
+    entries: UnboundedSender<Vec<Entry>>,
     queued: Arc<AtomicUsize>,
+    /// The entries that are held back, from the first to the last that belongs to them.
+    held: Arc<Mutex<Option<Vec<Entry>>>>,
 }
 
 /// The end of a writer that is no longer the owner.
@@ -91,7 +97,7 @@ impl RunLog {
         let (entries, received) = unbounded_channel();
         let queued = Arc::new(AtomicUsize::new(0));
         tokio::spawn(writing.run(received, Arc::clone(&queued)));
-        Self { entries, queued }
+        Self { entries, queued, held: Arc::default() }
     }
 
     /// Adds an event. A delta is dropped if the queue is long, and if it only says that the first
@@ -105,10 +111,42 @@ impl RunLog {
         self.push(Entry::Event(Box::new(event.clone())));
     }
 
+    /// Holds back all that is pushed, until [`release`](Self::release). What somebody waits for
+    /// and the end of the task also release it.
+    pub(super) fn hold(&self) {
+        self.held().get_or_insert_default();
+    }
+
+    /// Passes on what was held back, to be written together.
+    pub(super) fn release(&self) {
+        let mut held = self.held();
+        if let Some(entries) = held.take() {
+            self.pass_on(entries);
+        }
+    }
+
     pub(super) fn push(&self, entry: Entry) {
         self.queued.fetch_add(1, Ordering::Relaxed);
+        let releases = matches!(entry, Entry::End(_) | Entry::Leave(_) | Entry::Flush(_));
+        let mut held = self.held();
+        if let Some(entries) = &mut *held {
+            entries.push(entry);
+            if releases && let Some(entries) = held.take() {
+                self.pass_on(entries);
+            }
+        } else {
+            self.pass_on(vec![entry]);
+        }
+    }
+
+    /// Passes entries on. The caller has locked `held`, so that they stay in order.
+    fn pass_on(&self, entries: Vec<Entry>) {
         // A writer that has ended has lost the task, which is then cancelled.
-        let _ = self.entries.send(entry);
+        let _ = self.entries.send(entries);
+    }
+
+    fn held(&self) -> MutexGuard<'_, Option<Vec<Entry>>> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Waits until everything so far is written; returns `false` if the task was lost.
@@ -146,9 +184,10 @@ pub(super) struct Writing {
 }
 
 impl Writing {
-    async fn run(mut self, mut entries: UnboundedReceiver<Entry>, queued: Arc<AtomicUsize>) {
-        let mut batch = Vec::with_capacity(MAX_BATCH);
-        while entries.recv_many(&mut batch, MAX_BATCH).await > 0 {
+    async fn run(mut self, mut entries: UnboundedReceiver<Vec<Entry>>, queued: Arc<AtomicUsize>) {
+        let mut received = Vec::with_capacity(MAX_BATCH);
+        while entries.recv_many(&mut received, MAX_BATCH).await > 0 {
+            let mut batch: Vec<Entry> = received.drain(..).flatten().collect();
             queued.fetch_sub(batch.len(), Ordering::Relaxed);
             if self.write(&mut batch).await.is_err() {
                 self.lost.cancel();
