@@ -192,10 +192,7 @@ impl Client {
                 }
             }
             Posted::ToOwner => {}
-            Posted::Ended => {
-                let answer = mail::answer(store, &key, &mail).await?.flatten();
-                return answer.map_or_else(|| Err(ProcessRunError::Ended(id.to_owned())), |answer| read(id, answer));
-            }
+            Posted::Ended => return self.answer_of_ended(id, &mail).await,
         }
         let deadline = Instant::now() + ANSWER_TIMEOUT;
         while Instant::now() < deadline {
@@ -204,13 +201,19 @@ impl Client {
             if let Some(Some(answer)) = mail::answer(store, &key, &mail).await? {
                 return read(id, answer);
             }
-            // An end leaves its mail without an answer.
+            // An end may come with the answer, and leaves other mail without one.
             if rows::has_ended(store, &key, i64::MAX).await? {
-                return Err(ProcessRunError::Ended(id.to_owned()));
+                return self.answer_of_ended(id, &mail).await;
             }
             let _ = timeout(ANSWER_INTERVAL, answered).await;
         }
         Err(ProcessRunError::Unanswered(id.to_owned()))
+    }
+
+    /// Returns the answer to a mail of a task that has ended.
+    async fn answer_of_ended<T: DeserializeOwned>(&self, id: &str, mail: &str) -> Result<T, ProcessRunError> {
+        let answer = mail::answer(&self.0.settings.store, &key_of(id), mail).await?.flatten();
+        answer.map_or_else(|| Err(ProcessRunError::Ended(id.to_owned())), |answer| read(id, answer))
     }
 }
 

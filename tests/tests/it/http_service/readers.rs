@@ -45,10 +45,17 @@ pub(super) struct Reader {
 
 impl Reader {
     pub(super) async fn connect(address: SocketAddr, path: &str, last: Option<&str>) -> anyhow::Result<Self> {
+        Self::of(TcpStream::connect(address).await?, address, path, last).await
+    }
+
+    /// Connects a reader for which the system keeps little while it does not read.
+    async fn with_small_buffer(address: SocketAddr, path: &str) -> anyhow::Result<Self> {
         let socket = TcpSocket::new_v4()?;
-        // The system keeps little for a reader that does not read.
         socket.set_recv_buffer_size(4096)?;
-        let mut stream = socket.connect(address).await?;
+        Self::of(socket.connect(address).await?, address, path, None).await
+    }
+
+    async fn of(mut stream: TcpStream, address: SocketAddr, path: &str, last: Option<&str>) -> anyhow::Result<Self> {
         let last = last.map(|id| format!("Last-Event-ID: {id}\r\n")).unwrap_or_default();
         let asked = format!("GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n{last}\r\n");
         stream.write_all(asked.as_bytes()).await?;
@@ -259,7 +266,7 @@ async fn a_reader_that_does_not_read_is_cut_and_comes_back_without_a_gap() -> an
     let (gateway, service) = counted(&env).await?;
     let address = serving(service.slow_reader_timeout(Duration::from_secs(1))).await?;
     let path = format!("/runs/{id}/events?deltas=false");
-    let mut slow = Reader::connect(address, &path, None).await?;
+    let mut slow = Reader::with_small_buffer(address, &path).await?;
     let first = slow.next().await?.expect("the first event");
     until(&local, &format!("/runs/{id}"), |run| run["status"] == "waiting").await?;
     // What it holds is let go, although it neither reads nor leaves.
@@ -273,7 +280,8 @@ async fn a_reader_that_does_not_read_is_cut_and_comes_back_without_a_gap() -> an
     assert_eq!(cut.data["reason"], "slow_reader");
     let last = received.last().and_then(|event| event.id.clone());
     assert_eq!(cut.data["cursor"].as_str(), last.as_deref());
-    // It comes back, and reads.
+    // It comes back to a replica with the usual patience, and reads.
+    let address = serving(AgentsService::new(env.client(), env.task_queue()).agents((parrot,))).await?;
     let (after, none) = rest(&mut Reader::connect(address, &path, last.as_deref()).await?).await?;
     assert!(none.is_none() && !after.is_empty());
     received.extend(after);
