@@ -56,7 +56,7 @@ impl MemoryAgentStore {
     }
 
     /// Makes the next operations fail, this number of them.
-    pub fn fail(&self, operations: u32) {
+    pub fn fail_next(&self, operations: u32) {
         self.failures.store(operations, Ordering::SeqCst);
     }
 

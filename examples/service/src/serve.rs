@@ -40,7 +40,7 @@ pub struct Options {
     /// Temporal's configuration file), or else "default".
     #[arg(long)]
     namespace: Option<String>,
-    /// Where runs are that choose no mode: "temporal", as workflows, or "inprocess", as tasks of
+    /// The mode of runs that choose none: "temporal", as workflows, or "inprocess", as tasks of
     /// this process.
     #[arg(long, env = "AGENT_RUNNER_MODE", default_value = "temporal")]
     mode: RunMode,
@@ -115,7 +115,7 @@ async fn in_process(options: &Options, terminated: impl Future<Output = ()> + Se
     let url = options.database.clone();
     let url = url.unwrap_or_else(|| format!("sqlite:{}", directory.path().join("agents.db").display()));
     let tasks = tasks(&SqlStore::connect(&url).await?);
-    let ended = listen(AgentsService::of(AgentRuns::in_process(&tasks)), options, terminated).await;
+    let ended = listen(AgentsService::with_runs(AgentRuns::in_process(&tasks)), options, terminated).await;
     tasks.shutdown(TASK_GRACE).await;
     ended
 }
@@ -158,9 +158,9 @@ async fn api(
     terminated: impl Future<Output = ()> + Send + 'static,
 ) -> anyhow::Result<()> {
     let runs = AgentRuns::new(client, &*options.task_queue);
-    let Some(store) = store else { return listen(AgentsService::of(runs), options, terminated).await };
+    let Some(store) = store else { return listen(AgentsService::with_runs(runs), options, terminated).await };
     let tasks = tasks(store);
-    let service = AgentsService::of(runs.and_in_process(&tasks)).run_store(store);
+    let service = AgentsService::with_runs(runs.with_in_process(&tasks)).run_store(store);
     let ended = listen(service, options, terminated).await;
     tasks.shutdown(TASK_GRACE).await;
     ended

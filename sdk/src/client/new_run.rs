@@ -69,10 +69,10 @@ pub(crate) enum Request {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum IdConflict {
-    /// It is the same run, also after its end: nothing is started.
+    /// The caller gets the run of this id, also after its end: nothing is started.
     #[default]
     UseExisting,
-    /// It is the same run if it has not ended; otherwise a new one is started.
+    /// The caller gets the run of this id if it has not ended; otherwise a new one is started.
     UseOpen,
     /// Nothing is started, and the caller gets an error.
     Fail,

@@ -20,7 +20,7 @@ impl RunMode {
     /// The variable has another value.
     pub fn from_env() -> Result<Self, UnknownRunMode> {
         match env::var_os(VARIABLE).filter(|mode| !mode.is_empty()) {
-            None => Ok(Self::default()),
+            None => Ok(Self::InProcess),
             Some(mode) => mode.to_string_lossy().parse(),
         }
     }

@@ -62,8 +62,8 @@ impl AgentRuns {
 
     /// Starts a run or a chat, and returns its id, which is that of the workflow or of the task. A
     /// run with this id that exists already, in either mode, is not started again, whether or not
-    /// it has ended, unless [`NewRun::id_conflict`] chooses otherwise. The server forgets a workflow
-    /// after the namespace's retention period; a task is known as long as its row exists.
+    /// it has ended, unless [`NewRun::id_conflict`] chooses otherwise. The server forgets a
+    /// workflow after the namespace's retention period; a task is known as long as its row exists.
     ///
     /// # Errors
     /// [`StartRunError`], if the run chooses a mode that is not available here, or if the server or

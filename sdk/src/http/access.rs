@@ -52,7 +52,7 @@ pub struct Caller {
 }
 
 /// Permits everything to callers who send `Authorization: Bearer <token>`, except to read and edit
-/// agents as data unless [`edits_specs`](Self::edits_specs) is set.
+/// agents as data unless [`allow_edit_specs`](Self::allow_edit_specs) is set.
 #[derive(Clone)]
 pub struct BearerToken {
     digest: [u8; 32],
@@ -73,7 +73,7 @@ impl BearerToken {
 
     /// Permits the owner of the token to read and edit agents as data.
     #[must_use]
-    pub fn edits_specs(mut self) -> Self {
+    pub fn allow_edit_specs(mut self) -> Self {
         self.edits_specs = true;
         self
     }

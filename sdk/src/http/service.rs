@@ -97,12 +97,12 @@ pub(super) type Service = State<Arc<Shared>>;
 impl AgentsService {
     /// Creates a service for the ready-made workflows of this task queue; sends nothing yet.
     pub fn new(client: &Client, task_queue: impl Into<String>) -> Self {
-        Self::of(AgentRuns::new(client, task_queue))
+        Self::with_runs(AgentRuns::new(client, task_queue))
     }
 
     /// Creates a service for the runs that this starter starts, in one mode or in both; sends
     /// nothing yet.
-    pub fn of(runs: AgentRuns) -> Self {
+    pub fn with_runs(runs: AgentRuns) -> Self {
         Self {
             events: runs.workflows().map(|workflows| RunEvents::new(&workflows.client)),
             runs,

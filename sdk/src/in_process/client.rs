@@ -47,7 +47,7 @@ impl AgentRuns {
     /// # Panics
     /// Outside of a tokio runtime.
     #[must_use]
-    pub fn and_in_process(self, runs: &InProcessRuns) -> Self {
+    pub fn with_in_process(self, runs: &InProcessRuns) -> Self {
         self.with_process(Arc::new(Client(Arc::clone(runs.process()))))
     }
 }

@@ -37,9 +37,9 @@
 //!
 //! # Design
 //! **A task has one owner, and survives it only while it waits.** The owner is a process whose beat
-//! increases in the store. When the beat stands still for the lease, another process takes its
-//! tasks over: a run that waits for a person is one value (its `RunState`) and continues there, as
-//! does a chat between two messages; a run that was under way becomes `failed`, with an error
+//! increases in the store. When the beat does not change for a whole lease, another process takes
+//! its tasks over: a run that waits for a person is one value (its `RunState`) and continues there,
+//! as does a chat between two messages; a run that was under way becomes `failed`, with an error
 //! event. It is not repeated: its tools may have taken effect. Beats are counted, so that clocks
 //! need not agree.
 //!

@@ -104,7 +104,7 @@ fn stream(reader: Reader) -> impl Stream<Item = Result<RunEvent, RunEventsError>
             match reader.next().await {
                 Ok(Some(event)) => return Some((event, reader)),
                 Ok(None) => return None,
-                // A store that is unavailable is asked again.
+                // The store may be unavailable for a time.
                 Err(error) => {
                     tracing::warn!(%error, id = reader.id, "the events of a run cannot be read yet");
                     sleep(pause).await;

@@ -64,7 +64,7 @@ pub(super) struct Owned {
 }
 
 impl Owned {
-    /// Starts the writer of a task. `known` are the ids of facts that it may be told again.
+    /// Starts the writer of a task. `known` are the ids of facts that its run may repeat.
     pub(super) fn new(settings: &Settings, task: &Task, inbox: Option<Value>, known: Vec<String>) -> Arc<Self> {
         let stopped = CancellationToken::new();
         let inbox = Arc::new(TaskInbox::new(inbox));

@@ -10,10 +10,10 @@
 //! ([`RunLog::hold`]).
 //!
 //! **A fence.** Each transaction begins with an update of the row that only its owner can make. A
-//! process that was taken for dead writes nothing more, and its task is cancelled.
+//! process whose task has another owner writes nothing more, and cancels the task.
 //!
-//! **A store that is unavailable** is asked again for as long as the lease lasts: then others take
-//! the task for dead, and it ends here.
+//! **If the store is unavailable,** the write is tried for as long as the lease lasts. Then another
+//! process takes the task over, and it ends here.
 
 use std::{
     sync::{
@@ -174,7 +174,7 @@ pub(super) struct Writing {
     pub(super) chat: Option<Arc<Mutex<Chat>>>,
     /// The row after the latest fact.
     pub(super) row: RunRow,
-    /// Ids of the latest facts of a run that was taken over: they may be told again.
+    /// Ids of the latest facts of a run that was taken over: the run may repeat them.
     pub(super) known: Vec<String>,
     /// Time for which the store may be unavailable.
     pub(super) lease: Duration,

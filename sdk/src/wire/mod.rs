@@ -58,7 +58,7 @@ pub use agent_handlers::{
     AgentDecision, AgentInterruption, AgentState, DecidedInterruption, DecisionAnswer, DecisionReply, SuppliedOutput,
     Verdict,
 };
-pub use agent_spec::{AgentSpec, SpecRef};
+pub use agent_spec::{AgentSpec, SpecHandoff, SpecOutput, SpecRef, SpecTool};
 pub use approval::{ApprovalRequest, ApprovalRuling};
 pub use carried::Carried;
 pub use conversation::{Conversation, InputSegment};

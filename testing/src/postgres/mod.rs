@@ -61,8 +61,8 @@ impl PostgresServer {
     /// root, the server runs as the user `nobody`, because PostgreSQL refuses root.
     ///
     /// # Errors
-    /// [`PostgresError`], if the server cannot be fetched or installed, if no port is free, or if it
-    /// is not ready within a minute.
+    /// [`PostgresError`], if the server cannot be fetched or installed, if no port is free, or if
+    /// it is not ready within a minute.
     pub async fn start() -> Result<Self, PostgresError> {
         let created = tokio::task::spawn_blocking(DataDirectory::create).await;
         let data = created.unwrap_or_else(|panicked| std::panic::resume_unwind(panicked.into_panic()))?;

@@ -49,7 +49,7 @@ async fn environment(model: FakeModel, store: &MemoryAgentStore) -> anyhow::Resu
 
 /// A service whose callers may edit.
 fn service(env: &AgentEnvironment, store: &MemoryAgentStore) -> Router {
-    let token = BearerToken::new("secret", "ann").edits_specs();
+    let token = BearerToken::new("secret", "ann").allow_edit_specs();
     let service = AgentsService::new(env.client(), env.task_queue()).agents(&set());
     service.agent_store(store.clone()).access(token).into_router()
 }
@@ -192,7 +192,7 @@ async fn a_spec_that_cannot_run_is_not_stored_and_all_problems_are_named() -> an
         assert_eq!(answer.body["error"]["code"], code, "{path} {}", answer.body);
     }
     assert_eq!(get(&service, "/agents").await?.body["specs"], json!([]));
-    store.fail(1);
+    store.fail_next(1);
     let answer = send(&service, ("PUT", "/agents/desk"), NEW, Some(&json!({}))).await?;
     assert_eq!(answer.status, StatusCode::SERVICE_UNAVAILABLE);
     env.finish().await?;
@@ -221,7 +221,7 @@ async fn nobody_edits_or_reads_specs_unless_the_policy_permits_it() -> anyhow::R
         assert_eq!(listed["specs"][0]["name"], "desk");
         assert!(!listed.to_string().contains("secret"));
     }
-    let token = BearerToken::new("secret", "ann").edits_specs();
+    let token = BearerToken::new("secret", "ann").allow_edit_specs();
     let without = AgentsService::new(env.client(), env.task_queue()).agents((clerk,)).access(token).into_router();
     assert_eq!(get(&without, "/agents/desk").await?.body["error"]["code"], "no_agent_store");
     assert_eq!(get(&without, "/agents").await?.body, json!({"agents": [{"name": "clerk"}]}));

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::json;
 use temporal_agents::{
-    Agent, AgentsPlugin,
+    Agent, AgentsPlugin, ModelProvider,
     client::ChatHandle,
     wire::{AgentRequest, ChatOutcome, ChatRequest},
     workflow::{AgentSet, AgentWorkflow, ChatWorkflow, ContinueOptions},
@@ -20,11 +20,14 @@ use temporalio_common::{
     worker::{VersioningBehavior, WorkerDeploymentOptions, WorkerDeploymentVersion},
 };
 use temporalio_sdk::WorkerOptions;
+use tokio::time::timeout;
 
 use crate::held_model::HeldModel;
 
 const QUEUE: &str = "desk";
 const DEPLOYMENT: &str = "desk";
+/// How long a server may take to act on what it was told.
+const PATIENCE: Duration = Duration::from_mins(1);
 
 fn desk() -> Agent {
     Agent::new("desk").model("gpt-5")
@@ -34,7 +37,7 @@ fn desk() -> Agent {
 fn worker(
     server: &DevServer,
     build: &str,
-    model: &HeldModel,
+    model: impl ModelProvider + 'static,
     options: ContinueOptions,
 ) -> anyhow::Result<WorkerThread> {
     let set = AgentSet::new((desk,)).continue_when(options);
@@ -49,7 +52,7 @@ fn worker(
         .register_workflow_with_factory::<AgentWorkflow, _>(AgentWorkflow::factory(set.clone()))?
         .register_workflow_with_factory::<ChatWorkflow, _>(ChatWorkflow::factory(set))?
         .build();
-    AgentsPlugin::new(model.clone()).agents((desk,)).install(&mut options)?;
+    AgentsPlugin::new(model).agents((desk,)).install(&mut options)?;
     Ok(WorkerThread::start(server.target_url(), server.namespace(), options)?)
 }
 
@@ -77,7 +80,7 @@ async fn make_current(client: &Client, build: &str) -> anyhow::Result<()> {
             }
         }
     };
-    Ok(tokio::time::timeout(Duration::from_mins(1), setting).await?)
+    Ok(timeout(PATIENCE, setting).await?)
 }
 
 /// The builds that have worked on the latest execution of a workflow.
@@ -102,12 +105,12 @@ async fn open_runs_stay_on_their_build_and_new_ones_start_on_the_current_one() -
     let server = DevServer::start().await?;
     let client = server.client().await?;
     let (one, two) = (model("1"), model("2"));
-    let mut old = worker(&server, "1", &one, ContinueOptions::default())?;
+    let mut old = worker(&server, "1", one.clone(), ContinueOptions::default())?;
     make_current(&client, "1").await?;
     let options = |id: &str| WorkflowStartOptions::new(QUEUE, id).build();
     let open = client.start_workflow(AgentWorkflow::run, AgentRequest::new("desk", "Hello?"), options("open")).await?;
     one.asked().await?;
-    let mut new = worker(&server, "2", &two, ContinueOptions::default())?;
+    let mut new = worker(&server, "2", two.clone(), ContinueOptions::default())?;
     make_current(&client, "2").await?;
     two.answer();
     let later =
@@ -123,53 +126,89 @@ async fn open_runs_stay_on_their_build_and_new_ones_start_on_the_current_one() -
     Ok(())
 }
 
-/// What a chat is answered by: one message on build 1, and two after build 2 has become the current one. It continues as new after each.
-async fn answers(moves: bool) -> anyhow::Result<Vec<String>> {
-    let server = DevServer::start().await?;
-    let client = server.client().await?;
-    let (one, two) = (model("1"), model("2"));
-    for _ in 0..3 {
-        one.answer();
-        two.answer();
+/// A server with both builds at work and a chat on build 1; build 2 is the current one: a new run has been seen on it.
+/// The chat continues as new after each message, where `moves` with the current build.
+struct TwoBuilds {
+    server: DevServer,
+    client: Client,
+    workers: [WorkerThread; 2],
+    chat: ChatHandle,
+}
+
+impl TwoBuilds {
+    async fn start(moves: bool) -> anyhow::Result<Self> {
+        let server = DevServer::start().await?;
+        let client = server.client().await?;
+        let answering = |build: &'static str| FakeModel::function(move |_, _| text(format!("build {build}")));
+        let continues = || ContinueOptions::builder().new_events(0).upgrade_to_current_build(moves).build();
+        let old = worker(&server, "1", answering("1"), continues())?;
+        make_current(&client, "1").await?;
+        let options = WorkflowStartOptions::new(QUEUE, "chat").build();
+        client.start_workflow(ChatWorkflow::run, ChatRequest::new("desk"), options).await?;
+        let chat = ChatHandle::new(&client, "chat");
+        assert_eq!(said(&chat, "m1").await?, "build 1");
+        // The execution after the first message is there, and on its build, before the other becomes the current one.
+        chat.transcript().await?;
+        let new = worker(&server, "2", answering("2"), continues())?;
+        make_current(&client, "2").await?;
+        let two_builds = Self { server, client, workers: [old, new], chat };
+        timeout(PATIENCE, two_builds.new_runs_are_on_the_current_one()).await??;
+        Ok(two_builds)
     }
-    let continues = || ContinueOptions::builder().new_events(0).upgrade_to_current_build(moves).build();
-    let mut old = worker(&server, "1", &one, continues())?;
-    make_current(&client, "1").await?;
-    let options = WorkflowStartOptions::new(QUEUE, "chat").build();
-    client.start_workflow(ChatWorkflow::run, ChatRequest::new("desk"), options).await?;
-    let chat = ChatHandle::new(&client, "chat");
-    let mut answers = Vec::new();
-    let mut new = None;
-    for message in ["m1", "m2", "m3"] {
-        match chat.send_as(message, "Hello?").await?.outcome {
-            ChatOutcome::Answered { output } => answers.push(output.as_str().unwrap_or_default().to_owned()),
-            other => anyhow::bail!("{message}: {other:?}"),
+
+    /// The server tells its task queues in its own time that another build is the current one.
+    async fn new_runs_are_on_the_current_one(&self) -> anyhow::Result<()> {
+        for run in 0.. {
+            let options = WorkflowStartOptions::new(QUEUE, format!("run-{run}")).build();
+            let request = AgentRequest::new("desk", "Hello?");
+            let started = self.client.start_workflow(AgentWorkflow::run, request, options).await?;
+            if started.get_result(WorkflowGetResultOptions::default()).await? == json!("build 2") {
+                break;
+            }
         }
-        if new.is_none() {
-            // The execution after the first message is there, and on its build, before the other becomes the current one.
-            chat.transcript().await?;
-            new = Some(worker(&server, "2", &two, continues())?);
-            make_current(&client, "2").await?;
+        Ok(())
+    }
+
+    async fn stop(self) -> anyhow::Result<()> {
+        for mut worker in self.workers {
+            worker.stop()?;
         }
+        drop((self.chat, self.client));
+        self.server.shutdown().await;
+        Ok(())
     }
-    old.stop()?;
-    if let Some(mut new) = new {
-        new.stop()?;
+}
+
+/// The answer to one message of the chat.
+async fn said(chat: &ChatHandle, message_id: &str) -> anyhow::Result<String> {
+    match chat.send_as(message_id, "Hello?").await?.outcome {
+        ChatOutcome::Answered { output } => Ok(output.as_str().unwrap_or_default().to_owned()),
+        other => anyhow::bail!("{message_id}: {other:?}"),
     }
-    drop((chat, client));
-    server.shutdown().await;
-    Ok(answers)
 }
 
 #[tokio::test]
 async fn a_pinned_chat_stays_on_its_build_when_it_continues_as_new() -> anyhow::Result<()> {
-    assert_eq!(answers(false).await?, ["build 1", "build 1", "build 1"]);
-    Ok(())
+    let builds = TwoBuilds::start(false).await?;
+    for message_id in ["m2", "m3", "m4"] {
+        assert_eq!(said(&builds.chat, message_id).await?, "build 1");
+    }
+    builds.stop().await
 }
 
 #[tokio::test]
 async fn a_pinned_chat_moves_to_the_current_build_at_its_continue_as_new() -> anyhow::Result<()> {
-    let answers = answers(true).await?;
-    assert_eq!((&*answers[0], &*answers[2]), ("build 1", "build 2"), "{answers:?}");
-    Ok(())
+    let builds = TwoBuilds::start(true).await?;
+    // The message after which it continues is still answered where the chat is; the next one where it has moved to.
+    let moved = async {
+        for message in 2.. {
+            if said(&builds.chat, &format!("m{message}")).await? == "build 2" {
+                break;
+            }
+        }
+        assert_eq!(said(&builds.chat, "after").await?, "build 2");
+        anyhow::Ok(())
+    };
+    timeout(PATIENCE, moved).await??;
+    builds.stop().await
 }

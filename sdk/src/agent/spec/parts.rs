@@ -95,7 +95,7 @@ impl SpecParts {
     /// tools that [`hosted_tool`](Self::hosted_tool) has no constructor for, and for several of one
     /// kind.
     #[must_use]
-    pub fn hosted_tool_of(mut self, name: impl Into<String>, config: Map<String, Value>) -> Self {
+    pub fn hosted_tool_config(mut self, name: impl Into<String>, config: Map<String, Value>) -> Self {
         self.hosted_tools.push(ToolSpec::Hosted { name: name.into(), config });
         self
     }

@@ -7,8 +7,8 @@ use super::target::Target;
 /// The error of a [`SqlStore`](super::SqlStore). It never contains a password.
 ///
 /// # Retries
-/// As the error of a session store it is retried, whatever its cause is: a database that is
-/// unavailable comes back.
+/// As the error of a session store it is retried, whatever its cause is: a database may be
+/// unavailable for a time.
 #[derive(Debug, Error)]
 #[error(transparent)]
 pub struct SqlStoreError(#[from] Cause);

@@ -9,6 +9,7 @@ use crate::wire::{absent::is_default, schema::Schema};
 /// `{"name": "refund", "needs_approval": true, "input_guardrails": ["small_amounts"]}`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(remote = "Self", deny_unknown_fields)]
+#[non_exhaustive]
 pub struct SpecTool {
     /// Name of the tool.
     pub name: String,
@@ -27,6 +28,7 @@ pub struct SpecTool {
 /// A handoff of a spec. JSON shape: `"billing"`, or `{"agent": "billing", "version": 3}`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(remote = "Self", deny_unknown_fields)]
+#[non_exhaustive]
 pub struct SpecHandoff {
     /// Name of the spec of the agent.
     pub agent: String,
@@ -44,6 +46,7 @@ pub struct SpecHandoff {
 /// The shape of a spec's final output. JSON shape: `{"schema": {"type": "object", ..}}`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 pub struct SpecOutput {
     /// Name of the schema at the provider; absent = `final_output`.
     #[serde(default = "default_name", skip_serializing_if = "is_default_name")]
@@ -56,6 +59,11 @@ pub struct SpecOutput {
 }
 
 impl SpecTool {
+    /// Creates a tool with the rules that it has on the worker.
+    pub fn new(name: impl Into<String>) -> Self {
+        Self { name: name.into(), ..Self::default() }
+    }
+
     fn has_only_a_name(&self) -> bool {
         let Self { name, needs_approval: _, input_guardrails: _, output_guardrails: _ } = self;
         *self == Self { name: name.clone(), ..Self::default() }
@@ -63,9 +71,21 @@ impl SpecTool {
 }
 
 impl SpecHandoff {
+    /// Creates a handoff to the newest version of a spec.
+    pub fn new(agent: impl Into<String>) -> Self {
+        Self { agent: agent.into(), ..Self::default() }
+    }
+
     fn has_only_an_agent(&self) -> bool {
         let Self { agent, version: _, tool_name: _, tool_description: _ } = self;
         *self == Self { agent: agent.clone(), ..Self::default() }
+    }
+}
+
+impl SpecOutput {
+    /// Creates an output with this JSON schema, in strict mode.
+    pub fn new(schema: Schema) -> Self {
+        Self { name: default_name(), schema, lenient: false }
     }
 }
 
@@ -86,7 +106,7 @@ impl Serialize for SpecTool {
 impl<'de> Deserialize<'de> for SpecTool {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         match Value::deserialize(deserializer)? {
-            Value::String(name) => Ok(Self { name, ..Self::default() }),
+            Value::String(name) => Ok(Self::new(name)),
             object => Self::deserialize(object).map_err(D::Error::custom),
         }
     }
@@ -101,7 +121,7 @@ impl Serialize for SpecHandoff {
 impl<'de> Deserialize<'de> for SpecHandoff {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         match Value::deserialize(deserializer)? {
-            Value::String(agent) => Ok(Self { agent, ..Self::default() }),
+            Value::String(agent) => Ok(Self::new(agent)),
             object => Self::deserialize(object).map_err(D::Error::custom),
         }
     }

@@ -42,7 +42,7 @@ async fn all_messages_of_a_chat_are_answered_by_the_version_that_it_started_with
 #[tokio::test]
 async fn a_chat_takes_messages_while_its_store_is_away() -> anyhow::Result<()> {
     let (store, model) = (store(), FakeModel::script([text("one")]));
-    store.fail(2);
+    store.fail_next(2);
     let env = environment(&set(10_000), &store, true)?.model(&model).start().await?;
     let started = env.start_workflow(ChatWorkflow::run, ChatRequest::of_spec(SpecRef::new("desk", 1))).await?;
     let chat = ChatHandle::new(env.client(), &*started.info().workflow_id);

@@ -62,7 +62,7 @@ async fn without_a_version_the_run_takes_the_newest_one_and_records_it() -> anyh
 #[tokio::test]
 async fn a_run_waits_for_a_store_that_is_away() -> anyhow::Result<()> {
     let (store, model) = (store(), FakeModel::script([text("Hello.")]));
-    store.fail(2);
+    store.fail_next(2);
     let env = environment(&set(10_000), &store, true)?.model(&model).start().await?;
     let run = env.run(AgentWorkflow::run, AgentRequest::of_spec(SpecRef::new("desk", 1), "Hello.")).await?;
     assert_eq!(run.activities()[0].attempts, 3);
@@ -74,7 +74,7 @@ async fn a_run_waits_for_a_store_that_is_away() -> anyhow::Result<()> {
 #[tokio::test]
 async fn a_run_is_cancelled_while_its_store_is_away() -> anyhow::Result<()> {
     let store = store();
-    store.fail(u32::MAX);
+    store.fail_next(u32::MAX);
     let env = environment(&set(10_000), &store, true)?.model_provider(FakeModel::script([])).start().await?;
     let request = AgentRequest::of_spec(SpecRef::new("desk", 1), "Hello.");
     let started = env.start_workflow(AgentWorkflow::run, request).await?;

@@ -93,8 +93,9 @@ async fn a_service_with_both_modes_starts_each_run_in_the_one_that_it_chooses() 
     let model = FakeModel::function(|_, _| text("Hello."));
     let (env, _) = workflows(&model).await?;
     let tasks = database.tasks(&model).await?;
-    let runs = AgentRuns::new(env.client(), env.task_queue()).and_in_process(&tasks);
-    let both = temporal_agents::http::AgentsService::of(runs.clone()).agents((super::support::clerk,)).into_router();
+    let runs = AgentRuns::new(env.client(), env.task_queue()).with_in_process(&tasks);
+    let both =
+        temporal_agents::http::AgentsService::with_runs(runs.clone()).agents((super::support::clerk,)).into_router();
     let id = |name: &str| format!("{name}-{}", env.task_queue());
     for (name, mode) in [("w", "temporal"), ("t", "inprocess")] {
         let new = json!({"agent": "clerk", "input": "Hi.", "id": id(name), "mode": mode});

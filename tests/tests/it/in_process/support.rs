@@ -99,7 +99,7 @@ impl Database {
 
 /// The service of a process.
 pub(super) fn service(tasks: &InProcessRuns) -> Router {
-    AgentsService::of(AgentRuns::in_process(tasks)).agents((clerk,)).into_router()
+    AgentsService::with_runs(AgentRuns::in_process(tasks)).agents((clerk,)).into_router()
 }
 
 /// An environment with the same agents as workflows, and its service.
