@@ -1,6 +1,6 @@
 //! A workflow, or one run of it, that is cancelled while the tools of a turn run: all of them are told, and awaited.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use rstest::rstest;
 use serde_json::json;
@@ -23,7 +23,7 @@ use tokio::{sync::Semaphore, time::timeout};
 
 use crate::examples::{Cache, histories};
 
-const PATIENCE: Duration = Duration::from_secs(30);
+use crate::PATIENCE;
 
 /// What the tools tell the test.
 #[derive(Clone)]

@@ -1,6 +1,6 @@
 //! A scripted model that answers only when the test lets it: what a run does meanwhile can be looked at.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use futures::future::BoxFuture;
 use temporal_agents::{
@@ -11,7 +11,7 @@ use temporal_agents::{
 use temporal_agents_testing::FakeModel;
 use tokio::{sync::Semaphore, time::timeout};
 
-const PATIENCE: Duration = Duration::from_secs(30);
+use crate::PATIENCE;
 
 /// A model whose calls wait for [`answer`](Self::answer). Clones are the same model.
 #[derive(Clone, Debug)]

@@ -1,7 +1,5 @@
 //! `/agents` of the service: specs are listed, read, stored with a version each, and run.
 
-use std::time::Duration;
-
 use axum::{
     Router,
     body::Body,
@@ -20,7 +18,7 @@ use temporal_agents_testing::{AgentEnvironment, FakeModel, MemoryAgentStore, fak
 use tokio::time::timeout;
 use tower::ServiceExt;
 
-const PATIENCE: Duration = Duration::from_mins(1);
+use crate::PATIENCE;
 
 /// Pays money back.
 #[tool(needs_approval)]

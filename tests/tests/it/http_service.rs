@@ -8,8 +8,6 @@ mod rules;
 mod starts;
 mod without_workers;
 
-use std::time::Duration;
-
 use axum::{
     Router,
     body::Body,
@@ -36,7 +34,7 @@ use temporalio_common::data_converters::{PayloadConverter, RawValue};
 use tokio::time::timeout;
 use tower::ServiceExt;
 
-const PATIENCE: Duration = Duration::from_mins(1);
+use crate::PATIENCE;
 
 /// Pays money back.
 #[tool(start_to_close = "20s")]

@@ -74,3 +74,8 @@ mod typed_approvals;
 mod unfit_runs;
 mod versions;
 mod worker_versioning;
+
+use std::time::Duration;
+
+/// How long a test waits for what has to happen, on a machine that may be busy.
+pub(crate) const PATIENCE: Duration = Duration::from_mins(2);

@@ -5,7 +5,6 @@ mod waiting;
 use std::{
     process::{Command, Stdio},
     sync::Arc,
-    time::Duration,
 };
 
 use futures::future::BoxFuture;
@@ -29,8 +28,7 @@ use tokio::{
     time::timeout,
 };
 
-/// Longer than anything here takes; what takes longer hangs.
-const PATIENCE: Duration = Duration::from_secs(30);
+use crate::PATIENCE;
 
 /// A model that needs the blocking pool for each answer, as one does that resolves a name.
 #[derive(Clone)]

@@ -28,8 +28,7 @@ use tokio::time::timeout;
 
 use self::half_answer::HalfAnswer;
 
-/// Longer than anything here takes; what takes longer hangs.
-const PATIENCE: Duration = Duration::from_secs(30);
+use crate::PATIENCE;
 
 /// One attempt of a fifth of a second.
 fn hasty() -> Agent {

@@ -22,12 +22,10 @@ use temporalio_common::{
 use temporalio_sdk::WorkerOptions;
 use tokio::time::timeout;
 
-use crate::held_model::HeldModel;
+use crate::{PATIENCE, held_model::HeldModel};
 
 const QUEUE: &str = "desk";
 const DEPLOYMENT: &str = "desk";
-/// How long a server may take to act on what it was told.
-const PATIENCE: Duration = Duration::from_mins(1);
 
 fn desk() -> Agent {
     Agent::new("desk").model("gpt-5")

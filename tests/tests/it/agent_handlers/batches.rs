@@ -26,10 +26,11 @@ use temporalio_macros::{workflow, workflow_methods};
 use temporalio_sdk::{WorkflowContext, WorkflowResult};
 use tokio::{sync::Semaphore, time::timeout};
 
+use crate::PATIENCE;
+
 use super::support::{last_outputs, state_when, state_when_waiting};
 use crate::examples::{Cache, Played, histories};
 
-const PATIENCE: Duration = Duration::from_secs(30);
 const DOORS: usize = 4;
 
 /// Doors that calls wait behind until the test opens them.

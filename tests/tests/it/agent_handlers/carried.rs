@@ -1,7 +1,5 @@
 //! Decisions and questions that a workflow carries over to the run it continues as new with.
 
-use std::time::Duration;
-
 use rstest::rstest;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -99,7 +97,7 @@ async fn renewed(env: &AgentEnvironment) -> anyhow::Result<()> {
         while earlier_run(&history::fetch(env.client(), "ticket-0", None).await?).is_none() {}
         anyhow::Ok(())
     };
-    let renewed = timeout(Duration::from_secs(30), looking).await;
+    let renewed = timeout(crate::PATIENCE, looking).await;
     renewed.unwrap_or_else(|_| Err(anyhow::anyhow!("the workflow has not continued as new")))
 }
 

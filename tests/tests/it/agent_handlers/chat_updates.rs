@@ -1,7 +1,5 @@
 //! Messages of a chat that wait for their answers beside the approval that they wait for: the server admits 10 open updates.
 
-use std::time::Duration;
-
 use futures::future::join_all;
 use rstest::rstest;
 use serde_json::json;
@@ -20,9 +18,9 @@ use temporal_agents_testing::{
 use temporalio_common::protos::temporal::api::enums::v1::EventType;
 use tokio::{task::JoinHandle, time::timeout};
 
-use super::support::state_when_waiting;
+use crate::PATIENCE;
 
-const PATIENCE: Duration = Duration::from_mins(1);
+use super::support::state_when_waiting;
 
 /// Gives money back.
 #[tool]

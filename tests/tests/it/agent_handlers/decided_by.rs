@@ -1,9 +1,6 @@
 //! Who has decided: in history, in the state of the run, and in the transcript.
 
-use std::{
-    sync::{Arc, Mutex},
-    time::Duration,
-};
+use std::sync::{Arc, Mutex};
 
 use rstest::rstest;
 use serde_json::{Value, json};
@@ -71,7 +68,7 @@ async fn a_decision_says_who_made_it_and_the_transcript_shows_it(
     let handle = env.start_workflow(Desk::run, lingering()).await?;
     let agent = AgentHandle::new(env.client(), "desk-0");
     state_when_waiting(&agent).await?;
-    let waiting = timeout(Duration::from_secs(20), asked(&env)).await??;
+    let waiting = timeout(crate::PATIENCE, asked(&env)).await??;
     assert_eq!(approval(&waiting), json!({"id": "call_0_0", "asked_at": "then"}));
     assert!(waiting.to_markdown().contains("*There is no decision yet.*"), "{waiting}");
 

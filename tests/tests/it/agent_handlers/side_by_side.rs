@@ -123,7 +123,7 @@ async fn runs_with_calls_of_the_same_id_are_decided_one_by_one(
     let answer = agent.approve(&*ids[0]).await?;
     assert!(matches!(answer, DecisionAnswer::Accepted | DecisionAnswer::Kept { .. }), "{answer:?}");
     assert_eq!(agent.reject(&*ids[1], "no").await?, DecisionAnswer::Accepted);
-    let done = timeout(std::time::Duration::from_secs(30), handle.get_result(WorkflowGetResultOptions::default()));
+    let done = timeout(crate::PATIENCE, handle.get_result(WorkflowGetResultOptions::default()));
     let done = done.await.map_err(|_| anyhow::anyhow!("a run has not got its decision"))??;
     assert_eq!(done, expected);
     ids.sort();

@@ -1,7 +1,5 @@
 //! A desk whose refunds wait for a decision, and what the tests ask of its workflow.
 
-use std::time::Duration;
-
 use serde_json::{Value, json};
 use temporal_agents::{
     Agent, Runner, Tool, ToolError, agent_handlers,
@@ -20,9 +18,7 @@ use temporalio_sdk::{SyncWorkflowContext, WorkflowContext, WorkflowResult};
 use temporalio_workflow::__private::sdk::WorkflowImplementation;
 use tokio::time::timeout;
 
-use crate::{held_model::HeldModel, support::read};
-
-const PATIENCE: Duration = Duration::from_secs(30);
+use crate::{PATIENCE, held_model::HeldModel, support::read};
 
 /// Gives money back.
 ///

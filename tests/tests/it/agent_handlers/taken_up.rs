@@ -3,8 +3,6 @@
 //! In the first workflow task of such a history the run pauses. A worker without the workflow in its cache must not be given it together
 //! with the next task's news, which on replay come one after the other.
 
-use std::time::Duration;
-
 use rstest::rstest;
 use serde_json::json;
 use temporal_agents::{
@@ -95,7 +93,7 @@ async fn a_run_that_is_taken_up_replays_whenever_it_was_decided(
         }
     }
     let shift: WorkflowHandle<_, Shift> = env.client().get_workflow_handle("shift-0");
-    let done = timeout(Duration::from_secs(30), shift.get_result(WorkflowGetResultOptions::default())).await;
+    let done = timeout(crate::PATIENCE, shift.get_result(WorkflowGetResultOptions::default())).await;
     assert_eq!(done??, "done");
     histories::<Shift>(&env, "shift-0").await?;
     assert_eq!(last_outputs(&model), [json!("refunded 7")]);

@@ -7,7 +7,7 @@ use temporal_agents::{client::AgentHandle, wire::AgentInterruption};
 use temporalio_client::{Client, WorkflowListOptions};
 use tokio::time::{Instant, sleep, timeout};
 
-const PATIENCE: Duration = Duration::from_secs(30);
+use crate::PATIENCE;
 
 /// The ids of the approval workflows, old and new.
 pub(crate) async fn approvals(client: &Client) -> anyhow::Result<Vec<String>> {

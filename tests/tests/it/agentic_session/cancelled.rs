@@ -20,9 +20,9 @@ use tokio::{
     time::{sleep, timeout},
 };
 
-use super::desk::{Desk, Office, Order};
+use crate::PATIENCE;
 
-const PATIENCE: Duration = Duration::from_secs(30);
+use super::desk::{Desk, Office, Order};
 
 /// What the test is told.
 #[derive(Clone)]

@@ -26,11 +26,10 @@ use super::{
     desk::{Office, Order, office},
     kept::{checkpoint, model_answers, tool_answers},
 };
-use crate::examples::histories_of;
+use crate::{PATIENCE, examples::histories_of};
 
 /// How soon the server notices that a worker is gone.
 const HEARTBEAT_TIMEOUT: Duration = Duration::from_secs(3);
-const PATIENCE: Duration = Duration::from_secs(40);
 
 fn order(heartbeat_timeout: Duration) -> Order {
     Order { heartbeat_timeout, task_queue: Some(worker::TASK_QUEUE.to_owned()), ..Order::new("Review it.") }

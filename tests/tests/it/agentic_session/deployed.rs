@@ -24,10 +24,11 @@ use temporal_agents_testing::{
 use temporalio_sdk::WorkerOptions;
 use tokio::time::{Instant, sleep, timeout};
 
+use crate::PATIENCE;
+
 use super::desk::{Desk, Office, Order, office};
 
 const QUEUE: &str = "desk";
-const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Looks out of the window.
 #[tool]

@@ -29,10 +29,9 @@ use super::{
     kept::details,
     mishap::{Mishap, broken},
 };
-use crate::python_worker::PythonWorker;
+use crate::{PATIENCE, python_worker::PythonWorker};
 
 const QUEUE: &str = "reviews";
-const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Looks at a file.
 ///

@@ -24,13 +24,14 @@ use temporal_agents_testing::{
 };
 use tokio::time::{Instant, sleep};
 
+use crate::PATIENCE;
+
 use super::{
     desk::{Desk, Office, Order},
     kept::details,
     mishap::Mishap,
 };
 
-const PATIENCE: Duration = Duration::from_secs(30);
 const PAGE: usize = 300_000;
 const PAGES: u32 = 9;
 

@@ -72,7 +72,7 @@ async fn outcomes(client: &Client, workflow_id: &str, wanted: usize) -> anyhow::
             sleep(Duration::from_millis(50)).await;
         }
     };
-    timeout(Duration::from_secs(30), looking).await?
+    timeout(crate::PATIENCE, looking).await?
 }
 
 /// The heartbeat details of the pending activities, as text.

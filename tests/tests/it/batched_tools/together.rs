@@ -159,7 +159,7 @@ async fn a_worker_without_one_of_the_tools_makes_the_others() -> anyhow::Result<
         }
         anyhow::Ok(())
     };
-    timeout(Duration::from_secs(30), waiting).await.context("nothing waits")??;
+    timeout(crate::PATIENCE, waiting).await.context("nothing waits")??;
     env.stop_worker().await?;
     let worker = beside::<After>(&env, &plugin(writer))?;
     let run = env.await_run(&started).await?;
@@ -198,8 +198,7 @@ async fn a_call_that_waits_for_approval_joins_no_batch_until_it_is_decided() -> 
         serde_json::from_value(json!({"agent": "careful", "input": "Write.", "batch_tools": true}))?;
     let started = env.start_workflow(AgentWorkflow::run, request).await?;
     let handle = env.agent_handle(&started);
-    let asked =
-        timeout(Duration::from_secs(30), handle.wait_for_interruptions()).await.context("nobody is asked")??;
+    let asked = timeout(crate::PATIENCE, handle.wait_for_interruptions()).await.context("nobody is asked")??;
     assert_eq!(asked.len(), 2);
     assert_eq!(log.counts().len(), 2, "the others have run");
     for question in asked {

@@ -1,7 +1,5 @@
 //! Tools of callers in a chat.
 
-use std::time::Duration;
-
 use rstest::rstest;
 use serde_json::json;
 use temporal_agents::{
@@ -17,14 +15,14 @@ use temporal_agents_testing::{
 
 use tokio::time::timeout;
 
+use crate::PATIENCE;
+
 use super::{asks, no_secrets, pick_file, title};
 use crate::{
     agent_handlers::support::{last_outputs, state_when_waiting},
     continuing::{ready_made::histories, support::chain},
     held_model::HeldModel,
 };
-
-const PATIENCE: Duration = Duration::from_secs(30);
 
 fn editor() -> Agent {
     Agent::new("editor").model("gpt-5").tool(pick_file.output_guardrail(no_secrets()))

@@ -4,7 +4,7 @@
 use futures::future::BoxFuture;
 use prost::Message;
 use serde_json::json;
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 use temporal_agents::{
     Agent, Model, ModelProvider, RunConfig,
     client::AgentHandle,
@@ -22,13 +22,14 @@ use temporalio_common::protos::temporal::api::{
 };
 use tokio::time::timeout;
 
+use crate::PATIENCE;
+
 use super::support::chain;
 
 /// How large each output is.
 const OUTPUT: usize = 50_000;
 /// How much of the conversation is kept.
 const KEPT: usize = 200_000;
-const PATIENCE: Duration = Duration::from_mins(1);
 
 /// Takes a picture of the screen of whoever asks.
 #[tool(client)]

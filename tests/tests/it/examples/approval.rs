@@ -24,12 +24,10 @@ use temporalio_common::protos::temporal::api::history::v1::history_event::Attrib
 use tokio::time::{Instant, sleep, timeout};
 
 use super::{Cache, Played, histories};
-use crate::agent_handlers::support::taken;
+use crate::{PATIENCE, agent_handlers::support::taken};
 
 /// The id that the scripted model gives its call.
 pub(super) const CALL: &str = "call_1_0";
-/// Longer than any test takes: what does not happen by then does not happen.
-const PATIENCE: Duration = Duration::from_secs(20);
 
 pub(super) fn case() -> Case {
     Case::new("The samovar came in pieces.", Duration::from_hours(1))

@@ -25,6 +25,8 @@ use self::{
     point::Point,
     worker::{Hold, TASK_QUEUE, Task},
 };
+use crate::PATIENCE;
+
 use super::{
     approval::{CALL, approved, case, is_asked},
     histories_of,
@@ -32,7 +34,6 @@ use super::{
 
 /// How soon the server gives a workflow task to another worker.
 const TASK_TIMEOUT: Duration = Duration::from_secs(3);
-const PATIENCE: Duration = Duration::from_secs(40);
 
 /// The attempts of the three activities: the call that was under way has a second one, what had finished has not.
 #[rstest]

@@ -19,8 +19,7 @@ use temporal_agents_examples::code_review::{
 use temporal_agents_testing::{AgentEnvironment, FakeModel};
 use tokio::time::{sleep, timeout};
 
-/// Longer than any test takes.
-const PATIENCE: Duration = Duration::from_secs(30);
+use crate::PATIENCE;
 
 /// What came of a review, and what the model was given at each turn.
 #[derive(Debug, PartialEq)]

@@ -15,8 +15,7 @@ use temporal_agents_examples::incident_triage::{
 use temporal_agents_testing::{AgentEnvironment, FakeModel};
 use tokio::time::{sleep, timeout};
 
-/// Longer than any test takes.
-const PATIENCE: Duration = Duration::from_secs(30);
+use crate::PATIENCE;
 
 async fn triaged(verdict: Verdict) -> anyhow::Result<Report> {
     let resources = Resources::new().model_provider(model::scripted()).mcp_server(SERVER, operations::transport());

@@ -19,9 +19,9 @@ use temporal_agents_testing::{
 use temporalio_client::{WorkflowGetResultOptions, WorkflowStartOptions};
 use tokio::time::timeout;
 
-use super::histories_of;
+use crate::PATIENCE;
 
-const PATIENCE: Duration = Duration::from_mins(1);
+use super::histories_of;
 
 #[tokio::test]
 async fn a_session_whose_worker_is_killed_repeats_no_turn_before_its_checkpoint() -> anyhow::Result<()> {

@@ -11,6 +11,8 @@ use temporal_agents_testing::{AgentEnvironment, FakeModel};
 use tokio::{net::TcpListener, sync::oneshot};
 use tower::ServiceExt;
 
+use crate::PATIENCE;
+
 use super::{clerk, environment, get, replica, request, send};
 
 const PAGE: &str = "https://app.shop.test";
@@ -94,7 +96,7 @@ async fn a_service_that_stops_ends_its_streams_and_then_itself() -> anyhow::Resu
     let last = reader.next().await?.expect("a last event");
     assert_eq!((&*last.event, &last.data["reason"]), ("cut", &json!("stopping")));
     assert!(reader.next().await?.is_none());
-    tokio::time::timeout(super::PATIENCE, serving).await???;
+    tokio::time::timeout(PATIENCE, serving).await???;
     assert!(get(&replica(&env), "/agents").await?.0.is_success(), "another replica goes on");
     env.finish().await?;
     Ok(())

@@ -24,8 +24,8 @@ use tokio::{
 };
 use tower::ServiceExt;
 
-use super::{PATIENCE, clerk, environment, get, pay, post, replica, request, until};
-use crate::gateway::Gateway;
+use super::{clerk, environment, get, pay, post, replica, request, until};
+use crate::{PATIENCE, gateway::Gateway};
 
 const HISTORY: &str = "GetWorkflowExecutionHistory";
 

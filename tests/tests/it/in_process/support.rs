@@ -26,7 +26,7 @@ use temporal_agents_testing::{AgentEnvironment, FakeModel, PostgresServer};
 use tokio::time::timeout;
 use tower::ServiceExt;
 
-pub(super) const PATIENCE: Duration = Duration::from_mins(1);
+use crate::PATIENCE;
 
 /// Pays money back.
 #[tool(start_to_close = "20s")]

@@ -133,7 +133,7 @@ async fn a_retry_on_another_worker_gets_what_the_first_attempt_got() -> anyhow::
     });
     let mut before = worker(&env, "left", &failing, &first)?;
     let handle = env.start_workflow(Columns::run, "Read.".to_owned()).await?;
-    tokio::time::timeout(Duration::from_secs(30), async {
+    tokio::time::timeout(crate::PATIENCE, async {
         while failing.calls().len() < 3 {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }

@@ -14,9 +14,9 @@ use temporal_agents_testing::{
 use temporalio_macros::{workflow, workflow_methods};
 use temporalio_sdk::{WorkflowContext, WorkflowResult};
 
-use super::python::{HttpServer, stdio};
+use crate::PATIENCE;
 
-pub(super) const PATIENCE: Duration = Duration::from_secs(30);
+use super::python::{HttpServer, stdio};
 
 #[workflow]
 pub(crate) struct Workshop {

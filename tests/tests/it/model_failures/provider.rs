@@ -1,7 +1,5 @@
 //! Model providers that fail: the real OpenAI provider, pointed at servers of the test.
 
-use std::time::Duration;
-
 use serde_json::{Value, json};
 use temporal_agents::provider::OpenAi;
 use tokio::{
@@ -11,8 +9,7 @@ use tokio::{
 };
 use wiremock::{Mock, MockBuilder, MockServer, ResponseTemplate, matchers};
 
-/// Longer than anything here takes; what takes longer does not come at all.
-const PATIENCE: Duration = Duration::from_secs(20);
+use crate::PATIENCE;
 
 /// The provider at this address (`http://host:port`).
 pub(super) fn open_ai(address: &str) -> OpenAi {

@@ -18,8 +18,8 @@ use temporalio_client::{Client, ClientOptions};
 use tokio::time::timeout;
 use tower::ServiceExt;
 
-use super::support::{Database, PATIENCE, Running, clerk, delete, environment};
-use crate::databases::Kind;
+use super::support::{Database, Running, clerk, delete, environment};
+use crate::{PATIENCE, databases::Kind};
 
 fn service(env: &AgentEnvironment, database: &Database) -> Router {
     AgentsService::new(env.client(), env.task_queue()).agents((clerk,)).run_store(&database.store).into_router()

@@ -28,7 +28,7 @@ use tokio::{
 
 use crate::databases::{Kind, TestDatabase};
 
-pub(super) const PATIENCE: Duration = Duration::from_mins(1);
+use crate::PATIENCE;
 
 /// A database with the tables of runs.
 pub(super) struct Database {

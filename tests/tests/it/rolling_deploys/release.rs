@@ -14,7 +14,7 @@ use temporalio_sdk::WorkerOptions;
 use temporalio_workflow::__private::sdk::WorkflowImplementation;
 use tokio::time::timeout;
 
-const PATIENCE: Duration = Duration::from_mins(1);
+use crate::PATIENCE;
 
 /// Starts a worker with this plugin beside that of the environment.
 pub(super) fn beside<W>(env: &AgentEnvironment, plugin: AgentsPlugin) -> anyhow::Result<WorkerThread>

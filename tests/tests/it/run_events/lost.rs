@@ -27,13 +27,14 @@ use temporalio_common::UntypedWorkflow;
 use temporalio_sdk::WorkerOptions;
 use tokio::time::timeout;
 
+use crate::PATIENCE;
+
 use super::{
     Differences,
     reading::{ids, read},
 };
 use crate::continuing::support::{page_call, reader};
 
-const PATIENCE: Duration = Duration::from_mins(2);
 const QUEUE: &str = "agents";
 /// Workflows that run at the same time, on one server.
 const AT_ONCE: u64 = 20;

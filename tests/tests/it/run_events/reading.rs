@@ -31,7 +31,7 @@ use crate::{
     support::{Clerk, Stock, clerk},
 };
 
-const PATIENCE: Duration = Duration::from_mins(1);
+use crate::PATIENCE;
 
 /// All events of a stream.
 pub(super) async fn all(mut stream: RunEventStream) -> anyhow::Result<Vec<RunEvent>> {

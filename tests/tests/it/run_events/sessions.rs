@@ -24,7 +24,7 @@ use crate::agentic_session::{
     mishap::Mishap,
 };
 
-const PATIENCE: Duration = Duration::from_mins(1);
+use crate::PATIENCE;
 
 /// Reads a file.
 #[tool]

@@ -2,12 +2,9 @@
 //!
 //! `SEEDS=50` kills it so often; the default is 4.
 
-use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicBool, AtomicU32, Ordering},
-    },
-    time::Duration,
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, AtomicU32, Ordering},
 };
 
 use temporal_agents::{
@@ -17,10 +14,11 @@ use temporal_agents::{
 use temporal_agents_testing::PostgresServer;
 use tokio::{task::JoinSet, time::timeout};
 
+use crate::PATIENCE;
+
 use super::{said, texts};
 
 const WRITERS: u32 = 8;
-const PATIENCE: Duration = Duration::from_mins(2);
 
 /// Numbers that look random, and are the same in each series.
 struct Numbers(u64);

@@ -1,6 +1,6 @@
 //! A workflow with a stored session that is cancelled: it ends as cancelled, and its session hears what was done.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use rstest::rstest;
 use serde_json::json;
@@ -11,10 +11,10 @@ use temporalio_macros::{workflow, workflow_methods};
 use temporalio_sdk::{WorkflowContext, WorkflowResult};
 use tokio::{sync::Semaphore, time::timeout};
 
+use crate::PATIENCE;
+
 use super::{Flaky, contents};
 use crate::examples::{Cache, histories};
-
-const PATIENCE: Duration = Duration::from_secs(30);
 
 #[derive(Clone)]
 struct Begun(Arc<Semaphore>);

@@ -6,7 +6,9 @@ use temporal_agents_testing::history;
 use temporalio_client::{UntypedUpdate, WorkflowStartUpdateOptions};
 use temporalio_common::{UntypedWorkflow, data_converters::RawValue, protos::temporal::api::enums::v1::EventType};
 
-use super::support::{Channel, Open, Order, PATIENCE, POLL, Subscriber, json_payload, offsets};
+use crate::PATIENCE;
+
+use super::support::{Channel, Open, Order, POLL, Subscriber, json_payload, offsets};
 use crate::examples::{Cache, histories};
 
 /// Sends this number of polls for the item after the first, and reads no results.

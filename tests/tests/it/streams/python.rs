@@ -24,7 +24,9 @@ use tokio::{
     time::timeout,
 };
 
-use super::support::{Channel, Open, Order, PATIENCE, Subscriber, environment, json_payload, offsets};
+use crate::PATIENCE;
+
+use super::support::{Channel, Open, Order, Subscriber, environment, json_payload, offsets};
 use crate::{
     continuing::support::reader,
     examples::{Cache, histories},

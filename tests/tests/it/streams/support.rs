@@ -1,6 +1,6 @@
 //! A workflow whose stream follows signals, and subscribers that collect what they read.
 
-use std::{collections::VecDeque, time::Duration};
+use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -19,9 +19,8 @@ use tokio::{
     time::timeout,
 };
 
-use crate::examples::Cache;
+use crate::{PATIENCE, examples::Cache};
 
-pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 pub(crate) const PUBLISH: &str = "__temporal_workflow_stream_publish";
 pub(crate) const POLL: &str = "__temporal_workflow_stream_poll";
 

@@ -21,10 +21,9 @@ use temporalio_common::protos::temporal::api::enums::v1::EventType;
 use tokio::time::timeout;
 
 use super::support::{FAILED, count, outputs, workflow_of};
-use crate::{examples::Cache, python_worker::PythonWorker};
+use crate::{PATIENCE, examples::Cache, python_worker::PythonWorker};
 
 const QUEUE: &str = "python";
-const PATIENCE: Duration = Duration::from_mins(1);
 
 /// Looks orders up and ships them, after a pause.
 ///

@@ -28,11 +28,10 @@ use temporalio_sdk::{WorkflowContext, WorkflowResult};
 use tokio::time::timeout;
 
 use super::support::{FAILED, count, outputs, workflow_of};
-use crate::{examples::Cache, python_worker::PythonWorker};
+use crate::{PATIENCE, examples::Cache, python_worker::PythonWorker};
 
 const ENDPOINT: &str = "freight-endpoint";
 const QUEUE: &str = "python";
-const PATIENCE: Duration = Duration::from_mins(1);
 
 fn order() -> Value {
     json!({"type": "object", "properties": {"order": {"type": "string"}}, "required": ["order"]})

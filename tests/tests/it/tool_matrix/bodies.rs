@@ -14,12 +14,13 @@ use serde_json::json;
 use temporal_agents::{ToolContext, ToolError, WorkflowToolContext, tool::RemoteActivity, wire::ToolOutput};
 use tokio::{sync::watch, time::timeout};
 
+use crate::PATIENCE;
+
 use super::{cells::Outcome, elsewhere};
 
 /// A little more than a tool may return, and less than a server takes.
 pub(super) const LARGE: usize = 2_050_000;
 pub(super) const PANIC: &str = "the floor gave way";
-const PATIENCE: Duration = Duration::from_mins(1);
 
 /// What a tool is asked to do.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]

@@ -1,7 +1,5 @@
 //! Plays one cell: a workflow that runs the agent, and who decides, supplies or cancels.
 
-use std::time::Duration;
-
 use anyhow::Context;
 use temporal_agents::{
     Runner, agent_handlers,
@@ -27,9 +25,7 @@ use super::{
     elsewhere, mcp, model,
     seen::Seen,
 };
-use crate::{agent_handlers::support::state_when, examples::histories};
-
-const PATIENCE: Duration = Duration::from_mins(1);
+use crate::{PATIENCE, agent_handlers::support::state_when, examples::histories};
 
 /// Runs the agent of a cell, by its name.
 #[workflow]

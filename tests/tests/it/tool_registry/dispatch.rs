@@ -10,7 +10,7 @@ use temporal_agents::{
 };
 use tokio::time::timeout;
 
-const PATIENCE: Duration = Duration::from_secs(20);
+use crate::PATIENCE;
 
 #[derive(Clone)]
 struct Stock(u32);

@@ -15,12 +15,12 @@ use temporalio_common::protos::temporal::api::{
 };
 use tokio::time::{Instant, sleep};
 
+use crate::PATIENCE;
+
 use super::{
     super::approval::{CALL, is_asked, renew},
     worker::Hold,
 };
-
-const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Where the worker is when it is killed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
