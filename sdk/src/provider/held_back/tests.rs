@@ -28,6 +28,8 @@ fn received(parts: &[String]) -> String {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
     #[test]
     fn a_secret_that_is_split_over_parts_is_removed(
         before in "[a-z ]{0,400}",
@@ -37,7 +39,10 @@ proptest! {
         let secret = if is_escaped { SECRET.replace('-', "\\u002d") } else { SECRET.to_owned() };
         let whole = format!("{before}{secret}{}", " and so on".repeat(200));
         let (mut rest, mut parts) = (&*whole, Vec::new());
-        for cut in cuts.into_iter().cycle().take(5_000) {
+        for cut in cuts.into_iter().cycle() {
+            if rest.is_empty() {
+                break;
+            }
             let (part, after) = rest.split_at(cut.min(rest.len()));
             parts.push(part.to_owned());
             rest = after;

@@ -228,7 +228,7 @@ async fn a_slow_handler_beside_a_poll_makes_no_run_fail(#[case] cache: Cache) ->
 async fn many_subscribers_receive_a_large_item(#[case] cache: Cache) -> anyhow::Result<()> {
     let channel = Open::begin(cache).await?;
     channel.order(Order::Publish(1)).await?;
-    let mut subscribers: Vec<_> = (0..8).map(|_| Subscriber::of(channel.items())).collect();
+    let mut subscribers: Vec<_> = (0..4).map(|_| Subscriber::of(channel.items())).collect();
     for subscriber in &mut subscribers {
         assert_eq!(offsets(&subscriber.next(1).await?), [0]);
     }

@@ -137,6 +137,8 @@ async fn what_a_workflow_tool_starts_at_once_fits_into_a_message(
     #[case] bytes: usize,
     #[values(Cache::On, Cache::Off)] cache: Cache,
 ) -> anyhow::Result<()> {
+    // Without the cache each task reads the history again: a third of the letters costs as much as all do with it.
+    let letters = if cache == Cache::Off { letters / 3 } else { letters };
     let model = FakeModel::script([tool_call("weigh_all", json!({"letters": letters, "bytes": bytes})), text("done")]);
     let builder = cache.environment_alone::<Carrier>()?.model(&model).agents((carrier,));
     let env = builder.worker_options(|options| _ = options.register_activities(Post)).start().await?;
