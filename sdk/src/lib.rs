@@ -175,6 +175,8 @@ pub mod projection;
 #[cfg(feature = "worker")]
 pub mod provider;
 #[cfg(feature = "worker")]
+pub mod remote;
+#[cfg(feature = "worker")]
 mod resources;
 #[cfg(feature = "worker")]
 mod secret;

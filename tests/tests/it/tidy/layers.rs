@@ -8,7 +8,7 @@ use super::{sources, tokens, tokens_of};
 const LOOP: &[&str] = &["wire", "tool", "agent", "engine", "drive"];
 
 /// The directories of the crate, and what each may import beside itself: the loop or parts of it, and rooms of the worker half.
-const MAY_IMPORT: [(&str, &[&str], &[&str]); 22] = [
+const MAY_IMPORT: [(&str, &[&str], &[&str]); 23] = [
     ("guide", &[], &[]),
     ("wire", &[], &[]),
     ("tool", &["wire", "agent"], &[]),
@@ -27,6 +27,7 @@ const MAY_IMPORT: [(&str, &[&str], &[&str]); 22] = [
     ("client", LOOP, &["conversations", "events", "provider"]),
     ("resources", LOOP, &["mcp", "provider", "secret", "store"]),
     ("inline", LOOP, &["activity", "deltas", "events", "mcp", "provider", "resources", "secret"]),
+    ("remote", &["wire", "tool"], &[]),
     ("projection", LOOP, &["client", "events", "store"]),
     // The engine, the inbox and the chat of the workflows, as tasks.
     (

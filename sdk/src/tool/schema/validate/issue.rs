@@ -35,7 +35,7 @@ pub struct Issue {
 }
 
 impl Issue {
-    pub(super) fn new(field: &str, constraint: &str, allowed: impl Into<Value>) -> Self {
+    pub(crate) fn new(field: &str, constraint: &str, allowed: impl Into<Value>) -> Self {
         Self { field: cut_text(field, MAX_FIELD_BYTES), constraint: constraint.to_owned(), allowed: allowed.into() }
     }
 }

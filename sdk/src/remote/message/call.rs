@@ -1,0 +1,102 @@
+//! The messages of a request stream: calls, and pings.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{lenient, trace_context::TraceContext};
+
+/// A message of the request stream of a toolset. JSON: `{"type": "call" | "ping", ..}`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum ToolCallMessage {
+    /// A call of a tool.
+    Call(Box<CallMessage>),
+    /// A request for a pong, which tells the registry that a provider is at work.
+    Ping {
+        /// Id that the pong repeats.
+        ping_id: String,
+    },
+}
+
+/// A call of a tool.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct CallMessage {
+    /// Id of the call, which names its result stream. All attempts at a call have the same id.
+    pub tool_use_id: String,
+    /// Name of the tool, after that of its toolset: `files.read`.
+    #[serde(default, deserialize_with = "lenient::or_default", skip_serializing_if = "String::is_empty")]
+    pub tool: String,
+    /// The arguments, which are any JSON.
+    #[serde(default, deserialize_with = "lenient::present", skip_serializing_if = "Option::is_none")]
+    pub payload: Option<Value>,
+    /// The run, session and turn of the call.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub meta: Option<ToolCallMeta>,
+    /// The header `traceparent` of W3C Trace Context, or an empty string.
+    #[serde(default, deserialize_with = "lenient::or_default", skip_serializing_if = "String::is_empty")]
+    pub traceparent: String,
+    /// The header `tracestate` of W3C Trace Context, or an empty string.
+    #[serde(default, deserialize_with = "lenient::or_default", skip_serializing_if = "String::is_empty")]
+    pub tracestate: String,
+    /// The header `baggage` of W3C Baggage, or an empty string.
+    #[serde(default, deserialize_with = "lenient::or_default", skip_serializing_if = "String::is_empty")]
+    pub baggage: String,
+}
+
+/// The run, session and turn of a call. A provider can limit with it which data the call reaches,
+/// and the model does not write it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct ToolCallMeta {
+    /// Id of the run: for a run in a workflow, that of the workflow.
+    #[serde(default, deserialize_with = "lenient::or_default")]
+    pub run_id: String,
+    /// Id of the session, or an empty string.
+    #[serde(default, deserialize_with = "lenient::or_default")]
+    pub session_id: String,
+    /// Id of the turn.
+    #[serde(default, deserialize_with = "lenient::or_default", skip_serializing_if = "String::is_empty")]
+    pub turn_id: String,
+    /// Id of the call, the same at all attempts. [`CallMessage::tool_use_id`] equals it.
+    #[serde(default, deserialize_with = "lenient::or_default", skip_serializing_if = "String::is_empty")]
+    pub tool_call_id: String,
+    /// Id of the call of the agent that runs as a tool and made this call.
+    #[serde(default, deserialize_with = "lenient::or_default", skip_serializing_if = "String::is_empty")]
+    pub parent_tool_call_id: String,
+}
+
+impl ToolCallMessage {
+    /// Creates a call.
+    pub fn call(
+        tool_use_id: impl Into<String>,
+        tool: impl Into<String>,
+        payload: Value,
+        meta: Option<ToolCallMeta>,
+    ) -> Self {
+        let (tool_use_id, tool) = (tool_use_id.into(), tool.into());
+        Self::Call(Box::new(CallMessage { tool_use_id, tool, payload: Some(payload), meta, ..CallMessage::default() }))
+    }
+
+    /// Creates a ping.
+    pub fn ping(ping_id: impl Into<String>) -> Self {
+        Self::Ping { ping_id: ping_id.into() }
+    }
+}
+
+impl CallMessage {
+    /// Returns the trace that the call is a part of.
+    pub fn trace_context(&self) -> TraceContext {
+        let Self { traceparent, tracestate, baggage, .. } = self;
+        TraceContext { traceparent: traceparent.clone(), tracestate: tracestate.clone(), baggage: baggage.clone() }
+    }
+
+    /// Sets the trace that the call is a part of.
+    #[must_use]
+    pub fn with_trace_context(mut self, trace: TraceContext) -> Self {
+        let TraceContext { traceparent, tracestate, baggage } = trace;
+        (self.traceparent, self.tracestate, self.baggage) = (traceparent, tracestate, baggage);
+        self
+    }
+}
