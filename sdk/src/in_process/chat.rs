@@ -33,7 +33,7 @@ pub(super) async fn talk(process: &Process, owned: &Arc<Owned>, task: &Task, pau
         Err(failure) => Err(failure),
     };
     match ended {
-        Err(failure) if !owned.stopped.is_cancelled() => owned.fails(&failure.error),
+        Err(failure) if !owned.stopped.is_cancelled() || owned.log.is_holding() => owned.fails(&failure.error),
         // The chat is left, or belongs to another process.
         Ok(()) | Err(_) => {}
     }
@@ -55,8 +55,8 @@ fn start(process: &Process, owned: &Arc<Owned>, task: &Task) -> Result<AgentDef,
     let continues = agents.admit_last_agent(&name, request.last_agent_continues).map_err(RunFailure::from)?;
     if let Some(mut chat) = owned.chat() {
         (chat.agent, chat.conversation, chat.last_agent_continues) = (Some(name), request.conversation, continues);
+        owned.log.chat(&chat);
     }
-    owned.log.push(Entry::Chat);
     Ok((*agent).clone())
 }
 
@@ -100,10 +100,13 @@ async fn next(process: &Process, owned: &Arc<Owned>) -> Result<Option<ChatMessag
         if owned.cancelled.is_cancelled() {
             return Err(Box::new(RunError::Cancelled { agent: owned.agent.clone(), turn: 0 }.into()));
         }
-        let message = owned.chat().and_then(|mut chat| chat.next());
-        if let Some(message) = message {
-            owned.log.push(Entry::Chat);
-            return Ok(Some(message));
+        let message = owned.chat().and_then(|mut chat| {
+            let message = chat.next()?;
+            owned.log.chat(&chat);
+            Some(message)
+        });
+        if message.is_some() {
+            return Ok(message);
         }
         if owned.log.leave().await {
             return Ok(None);
@@ -147,6 +150,7 @@ pub(super) fn conclude(
     outcome: ChatOutcome,
     last_agent: Option<String>,
 ) {
+    owned.log.hold();
     let Some(mut chat) = owned.chat() else { return owned.log.release() };
     if let Some(conversation) = conversation {
         chat.conversation = conversation;
@@ -157,8 +161,8 @@ pub(super) fn conclude(
     let answered = chat.current.as_ref().and_then(|message| message.id.clone());
     chat.answer(outcome);
     let reply = answered.and_then(|id| chat.reply_to(&id));
+    owned.log.chat(&chat);
     drop(chat);
-    owned.log.push(Entry::Chat);
     if let Some(reply) = reply {
         let mail = indexed(&mail_id(&reply.message)).into_owned();
         owned.log.push(Entry::Answer { mail, answer: json!(reply) });

@@ -44,6 +44,11 @@ impl TaskInbox {
         self.news.send_modify(|version| *version += 1);
     }
 
+    /// Withdraws the questions of all runs.
+    pub(super) fn abandon_runs(&self) {
+        self.lock().abandon_runs();
+    }
+
     /// Returns the state of the task's runs.
     pub(super) fn state(&self) -> AgentState {
         self.lock().state()

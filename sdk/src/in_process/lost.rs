@@ -45,8 +45,12 @@ pub(super) async fn take_over(process: &Arc<Process>, task: Task) -> Result<(), 
     Ok(())
 }
 
-/// Fails the tasks that this process stops.
+/// Leaves a task that this process stops, or fails it if it is under way.
 pub(super) async fn stop(process: &Process, owned: &Owned) -> Result<(), SqlStoreError> {
+    // A pause or an end may not be written yet; without it, the row says that the run is under way.
+    if !owned.log.flush().await {
+        return Ok(());
+    }
     let Some(task) = rows::find(&process.settings.store, &owned.key).await? else { return Ok(()) };
     // It has ended, or was left.
     if task.owner != process.settings.process {
@@ -66,6 +70,9 @@ async fn fail(settings: &Settings, owned: &Owned, task: &Task, reason: &str) -> 
     let failure = RecordedFailure::new(PROCESS_LOST, reason);
     let answers = owned.chat().is_some_and(|chat| chat.current.is_some());
     owned.log.hold();
+    // Nobody waits for the questions of a run that has failed.
+    owned.inbox.abandon_runs();
+    owned.log.push(Entry::Inbox);
     if !task.is_chat() || answers {
         let latest = rows::latest_of_root(&settings.store, &task.run.key).await?;
         let end = EventKind::RunFailed { failure: failure.clone(), usage: None };
@@ -74,6 +81,7 @@ async fn fail(settings: &Settings, owned: &Owned, task: &Task, reason: &str) -> 
         }
     }
     if task.is_chat() {
+        owned.log.push(Entry::Paused(None));
         chat::conclude(owned, None, ChatOutcome::Failed { reason: reason.to_owned() }, None);
         return Ok(());
     }

@@ -216,8 +216,8 @@ impl Process {
                 owned.closes(&end, end_now(RunStatus::Completed, Some(output), None));
                 return;
             }
-            // Another process has the task, or will have it.
-            Err(_) if owned.stopped.is_cancelled() => return,
+            // Another process has the task, or will have it. An end that the run has told is its end.
+            Err(_) if owned.stopped.is_cancelled() && !owned.log.is_holding() => return,
             Err(failure) => failure,
         };
         owned.fails(&ended.error);

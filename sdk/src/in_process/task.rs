@@ -106,21 +106,23 @@ impl Owned {
         })
     }
 
-    /// Reads a mail, and answers it. A mail without an answer is read again.
-    pub(super) fn receive(&self, received: Received) {
+    /// Reads a mail, and answers it. Returns `false` if it is put off, with all mail after it: a
+    /// mail without an answer is read again.
+    pub(super) fn receive(&self, received: Received) -> bool {
         let Received { task: _, key, number, mail } = received;
         // Its answer may not be written yet.
         if number <= self.mail.load(Ordering::Relaxed) {
-            return;
+            return true;
         }
+        let publisher = self.publisher();
         // Without the facts of the run, a decision would count and have no fact.
-        if self.begins && self.publisher().is_none() {
-            return;
+        if self.begins && publisher.is_none() {
+            return false;
         }
         // The answer comes before all that the task does with the mail: after its end, nothing more
         // is written.
         match mail {
-            Mail::Decision { decision } => self.decide(decision, Some((number, key))),
+            Mail::Decision { decision } => self.decide(publisher, decision, Some((number, key))),
             Mail::Message { message } => self.accept(message, key),
             Mail::Cancel => {
                 self.log.push(Entry::Answer { mail: key, answer: json!(true) });
@@ -129,11 +131,11 @@ impl Owned {
         }
         self.mail.fetch_max(number, Ordering::Relaxed);
         self.news.notify_one();
+        true
     }
 
     /// Takes a decision, of a mail with this number and key or of one that has its answer.
-    fn decide(&self, decision: AgentDecision, mail: Option<(i64, String)>) {
-        let publisher = self.publisher();
+    fn decide(&self, publisher: Option<Arc<EventPublisher>>, decision: AgentDecision, mail: Option<(i64, String)>) {
         let fact = decision.clone();
         self.inbox.decide(decision, |answer| {
             let counts = matches!(answer, DecisionAnswer::Accepted | DecisionAnswer::Kept { .. });
@@ -161,7 +163,7 @@ impl Owned {
                     Err(refused) => refused,
                     Ok(id) => {
                         if chat.messages() > before {
-                            self.accepted(&id, text);
+                            self.accepted(chat, &id, text);
                         }
                         chat.progress(&id).unwrap_or_else(|| ChatReply::new(id, ChatOutcome::GoesOn))
                     }
@@ -172,11 +174,11 @@ impl Owned {
     }
 
     /// Records that the chat has accepted a message.
-    fn accepted(&self, id: &str, text: String) {
+    fn accepted(&self, chat: &Chat, id: &str, text: String) {
         let kind = EventKind::ChatMessageDelta { chat_message_id: id.to_owned(), text, is_refused: false };
         let time = rfc3339(SystemTime::now());
         self.log.event(&RunEvent { id: format!("message/{id}"), time, ..RunEvent::new(kind) });
-        self.log.push(Entry::Chat);
+        self.log.chat(chat);
     }
 
     /// Returns `true` if the task only waits for people.
@@ -191,6 +193,19 @@ impl Owned {
 
     fn publisher(&self) -> Option<Arc<EventPublisher>> {
         self.publisher.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Returns a publisher of a run's events to the log, which continues from these facts.
+    fn publisher_of(&self, run: &str, facts: Facts) -> Arc<EventPublisher> {
+        let (facts_log, deltas_log) = (self.log.clone(), self.log.clone());
+        // A fact is in the log before what follows from it, also if another thread sends a delta.
+        let keeper = Box::new(move |fact: &mut RunEvent| facts_log.event(fact));
+        let sink = Arc::new(move |event: &RunEvent| {
+            if event.is_delta() {
+                deltas_log.event(event);
+            }
+        });
+        Arc::new(EventPublisher::keeping(run, facts, keeper, Some(sink)))
     }
 
     /// Runs an agent on this task, from a beginning or from a pause.
@@ -218,17 +233,18 @@ impl Owned {
         cancelled: CancellationToken,
     ) -> Result<RunResult<Value>, RunFailure> {
         let Parts { run, facts, session_writes, decisions, from } = from.parts(&self.execution);
-        let log = self.log.clone();
-        let sink = Arc::new(move |event: &RunEvent| log.event(event));
-        let publisher = Arc::new(EventPublisher::keeping(&run, facts, Box::new(|_| {}), Some(sink)));
-        *self.publisher.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&publisher));
+        let publisher = self.publisher_of(&run, facts);
         let paused = match &from {
             Run::Continue(state) => Some(&**state),
             _ => None,
         };
+        // Mail that comes now is read after the decisions that the process before has answered.
+        let mut shared = self.publisher.lock().unwrap_or_else(PoisonError::into_inner);
         for decision in decisions {
-            self.decide(decision, None);
+            self.decide(Some(Arc::clone(&publisher)), decision, None);
         }
+        *shared = Some(Arc::clone(&publisher));
+        drop(shared);
         let (mut inner, _) = runner.host(run, cancelled.clone());
         inner.publisher = Some(Arc::clone(&publisher));
         inner.session_writes = AtomicU32::new(session_writes);
@@ -256,12 +272,9 @@ impl Owned {
     /// Records the facts of an end that no run tells, and with them the end of the task.
     pub(super) fn closes(&self, end: &EventKind, row: RunEnd) {
         let is_from_outside = !matches!(end, EventKind::RunFinished { .. });
-        let publisher = self.publisher().unwrap_or_else(|| {
-            let log = self.log.clone();
-            let sink = Arc::new(move |event: &RunEvent| log.event(event));
-            let facts = Facts::of_execution(short_id(&self.execution).to_owned());
-            Arc::new(EventPublisher::keeping("", facts, Box::new(|_| {}), Some(sink)))
-        });
+        let publisher = self
+            .publisher()
+            .unwrap_or_else(|| self.publisher_of("", Facts::of_execution(short_id(&self.execution).to_owned())));
         self.log.hold();
         publisher.observe(|facts| facts.closed(end, is_from_outside));
         self.log.push(Entry::Inbox);

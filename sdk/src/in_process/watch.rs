@@ -1,7 +1,7 @@
 //! The loops of a process: it reads its mail, beats, and notices processes that have died.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     sync::{Arc, Weak, atomic::Ordering},
     time::Duration,
 };
@@ -10,8 +10,11 @@ use sqlx::Row as _;
 use tokio::time::{Instant, sleep, timeout};
 
 use super::{
-    lost, mail, rows,
+    lost,
+    mail::{self, Received},
+    rows,
     runs::{Process, Settings},
+    task::Owned,
 };
 use crate::store::SqlStoreError;
 
@@ -33,19 +36,24 @@ async fn read_mail(process: Weak<Process>) {
         let Some(process) = process.upgrade() else { return };
         if process.has_tasks() {
             match mail::unanswered(&process.settings.store, &process.settings.process).await {
-                Ok(mails) => {
-                    for received in mails {
-                        if let Some(owned) = process.owned(&received.task) {
-                            owned.receive(received);
-                        }
-                    }
-                }
+                Ok(mails) => deliver(mails, |task| process.owned(task)),
                 Err(error) => tracing::warn!(%error, "the mail of runs cannot be read yet"),
             }
         }
         let posted = process.posted.notified();
         // Mail of this process is read at once.
         let _ = timeout(MAIL_INTERVAL, posted).await;
+    }
+}
+
+/// Passes mail on to its tasks, each in order: no mail overtakes one that its task puts off.
+pub(super) fn deliver(mails: Vec<Received>, owned: impl Fn(&str) -> Option<Arc<Owned>>) {
+    let mut put_off = BTreeSet::new();
+    for received in mails {
+        let task = received.task.clone();
+        if !put_off.contains(&task) && owned(&task).is_some_and(|owned| !owned.receive(received)) {
+            put_off.insert(task);
+        }
     }
 }
 

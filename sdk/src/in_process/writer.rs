@@ -70,8 +70,8 @@ pub(super) enum Entry {
     End(Box<RunEnd>),
     /// The inbox has changed.
     Inbox,
-    /// The chat has changed.
-    Chat,
+    /// The chat has changed: its data, as JSON.
+    Chat(String),
     /// The task has nothing to do: leaves it, unless a mail waits. Returns `true` if it was left.
     Leave(oneshot::Sender<bool>),
     /// Everything before is to be written.
@@ -109,6 +109,17 @@ impl RunLog {
             return;
         }
         self.push(Entry::Event(Box::new(event.clone())));
+    }
+
+    /// Adds a change of the chat, which the caller has locked: what is written with it must not
+    /// lag behind.
+    pub(super) fn chat(&self, chat: &Chat) {
+        self.push(Entry::Chat(rows::json_of(chat)));
+    }
+
+    /// Returns `true` while entries are held back.
+    pub(super) fn is_holding(&self) -> bool {
+        self.held().is_some()
     }
 
     /// Holds back all that is pushed, until [`release`](Self::release). What somebody waits for
@@ -256,7 +267,7 @@ impl Writing {
                 }
                 Entry::Leave(_) if self.has_waiting_message() => {}
                 Entry::Leave(_) => is_left = mail::leave(&mut transaction, &self.key, &self.owner).await?,
-                Entry::Event(_) | Entry::Flush(_) | Entry::Inbox | Entry::Chat => {}
+                Entry::Event(_) | Entry::Flush(_) | Entry::Inbox | Entry::Chat(_) => {}
             }
         }
         self.write_values(&mut transaction, batch).await?;
@@ -275,7 +286,8 @@ impl Writing {
         chat.is_some_and(|chat| !chat.waiting.is_empty())
     }
 
-    /// Writes the inbox and the chat, if they have changed: their values of now, once.
+    /// Writes the inbox and the chat, if they have changed, once: the inbox of now, and the latest
+    /// chat of the batch.
     async fn write_values(
         &self,
         transaction: &mut Transaction<'static, Any>,
@@ -285,9 +297,12 @@ impl Writing {
             self.set(transaction, "state", Some(rows::json_of(&self.inbox.state()))).await?;
             self.set(transaction, "inbox", Some(self.inbox.value().to_string())).await?;
         }
-        if let (Some(chat), true) = (&self.chat, batch.iter().any(|entry| matches!(entry, Entry::Chat))) {
-            let chat = rows::json_of(&*chat.lock().unwrap_or_else(PoisonError::into_inner));
-            self.set(transaction, "chat", Some(chat)).await?;
+        let chats = batch.iter().filter_map(|entry| match entry {
+            Entry::Chat(chat) => Some(chat),
+            _ => None,
+        });
+        if let Some(chat) = chats.last() {
+            self.set(transaction, "chat", Some(chat.clone())).await?;
         }
         Ok(())
     }
@@ -320,7 +335,7 @@ impl Writing {
                     self.hub.push(number, self.placed(&event, number));
                 }
                 Entry::Answer { .. } => self.answered.notify_waiters(),
-                Entry::Event(_) | Entry::Paused(_) | Entry::End(_) | Entry::Inbox | Entry::Chat => {}
+                Entry::Event(_) | Entry::Paused(_) | Entry::End(_) | Entry::Inbox | Entry::Chat(_) => {}
                 Entry::Leave(left) => drop(left.send(written.is_left)),
                 Entry::Flush(waits) => drop(waits.send(())),
             }

@@ -8,38 +8,59 @@ use crate::tool::Issue;
 
 /// An argument that does not fit. Members that say nothing about the constraint are absent.
 ///
-/// JSON: `{"field": "place.zip", "constraint": "invalid_length", "max_len": 5}`.
+/// JSON: `{"field": "place.zip", "constraint": "invalid_length", "max_len": 5}`. Earlier releases of
+/// the protocol's own implementation write the names in the form `MaxLen`, which is also read.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct FieldIssue {
     /// Path of the argument, its steps joined with dots.
-    #[serde(default, deserialize_with = "lenient::or_default")]
+    #[serde(default, deserialize_with = "lenient::or_default", alias = "Field")]
     pub field: String,
     /// The violated constraint: `missing_field`, `invalid_enum_value`, `invalid_format`,
     /// `invalid_pattern`, `invalid_range`, `invalid_length`, `invalid_field_type` or
     /// `unknown_field`.
-    #[serde(default, deserialize_with = "lenient::or_default")]
+    #[serde(default, deserialize_with = "lenient::or_default", alias = "Constraint")]
     pub constraint: String,
     /// The allowed values of an enumeration.
-    #[serde(default, deserialize_with = "lenient::list", skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, deserialize_with = "lenient::list", skip_serializing_if = "Vec::is_empty", alias = "Allowed")]
     pub allowed: Vec<String>,
     /// The smallest length.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", alias = "MinLen")]
     pub min_len: Option<u64>,
     /// The largest length.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", alias = "MaxLen")]
     pub max_len: Option<u64>,
     /// The regular expression that the argument has to match.
-    #[serde(default, deserialize_with = "lenient::or_default", skip_serializing_if = "String::is_empty")]
+    #[serde(
+        default,
+        deserialize_with = "lenient::or_default",
+        skip_serializing_if = "String::is_empty",
+        alias = "Pattern"
+    )]
     pub pattern: String,
     /// The format that the argument has to have.
-    #[serde(default, deserialize_with = "lenient::or_default", skip_serializing_if = "String::is_empty")]
+    #[serde(
+        default,
+        deserialize_with = "lenient::or_default",
+        skip_serializing_if = "String::is_empty",
+        alias = "Format"
+    )]
     pub format: String,
     /// The JSON type that the argument has to have.
-    #[serde(default, deserialize_with = "lenient::or_default", skip_serializing_if = "String::is_empty")]
+    #[serde(
+        default,
+        deserialize_with = "lenient::or_default",
+        skip_serializing_if = "String::is_empty",
+        alias = "ExpectedJSONType"
+    )]
     pub expected_json_type: String,
     /// The JSON type that the argument has.
-    #[serde(default, deserialize_with = "lenient::or_default", skip_serializing_if = "String::is_empty")]
+    #[serde(
+        default,
+        deserialize_with = "lenient::or_default",
+        skip_serializing_if = "String::is_empty",
+        alias = "ActualJSONType"
+    )]
     pub actual_json_type: String,
 }
 
@@ -54,7 +75,9 @@ impl From<&Issue> for FieldIssue {
         let number = issue.allowed.as_u64();
         match issue.constraint.as_str() {
             "required" => found("missing_field"),
-            "additionalProperties" | "unevaluatedProperties" => found("unknown_field"),
+            "additionalProperties" | "unevaluatedProperties" => {
+                Self { allowed: strings(&issue.allowed), ..found("unknown_field") }
+            }
             "enum" | "const" => Self { allowed: strings(&issue.allowed), ..found("invalid_enum_value") },
             "format" => Self { format: string(&issue.allowed), ..found("invalid_format") },
             "pattern" => Self { pattern: string(&issue.allowed), ..found("invalid_pattern") },
@@ -85,7 +108,7 @@ impl From<FieldIssue> for Issue {
             ("invalid_field_type", ..) => ("type", json!(expected_json_type)),
             (other, ..) => (other, json!(allowed)),
         };
-        Self::new(&field, constraint, allowed)
+        Self::of_provider(&field, constraint, &allowed)
     }
 }
 
@@ -95,6 +118,7 @@ fn string(allowed: &Value) -> String {
 
 fn strings(allowed: &Value) -> Vec<String> {
     match allowed {
+        Value::Null => Vec::new(),
         Value::Array(values) => values.iter().map(string).collect(),
         one => vec![string(one)],
     }

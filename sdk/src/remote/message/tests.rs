@@ -112,7 +112,9 @@ fn an_empty_trace_changes_nothing() {
     let own = TraceContext { traceparent: "00-1".to_owned(), ..TraceContext::default() };
     assert_eq!(own.clone().extract(TraceContext::default()), own);
     let came = TraceContext { traceparent: "00-2".to_owned(), ..TraceContext::default() };
-    assert_eq!(own.extract(came.clone()), came);
+    assert_eq!(own.clone().extract(came.clone()), came);
+    let baggage = TraceContext { baggage: "tenant=acme".to_owned(), ..TraceContext::default() };
+    assert_eq!(own.clone().extract(baggage.clone()), TraceContext { traceparent: own.traceparent, ..baggage });
 }
 
 /// Other implementations write nulls, escapes and members of later versions.
@@ -139,6 +141,14 @@ fn nulls_and_unknown_members_are_read() {
             error: Some(error),
             ..ToolResultMessage::default()
         }
+    );
+    let issue: FieldIssue =
+        serde_json::from_value(json!({"Field": "zip", "Constraint": "invalid_length", "Allowed": null, "MaxLen": 5}))
+            .expect("an issue");
+    assert_eq!(
+        json!(issue),
+        json!({"field": "zip", "constraint": "invalid_length", "max_len": 5}),
+        "names as earlier releases wrote them"
     );
     let escaped: ToolOutputDeltaMessage =
         serde_json::from_str(r#"{"tool_use_id":"u-1","stream":"log","delta":"\u003cb\u003e"}"#).expect("a delta");
@@ -201,8 +211,8 @@ fn what_is_no_message_is_refused(#[case] json: Value) {
     json!({"field": "a", "constraint": "invalid_field_type", "expected_json_type": "integer"}), "type"
 )]
 #[case(
-    json!({"properties": {}, "additionalProperties": false}), json!({"b": 2}),
-    json!({"field": "b", "constraint": "unknown_field"}), "additionalProperties"
+    json!({"properties": {"a": {}}, "additionalProperties": false}), json!({"b": 2}),
+    json!({"field": "b", "constraint": "unknown_field", "allowed": ["a"]}), "additionalProperties"
 )]
 fn a_violation_of_a_schema_has_a_constraint_of_the_protocol(
     #[case] schema: Value,
@@ -216,6 +226,14 @@ fn a_violation_of_a_schema_has_a_constraint_of_the_protocol(
     let [found] = <[FieldIssue; 1]>::try_from(found).expect("one issue");
     let back = Issue::from(found);
     assert_eq!((back.field.as_str(), back.constraint.as_str()), (invalid.issues[0].field.as_str(), keyword));
+}
+
+/// What a provider writes reaches a model, and is as long as the provider likes.
+#[test]
+fn an_issue_of_a_provider_is_truncated() {
+    let long = "x".repeat(1_000_000);
+    let found = FieldIssue { allowed: vec![long.clone(); 100], ..issue(&long, &long) };
+    assert!(json!(Issue::from(found)).to_string().len() < 3_000);
 }
 
 fn json_value() -> impl Strategy<Value = Value> {

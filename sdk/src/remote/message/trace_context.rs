@@ -14,9 +14,15 @@ pub struct TraceContext {
 }
 
 impl TraceContext {
-    /// Returns the context that came with a call, or this one where none came.
+    /// Returns this context with the headers of a received one: its trace and its baggage each
+    /// replace those of this context unless they are empty.
     #[must_use]
-    pub fn extract(self, came: Self) -> Self {
-        if came.traceparent.is_empty() && came.baggage.is_empty() { self } else { came }
+    pub fn extract(self, received: Self) -> Self {
+        let (traceparent, tracestate) = match received.traceparent.is_empty() {
+            true => (self.traceparent, self.tracestate),
+            false => (received.traceparent, received.tracestate),
+        };
+        let baggage = if received.baggage.is_empty() { self.baggage } else { received.baggage };
+        Self { traceparent, tracestate, baggage }
     }
 }

@@ -14,6 +14,10 @@ pub(super) const MAX_TOTAL_BYTES: usize = 32_000;
 /// Most bytes of a path: names of members may be as long as the value.
 const MAX_FIELD_BYTES: usize = 300;
 
+/// Most bytes of a keyword that a provider names.
+#[cfg(feature = "worker")]
+const MAX_CONSTRAINT_BYTES: usize = 100;
+
 /// The marker at the end of truncated values.
 const CUT: &str = "…";
 
@@ -35,8 +39,18 @@ pub struct Issue {
 }
 
 impl Issue {
-    pub(crate) fn new(field: &str, constraint: &str, allowed: impl Into<Value>) -> Self {
+    pub(super) fn new(field: &str, constraint: &str, allowed: impl Into<Value>) -> Self {
         Self { field: cut_text(field, MAX_FIELD_BYTES), constraint: constraint.to_owned(), allowed: allowed.into() }
+    }
+}
+
+/// Issues that a provider outside of the worker has found.
+#[cfg(feature = "worker")]
+impl Issue {
+    /// Creates an issue from strings and values of any length, which are truncated.
+    pub(crate) fn of_provider(field: &str, constraint: &str, allowed: &Value) -> Self {
+        let mut room = MAX_ALLOWED_BYTES;
+        Self::new(field, &cut_text(constraint, MAX_CONSTRAINT_BYTES), cut(allowed, &mut room))
     }
 }
 
