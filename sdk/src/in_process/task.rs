@@ -195,6 +195,15 @@ impl Owned {
         self.publisher.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    /// Begins to read mail for a run, after the decisions that the process before has answered.
+    fn begin(&self, publisher: &Arc<EventPublisher>, decisions: Vec<AgentDecision>) {
+        let mut shared = self.publisher.lock().unwrap_or_else(PoisonError::into_inner);
+        for decision in decisions {
+            self.decide(Some(Arc::clone(publisher)), decision, None);
+        }
+        *shared = Some(Arc::clone(publisher));
+    }
+
     /// Returns a publisher of a run's events to the log, which continues from these facts.
     fn publisher_of(&self, run: &str, facts: Facts) -> Arc<EventPublisher> {
         let (facts_log, deltas_log) = (self.log.clone(), self.log.clone());
@@ -238,13 +247,7 @@ impl Owned {
             Run::Continue(state) => Some(&**state),
             _ => None,
         };
-        // Mail that comes now is read after the decisions that the process before has answered.
-        let mut shared = self.publisher.lock().unwrap_or_else(PoisonError::into_inner);
-        for decision in decisions {
-            self.decide(Some(Arc::clone(&publisher)), decision, None);
-        }
-        *shared = Some(Arc::clone(&publisher));
-        drop(shared);
+        self.begin(&publisher, decisions);
         let (mut inner, _) = runner.host(run, cancelled.clone());
         inner.publisher = Some(Arc::clone(&publisher));
         inner.session_writes = AtomicU32::new(session_writes);

@@ -297,11 +297,11 @@ impl Writing {
             self.set(transaction, "state", Some(rows::json_of(&self.inbox.state()))).await?;
             self.set(transaction, "inbox", Some(self.inbox.value().to_string())).await?;
         }
-        let chats = batch.iter().filter_map(|entry| match entry {
+        let latest_chat = batch.iter().rev().find_map(|entry| match entry {
             Entry::Chat(chat) => Some(chat),
             _ => None,
         });
-        if let Some(chat) = chats.last() {
+        if let Some(chat) = latest_chat {
             self.set(transaction, "chat", Some(chat.clone())).await?;
         }
         Ok(())

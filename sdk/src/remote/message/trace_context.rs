@@ -18,10 +18,8 @@ impl TraceContext {
     /// replace those of this context unless they are empty.
     #[must_use]
     pub fn extract(self, received: Self) -> Self {
-        let (traceparent, tracestate) = match received.traceparent.is_empty() {
-            true => (self.traceparent, self.tracestate),
-            false => (received.traceparent, received.tracestate),
-        };
+        let of_trace = if received.traceparent.is_empty() { &self } else { &received };
+        let (traceparent, tracestate) = (of_trace.traceparent.clone(), of_trace.tracestate.clone());
         let baggage = if received.baggage.is_empty() { self.baggage } else { received.baggage };
         Self { traceparent, tracestate, baggage }
     }
