@@ -115,6 +115,13 @@ fn serve_answers_streams_and_stops_what_it_has_started() {
     let run = request(&other, "GET", "/runs/desk:t", "");
     assert!(run.contains("\"agent\":\"desk\""), "{run}");
     drop(replica);
+    // One of another queue, which finds it by the variables, serves other runs.
+    let variables = [("TEMPORAL_ADDRESS", server), ("TEMPORAL_NAMESPACE", namespace), ("TEMPORAL_TASK_QUEUE", "other")];
+    let (replica, of_replica, other) = start(command().arg("--api-only").envs(variables));
+    assert_eq!(of_replica, temporal);
+    let run = request(&other, "GET", "/runs/desk:t", "");
+    assert!(run.starts_with("HTTP/1.1 404"), "{run}");
+    drop(replica);
 
     let stopped = Command::new("kill").arg(serve.0.id().to_string()).status().expect("kill runs");
     assert!(stopped.success());

@@ -1,6 +1,6 @@
 //! The mode of runs in the environment.
 
-use std::{env, str::FromStr};
+use std::{env, ffi::OsString, str::FromStr};
 
 use crate::wire::RunMode;
 
@@ -19,7 +19,11 @@ impl RunMode {
     /// # Errors
     /// The variable has another value.
     pub fn from_env() -> Result<Self, UnknownRunMode> {
-        match env::var_os(VARIABLE).filter(|mode| !mode.is_empty()) {
+        Self::of_variable(env::var_os(VARIABLE))
+    }
+
+    fn of_variable(value: Option<OsString>) -> Result<Self, UnknownRunMode> {
+        match value.filter(|mode| !mode.is_empty()) {
             None => Ok(Self::InProcess),
             Some(mode) => mode.to_string_lossy().parse(),
         }

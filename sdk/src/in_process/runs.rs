@@ -216,7 +216,8 @@ impl Process {
                 owned.closes(&end, end_now(RunStatus::Completed, Some(output), None));
                 return;
             }
-            // Another process has the task, or will have it. An end that the run has told is its end.
+            // Another process has the task, or will have it. An end that the run has noted is
+            // that of the task.
             Err(_) if owned.stopped.is_cancelled() && !owned.log.is_holding() => return,
             Err(failure) => failure,
         };

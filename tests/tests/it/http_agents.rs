@@ -6,11 +6,13 @@ use axum::{
     http::{HeaderMap, Request, StatusCode, header},
 };
 use http_body_util::BodyExt;
+use rstest::rstest;
 use serde_json::{Value, json};
 use temporal_agents::{
     Agent,
     agent::SpecParts,
     http::{AgentsService, BearerToken},
+    store::{AgentStore, SqlStore},
     tool,
     workflow::{AgentSet, AgentWorkflow, ChatWorkflow},
 };
@@ -18,7 +20,7 @@ use temporal_agents_testing::{AgentEnvironment, FakeModel, MemoryAgentStore, fak
 use tokio::time::timeout;
 use tower::ServiceExt;
 
-use crate::PATIENCE;
+use crate::{PATIENCE, databases::Kind};
 
 /// Pays money back.
 #[tool(needs_approval)]
@@ -34,7 +36,10 @@ fn set() -> AgentSet {
     AgentSet::new((clerk,)).specs(SpecParts::new().tool(pay))
 }
 
-async fn environment(model: FakeModel, store: &MemoryAgentStore) -> anyhow::Result<AgentEnvironment> {
+async fn environment(
+    model: FakeModel,
+    store: &(impl AgentStore + Clone + 'static),
+) -> anyhow::Result<AgentEnvironment> {
     Ok(AgentEnvironment::builder()
         .workflow_with_factory::<AgentWorkflow, _>(AgentWorkflow::factory(set()))?
         .workflow_with_factory::<ChatWorkflow, _>(ChatWorkflow::factory(set()))?
@@ -46,7 +51,7 @@ async fn environment(model: FakeModel, store: &MemoryAgentStore) -> anyhow::Resu
 }
 
 /// A service whose callers may edit.
-fn service(env: &AgentEnvironment, store: &MemoryAgentStore) -> Router {
+fn service(env: &AgentEnvironment, store: &(impl AgentStore + Clone + 'static)) -> Router {
     let token = BearerToken::new("secret", "ann").allow_edit_specs();
     let service = AgentsService::new(env.client(), env.task_queue()).agents(&set());
     service.agent_store(store.clone()).access(token).into_router()
@@ -80,6 +85,20 @@ async fn send(
 
 async fn get(service: &Router, path: &str) -> anyhow::Result<Answer> {
     send(service, ("GET", path), None, None).await
+}
+
+/// Waits until the run has completed, and returns it.
+async fn completed(service: &Router, id: &str) -> anyhow::Result<Value> {
+    let path = format!("/runs/{id}");
+    let looking = async {
+        loop {
+            let run = get(service, &path).await?.body;
+            if run["status"] == "completed" {
+                return anyhow::Ok(run);
+            }
+        }
+    };
+    timeout(PATIENCE, looking).await?
 }
 
 const NEW: Option<(&str, &str)> = Some(("if-none-match", "*"));
@@ -239,16 +258,7 @@ async fn a_run_of_a_spec_has_the_version_that_was_the_newest_when_it_was_started
         let new = json!({"spec": spec, "input": "Hello.", "id": id});
         let answer = send(&service, ("POST", "/runs"), None, Some(&new)).await?;
         assert_eq!((answer.status, &answer.body["id"]), (StatusCode::CREATED, &json!(id)));
-        let path = format!("/runs/{id}");
-        let run = timeout(PATIENCE, async {
-            loop {
-                let run = get(&service, &path).await?.body;
-                if run["status"] == "completed" {
-                    return anyhow::Ok(run);
-                }
-            }
-        });
-        let run = run.await??;
+        let run = completed(&service, &id).await?;
         assert_eq!((&run["agent"], &run["output"]), (&json!("desk"), &json!("Hello.")));
         store.add("desk", json!({"model": "gpt-5", "instructions": "Second."}));
     }
@@ -262,6 +272,32 @@ async fn a_run_of_a_spec_has_the_version_that_was_the_newest_when_it_was_started
         let answer = send(&service, ("POST", "/runs"), None, Some(&spec)).await?;
         assert_eq!(answer.status, status, "{spec} {}", answer.body);
     }
+    env.finish().await?;
+    Ok(())
+}
+
+#[rstest]
+#[tokio::test]
+async fn specs_are_stored_in_a_database_and_run_from_it(
+    #[values(Kind::Sqlite, Kind::Postgres)] kind: Kind,
+) -> anyhow::Result<()> {
+    let database = kind.create().await?;
+    let store = SqlStore::connect(&database.url).await?;
+    let model = FakeModel::script([text("Hello.")]);
+    let env = environment(model.clone(), &store).await?;
+    let service = service(&env, &store);
+    for (instructions, condition) in [("First.", NEW), ("Second.", Some(("if-match", "\"1\"")))] {
+        let spec = json!({"model": "gpt-5", "instructions": instructions, "tools": ["pay"]});
+        let answer = send(&service, ("PUT", "/agents/desk"), condition, Some(&spec)).await?;
+        assert_eq!(answer.status, StatusCode::CREATED, "{}", answer.body);
+    }
+    let listed = get(&service, "/agents").await?.body;
+    assert_eq!((&listed["specs"][0]["name"], &listed["specs"][0]["version"]), (&json!("desk"), &json!(2)));
+    let id = format!("{}-1", env.task_queue());
+    let new = json!({"spec": {"name": "desk", "version": 1}, "input": "Hello.", "id": id});
+    assert_eq!(send(&service, ("POST", "/runs"), None, Some(&new)).await?.status, StatusCode::CREATED);
+    assert_eq!(completed(&service, &id).await?["output"], "Hello.");
+    assert_eq!(model.calls()[0].definitions.instructions.as_deref(), Some("First."));
     env.finish().await?;
     Ok(())
 }

@@ -1,8 +1,9 @@
-//! Tests with a `sleep` process in place of the server.
+//! Tests with a process that sleeps in place of the server.
 
 use std::{
+    io::Read,
     os::unix::process::ExitStatusExt,
-    process::{Child, Command},
+    process::{Child, Command, Stdio},
 };
 
 use super::{EndSignal, OrphanGuard};
@@ -31,7 +32,13 @@ fn a_guard_that_is_called_off_leaves_the_server_alone() {
 
 #[test]
 fn a_server_that_cleans_up_gets_the_signal_for_it() {
-    let mut server = server();
+    // A shell that starts the tests in the background lets them, and all that they start, ignore the
+    // signal. A server has a handler of its own.
+    let handles =
+        "import signal, time; signal.signal(signal.SIGQUIT, signal.SIG_DFL); print(flush=True); time.sleep(600)";
+    let mut server = Command::new("python3").args(["-c", handles]).stdout(Stdio::piped()).spawn().unwrap();
+    let mut line = [0];
+    server.stdout.take().unwrap().read_exact(&mut line).unwrap();
     let mut guard = OrphanGuard::watch_over(server.id(), EndSignal::Quit).unwrap().unwrap();
     drop(guard.0.stdin.take());
     assert_eq!(server.wait().unwrap().signal(), Some(3));

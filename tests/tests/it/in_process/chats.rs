@@ -3,9 +3,10 @@
 use axum::Router;
 use rstest::rstest;
 use serde_json::{Value, json};
+use temporal_agents::wire::ModelFailureKind;
 use temporal_agents_testing::{
     FakeModel,
-    fake_model::{text, tool_call},
+    fake_model::{failure, text, tool_call},
 };
 
 use super::support::{Database, get, post, stream, workflows};
@@ -88,6 +89,55 @@ async fn a_chat_over_agui_has_the_same_events_in_both_modes(
     let seen = stream(&third, "GET", "/agui/clerk/t", None).await?;
     let snapshot = seen.iter().find(|event| event["type"] == "MESSAGES_SNAPSHOT").expect("the messages");
     assert!(snapshot.to_string().contains("Good bye."), "{snapshot}");
+    env.finish().await?;
+    Ok(())
+}
+
+/// The events of an AG-UI client and the chunks of one of the AI SDK: a message whose model call fails, and the next
+/// one.
+async fn fail_once(service: &Router) -> anyhow::Result<[Vec<Vec<Value>>; 2]> {
+    let ai_sdk = |id: &str| {
+        let user = json!({"id": id, "role": "user", "parts": [{"type": "text", "text": "Hello?"}]});
+        json!({"id": "c", "messages": [user], "trigger": "submit-message"})
+    };
+    let agui = |run| agui(run, "Hello?", json!([]));
+    let mut seen = [Vec::new(), Vec::new()];
+    for run in ["r1", "r2"] {
+        seen[0].push(stream(service, "POST", "/agui/clerk", Some(&agui(run))).await?);
+    }
+    for message in ["m1", "m2"] {
+        seen[1].push(stream(service, "POST", "/chat/clerk", Some(&ai_sdk(message))).await?);
+    }
+    Ok(seen)
+}
+
+fn failing_model() -> FakeModel {
+    let broken = || failure(ModelFailureKind::BadRequest, "the model is broken");
+    FakeModel::script([broken(), text("Good day."), broken(), text("Good day.")])
+}
+
+#[tokio::test]
+async fn a_message_that_fails_is_an_error_to_frontends_and_the_chat_continues() -> anyhow::Result<()> {
+    let database = Database::sqlite().await?;
+    let [agui_of_tasks, ai_sdk_of_tasks] = fail_once(&database.replica(&failing_model()).await?).await?;
+    let (env, service) = workflows(&failing_model()).await?;
+    let [agui_of_workflows, ai_sdk_of_workflows] = fail_once(&service).await?;
+    for (of_tasks, of_workflows) in agui_of_tasks.iter().zip(&agui_of_workflows) {
+        // The error of a workflow also names the type of the activity's failure.
+        let of_workflows = json!(normal(of_workflows)).to_string().replace("ModelInvocationError.BadRequest: ", "");
+        assert_eq!(json!(normal(of_tasks)).to_string(), of_workflows);
+    }
+    for (agui, ai_sdk) in [(&agui_of_tasks, &ai_sdk_of_tasks), (&agui_of_workflows, &ai_sdk_of_workflows)] {
+        let [failed, answered] = &agui[..] else { anyhow::bail!("two runs") };
+        let error = failed.last().expect("a last event");
+        assert_eq!(error["type"], "RUN_ERROR");
+        assert!(error["message"].as_str().is_some_and(|message| message.contains("the model is broken")), "{error}");
+        assert_eq!(answered.last().expect("a last event")["outcome"]["type"], "success");
+        let [failed, answered] = &ai_sdk[..] else { anyhow::bail!("two messages") };
+        let error = failed.iter().find(|chunk| chunk["type"] == "error").expect("an error");
+        assert!(error["errorText"].as_str().is_some_and(|message| message.contains("the model is broken")), "{error}");
+        assert!(answered.iter().all(|chunk| chunk["type"] != "error"), "{answered:?}");
+    }
     env.finish().await?;
     Ok(())
 }

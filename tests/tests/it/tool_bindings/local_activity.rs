@@ -45,6 +45,18 @@ fn reader() -> Agent {
 
 workflow_of!(Reader, "reader", reader);
 
+/// Prints a word.
+#[tool]
+async fn print(word: String) -> String {
+    format!("{word} is on paper")
+}
+
+fn printer() -> Agent {
+    Agent::new("printer").model("gpt-5").tool(look_up).tool(print)
+}
+
+workflow_of!(Printer, "printer", printer);
+
 fn script() -> FakeModel {
     let words = ["tree", "rude", "torn", "panic", "late", "long"];
     FakeModel::script([tool_calls(words.map(|word| ("look_up", json!({"word": word})))), text("done")])
@@ -71,6 +83,27 @@ async fn a_local_tool_fails_and_succeeds_as_an_activity_does_and_leaves_markers(
     let mut told = expected();
     told.push(json!("tool \"look_up\" returned 3.00 MB, the limit is 100.00 kB. Try again with less."));
     assert_eq!(outputs(&model), told);
+    env.finish().await?;
+    Ok(())
+}
+
+/// The history is replayed at its end: markers and activity tasks of one response may come in any order.
+#[rstest]
+#[tokio::test]
+async fn a_local_tool_runs_beside_activities_of_the_same_response(
+    #[values(Cache::On, Cache::Off)] cache: Cache,
+) -> anyhow::Result<()> {
+    let calls = [("print", "oak"), ("look_up", "tree"), ("print", "elm"), ("look_up", "late"), ("look_up", "ash")];
+    let calls = || tool_calls(calls.map(|(tool, word)| (tool, json!({"word": word}))));
+    let model = FakeModel::script([calls(), calls(), text("done")]);
+    let env =
+        cache.environment::<Printer>()?.model(&model).state(Lookups::default()).agents((printer,)).start().await?;
+    let run = env.run(Printer::run, "Print.".to_owned()).await?;
+    assert_eq!(run.failed_workflow_tasks(), 0);
+    assert_eq!(run.output()?, "done");
+    let told = ["oak is on paper", "tree is a word", "elm is on paper", "late is a word", "ash is a word"];
+    let told = told.map(|text| json!(text));
+    assert_eq!(outputs(&model), [told.clone(), told].concat());
     env.finish().await?;
     Ok(())
 }
