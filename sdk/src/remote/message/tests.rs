@@ -179,7 +179,8 @@ fn what_is_no_message_is_refused(#[case] json: Value) {
     serde_json::from_value::<ToolCallMessage>(json).expect_err("it is none");
 }
 
-/// Violations of a schema go to callers in the words of the protocol, and come back in those of JSON Schema.
+/// Violations of a schema have the names of the protocol on the wire, and those of JSON Schema at
+/// both ends.
 #[rstest]
 #[case(json!({"required": ["a"]}), json!({}), json!({"field": "a", "constraint": "missing_field"}), "required")]
 #[case(
