@@ -8,8 +8,8 @@ use crate::tool::Issue;
 
 /// An argument that does not fit. Members that say nothing about the constraint are absent.
 ///
-/// JSON: `{"field": "place.zip", "constraint": "invalid_length", "max_len": 5}`. Earlier releases of
-/// the protocol's own implementation write the names in the form `MaxLen`, which is also read.
+/// JSON: `{"field": "place.zip", "constraint": "invalid_length", "max_len": 5}`. Earlier releases
+/// of the protocol's own implementation write the names in the form `MaxLen`, which is also read.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct FieldIssue {

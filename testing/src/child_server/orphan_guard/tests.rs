@@ -32,8 +32,8 @@ fn a_guard_that_is_called_off_leaves_the_server_alone() {
 
 #[test]
 fn a_server_that_cleans_up_gets_the_signal_for_it() {
-    // A shell that starts the tests in the background lets them, and all that they start, ignore the
-    // signal. A server has a handler of its own.
+    // A shell that starts the tests in the background lets them, and all that they start, ignore
+    // the signal. A server has a handler of its own.
     let handles =
         "import signal, time; signal.signal(signal.SIGQUIT, signal.SIG_DFL); print(flush=True); time.sleep(600)";
     let mut server = Command::new("python3").args(["-c", handles]).stdout(Stdio::piped()).spawn().unwrap();
