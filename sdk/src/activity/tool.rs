@@ -83,10 +83,14 @@ impl ToolActivity {
             mut settings,
             idempotency_key,
             mcp: _,
+            remote: _,
             schema: _,
         } = request;
         let key = idempotency_key.unwrap_or_else(|| key_of(info));
-        let call = CallInfo::new(tool, call_id, agent, turn).at_attempt(info.attempt).with_idempotency_key(key);
+        let call = CallInfo::new(tool, call_id, agent, turn)
+            .at_attempt(info.attempt)
+            .with_idempotency_key(key)
+            .with_run_id(info.workflow_id.as_deref().unwrap_or_default());
         let mut given = Given::default();
         if let Err(withheld) = self.env.fill_members(&mut settings, &mut given) {
             return Err(env_variable_error(&self.tool, &withheld));
@@ -176,6 +180,15 @@ pub(crate) fn read<T: Versioned>(
         };
         ActivityError::Application(Box::new(failure))
     })
+}
+
+/// Returns the failure of an activity whose request names no tool that it calls.
+pub(crate) fn malformed(reason: &'static str) -> ActivityError {
+    let failure = ApplicationFailure::builder(reason.to_owned())
+        .type_name(MALFORMED_REQUEST.to_owned())
+        .non_retryable(true)
+        .build();
+    ActivityError::Application(Box::new(failure))
 }
 
 /// Converts the failure of a body to that of the activity. A message for the model is sent as the

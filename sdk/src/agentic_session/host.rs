@@ -124,7 +124,7 @@ impl SessionHost {
             }
             return outcome;
         }
-        let once = !proposal::is_idempotent(call.tool);
+        let once = !call.tool.is_idempotent();
         if once && self.shared.format.is_proposal() {
             return Err(ToolEffectError::Host(NotIdempotent { tool: call.tool.name().to_owned() }.into()));
         }

@@ -32,6 +32,8 @@ pub(super) struct Env<'r, H: Host> {
     /// Prefix of the ids of this run's effects: empty for the outermost run, otherwise the id of
     /// the call that this run answers and a dash.
     pub(super) path: String,
+    /// Id of the call that this run answers: its idempotency key; `None` for the outermost run.
+    pub(super) parent_call: Option<String>,
     /// The items of earlier model calls, to find duplicates without a comparison of the whole
     /// conversation.
     pub(super) once: RefCell<Once>,
@@ -54,7 +56,8 @@ impl<'r, H: Host> Env<'r, H> {
         let guard_scope = host.child(&scope);
         let (once, mcp, mcp_tools) = (RefCell::default(), Rc::default(), RefCell::default());
         let (mcp_sessions, shown) = (McpSessions::default(), RefCell::default());
-        Self { host, graph, config, scope, guard_scope, path, once, mcp, mcp_sessions, shown, mcp_tools }
+        let parent_call = None;
+        Self { host, graph, config, scope, guard_scope, path, parent_call, once, mcp, mcp_sessions, shown, mcp_tools }
     }
 
     /// Creates the environment of a run nested in this one.

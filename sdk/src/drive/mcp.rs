@@ -1,12 +1,11 @@
-//! The tools that an agent has from MCP servers: listed at the agent's first turn, and cached from
+//! The tools that an agent has from MCP servers: listed at the agent's first turn, and frozen from
 //! then on.
 //!
-//! The lists belong to the run and its nested runs; they are not a part of its state. A run that
-//! continues in another execution lists the tools again there, and a tool that is then missing is
-//! handled as a tool that is not found.
+//! The lists belong to the run and its nested runs. They are a part of the outermost run's state,
+//! so that a run that continues in another execution has the same tools there.
 
 use std::{
-    cell::RefCell,
+    cell::{Cell, RefCell},
     collections::{BTreeMap, BTreeSet},
     rc::Rc,
     sync::Arc,
@@ -22,15 +21,45 @@ use super::{
 };
 use crate::{
     agent::AgentDef,
-    engine::RunError,
+    engine::{Engine, RunError},
     tool::{McpRefresh, McpServer, ToolDef},
-    wire::McpTool,
+    wire::{McpTool, ToolsetSnapshot},
 };
 
 /// Tool lists of the servers of a run, by server name and by the argument of the server's
 /// connection factory.
 #[derive(Default)]
-pub(super) struct McpLists(RefCell<BTreeMap<String, Rc<[McpTool]>>>);
+pub(super) struct McpLists {
+    lists: RefCell<BTreeMap<String, Rc<[McpTool]>>>,
+    /// `true` if the state of the outermost run does not have all lists.
+    has_news: Cell<bool>,
+}
+
+/// The patch of runs whose state has the lists. Runs of earlier builds list the tools again in each
+/// execution.
+const LISTS_IN_STATE: &str = "temporal-agents/mcp-lists-in-state";
+
+impl McpLists {
+    /// Takes over the lists of the state with which a run begins.
+    pub(super) fn take_over(&self, toolset: &ToolsetSnapshot) {
+        let mut lists = self.lists.borrow_mut();
+        for (key, tools) in &toolset.mcp {
+            lists.entry(key.clone()).or_insert_with(|| tools.clone().into());
+        }
+    }
+}
+
+/// Adds to the state of the outermost run the lists that it does not have.
+pub(super) fn keep_lists<H: Host>(env: &Env<'_, H>, engine: &mut Engine) {
+    if !env.is_outermost()
+        || !env.mcp.has_news.take()
+        || !engine.patched(LISTS_IN_STATE, || env.host.patched(LISTS_IN_STATE))
+    {
+        return;
+    }
+    let lists = env.mcp.lists.borrow();
+    engine.toolset_mut().mcp = lists.iter().map(|(key, tools)| (key.clone(), tools.to_vec())).collect();
+}
 
 /// The point of a run at which an agent's tools are listed.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -58,7 +87,7 @@ pub(super) async fn tools_of<H: Host>(
     }
     let is_known = |server: &McpServer| {
         let is_new_each_turn = when == When::Turn && server.refresh_rule() == McpRefresh::EachTurn;
-        !is_new_each_turn && env.mcp.0.borrow().contains_key(&key(server))
+        !is_new_each_turn && env.mcp.lists.borrow().contains_key(&key(server))
     };
     let unknown: Vec<_> = agent.mcp_servers.iter().enumerate().filter(|(_, server)| !is_known(server)).collect();
     let known = env.mcp_tools.borrow().get(&agent.name).cloned();
@@ -69,9 +98,10 @@ pub(super) async fn tools_of<H: Host>(
     // All requests are awaited, also when one fails: the error of the first failed server in order
     // ends the run.
     for (listed, (_, server)) in join_in_order(asked).await.into_iter().zip(&unknown) {
-        env.mcp.0.borrow_mut().insert(key(server), listed?.into());
+        env.mcp.lists.borrow_mut().insert(key(server), listed?.into());
+        env.mcp.has_news.set(true);
     }
-    let lists = env.mcp.0.borrow();
+    let lists = env.mcp.lists.borrow();
     let of_server =
         |server: &Arc<McpServer>| lists.get(&key(server)).map(|listed| server.tools(listed)).unwrap_or_default();
     let tools: Rc<[ToolDef]> = agent.mcp_servers.iter().flat_map(of_server).collect();

@@ -82,6 +82,7 @@ fn drive<'d, H: Host>(env: &'d Env<'_, H>, engine: &'d mut Engine) -> LocalBoxFu
     // Boxed, because a loop runs loops: agents are tools and guardrails of others. The connections
     // to stateful MCP servers outlive a loop that pauses or continues as new.
     async move {
+        env.mcp.take_over(&engine.state().toolset);
         env.mcp_sessions.take_over(std::mem::take(engine.mcp_sessions_mut()));
         let ended = run_steps_and_abandon(env, engine).await;
         let sessions = env.mcp_sessions.take();
@@ -114,6 +115,7 @@ async fn steps<'g, H: Host>(
 ) -> Result<Ended, RunError> {
     loop {
         engine.set_shown(&env.shown.borrow());
+        mcp::keep_lists(env, engine);
         env.host.checkpoint(&env.path, engine.state());
         let resolution = match engine.next() {
             Step::Save { items } => {

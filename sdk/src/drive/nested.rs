@@ -43,7 +43,8 @@ pub(super) async fn call_agent<H: Host>(
 ) -> AgentCall {
     let graph = Graph::new(tool.agent());
     let config = env.config.for_nested(tool.turn_limit());
-    let inside = env.nested(&graph, &config, scope, format!("{id}-"));
+    let mut inside = env.nested(&graph, &config, scope, format!("{id}-"));
+    inside.parent_call = Some(info.idempotency_key().to_owned());
     let (mut engine, before) = match input {
         AgentInput::Text(text) => (begin(&inside, vec![Item::user(text)], context.clone()), context),
         AgentInput::Paused(mut state) => {

@@ -179,11 +179,16 @@ fn may_run_again(tool: &ToolDef) -> bool {
         ToolBinding::Activity { options, .. } => options.idempotent,
         ToolBinding::RemoteActivity(remote) => remote.idempotent,
         ToolBinding::Mcp(binding) => binding.options().idempotent,
+        ToolBinding::Remote(binding) => binding.is_idempotent(),
         // The author declares nothing about a second start of the workflow.
         ToolBinding::ChildWorkflow(_) => false,
         #[cfg(feature = "nexus")]
         ToolBinding::Nexus(operation) => operation.idempotent,
-        _ => true,
+        ToolBinding::Inline(_)
+        | ToolBinding::Workflow(_)
+        | ToolBinding::Agent(_)
+        | ToolBinding::Client
+        | ToolBinding::ChildAgent(_) => true,
     }
 }
 

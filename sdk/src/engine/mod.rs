@@ -49,7 +49,7 @@ pub use save::input_items;
 pub use step::{CallResult, DueCall, HandlerOutput, Resolution, Step, ToolOutcome};
 
 use crate::wire::{
-    Item, ModelResponse, RunState, Usage, WIRE_VERSION,
+    Item, ModelResponse, RunState, ToolsetSnapshot, Usage, WIRE_VERSION,
     mcp_call::McpSession,
     run_state::{
         Admission, Approvals, GuardrailResults, Phase, Recoverable, ServerConversation, SessionProgress, TurnMark,
@@ -103,6 +103,7 @@ impl Engine {
             server,
             session: session_input.map(|input| SessionProgress { input, saved: 0 }),
             mcp_sessions: Vec::new(),
+            toolset: ToolsetSnapshot::default(),
             turn_began: TurnMark::default(),
             holds_back_turn: false,
             completed: Vec::new(),
@@ -161,6 +162,11 @@ impl Engine {
     /// active.
     pub fn mcp_sessions_mut(&mut self) -> &mut Vec<McpSession> {
         &mut self.state.mcp_sessions
+    }
+
+    /// Returns the tools that the run may use beyond those of its agents.
+    pub fn toolset_mut(&mut self) -> &mut ToolsetSnapshot {
+        &mut self.state.toolset
     }
 
     /// Returns the result of `Host::patched` for this run. Calls `ask` only once per slug.

@@ -47,7 +47,7 @@ impl InlineHost {
             .map(|deltas| Arc::new(deltas) as _);
         loop {
             told.begins(attempt);
-            let info = call.info.clone().at_attempt(attempt);
+            let info = call.info.clone().at_attempt(attempt).with_run_id(&*self.run);
             let states =
                 self.attempt_states.as_ref().map_or_else(|| self.resources.states.clone(), |states| states(&info));
             let ctx = ToolContext::new(info, RunContext::new(call.context.clone()))

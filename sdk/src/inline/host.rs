@@ -336,6 +336,10 @@ impl InlineHost {
                 let answer = answer.map_err(|error| lost(true).unwrap_or(error))?;
                 Ok(ToolAnswer { question: question.take(), ..answer })
             }
+            ToolBinding::Remote(binding) => {
+                let body = self.resources.remote_body(binding, &call)?;
+                self.activity(&body, binding.options(), call, scope, told).await
+            }
             ToolBinding::Workflow(body) => {
                 let deltas = self.tool_deltas(call.id.path(), call.tool);
                 effects::call(body, call, scope, deltas).await

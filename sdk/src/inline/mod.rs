@@ -17,6 +17,7 @@ pub(crate) mod host;
 pub(crate) mod mcp;
 mod model;
 mod observed_call;
+mod remote;
 pub(crate) mod run_threads;
 pub(crate) mod runner;
 pub(crate) mod states;

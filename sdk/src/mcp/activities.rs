@@ -20,7 +20,7 @@ use crate::{
         heartbeat::HeartbeatSender,
         message::{Reply, Request},
         registration::Body,
-        tool::{ToolActivity, read},
+        tool::{ToolActivity, malformed, read},
     },
     conversations::ConversationCache,
     deltas::{Deltas, HeartbeatDetails},
@@ -29,7 +29,6 @@ use crate::{
     tool::{StateMap, ToolActivityOptions, ToolBinding, ToolDef},
     wire::{
         ToolReply, ToolRequest, WIRE_VERSION,
-        failure::MALFORMED_REQUEST,
         mcp_call::{MCP_ACTIVITY, MCP_CALL_TOOL, McpOperation, McpReply, McpRequest},
     },
 };
@@ -138,14 +137,6 @@ fn asking(
         json(&McpReply { version: WIRE_VERSION, result }).map(Reply::Value)
     }
     .boxed()
-}
-
-fn malformed(reason: &'static str) -> ActivityError {
-    let failure = ApplicationFailure::builder(reason.to_owned())
-        .type_name(MALFORMED_REQUEST.to_owned())
-        .non_retryable(true)
-        .build();
-    ActivityError::Application(Box::new(failure))
 }
 
 fn json(reply: &impl Serialize) -> Result<Value, ActivityError> {

@@ -1,12 +1,30 @@
-//! Tools that providers outside of Temporal offer over streams: the protocol of a tool registry.
+//! Tools that providers outside of Temporal offer over streams: the protocol of a tool registry,
+//! and its transports.
 //!
 //! A provider that can be a Temporal worker needs none of this: an activity on a task queue of its
 //! own (`tool::RemoteActivity`) has leases, retries, heartbeats and cancellation already. Streams
 //! are for providers that cannot be one: in another language without an SDK, behind a broker that
 //! is there anyway.
 //!
+//! An agent has such tools by [`tool::RemoteToolset`](crate::tool::RemoteToolset); a
+//! [`worker::ToolProvider`](crate::worker::ToolProvider) offers tools of this library to others.
+//!
 //! | room | what is in it |
 //! |---|---|
 //! | [`message`] | the messages, as JSON |
+//! | [`transport`] | streams in memory and in Redis (feature `redis`) |
+//! | `answer` | the result of a call as the output of a tool |
+//! | `executor` | one call, from the caller's side: published once, its result awaited |
+//! | `activities` | the activity that runs the executor |
 
+mod activities;
+mod answer;
+mod executor;
 pub mod message;
+pub mod transport;
+mod transports;
+
+pub use self::transport::Streams;
+pub(crate) use self::{
+    activities::activities, answer::OUTCOME_UNKNOWN_CODE, executor::body, transports::ToolTransports,
+};

@@ -16,9 +16,10 @@ use std::{fmt, sync::Arc};
 use crate::mcp::{McpServers, McpTransport};
 use crate::{
     provider::{ModelProvider, providers::Providers},
+    remote::{Streams, ToolTransports},
     secret::Destination,
     store::{AgentStore, OptionalAgentStore, OptionalSpillStore, Session, Sessions, SpillStore},
-    tool::StateMap,
+    tool::{StateMap, remote_toolset::DEFAULT_TRANSPORT},
 };
 
 /// The resources that agents and tools use in a process:
@@ -56,6 +57,7 @@ use crate::{
 /// | store of agents as data | yes | no | no |
 /// | environment variables | yes | yes | in settings of tools, and for MCP servers |
 /// | MCP servers | yes | yes | with `register_mcp` |
+/// | streams of remote tools | yes | yes | yes |
 ///
 /// Each host connects to the MCP servers by itself; a clone of a host shares its connections.
 #[derive(Clone, Default)]
@@ -66,6 +68,7 @@ pub struct Resources {
     pub(crate) sessions: Sessions,
     pub(crate) spills: OptionalSpillStore,
     pub(crate) agents: OptionalAgentStore,
+    pub(crate) transports: ToolTransports,
     #[cfg(feature = "mcp")]
     pub(crate) mcp: McpServers,
 }
@@ -137,6 +140,21 @@ impl Resources {
         self.providers.env.allow_for(&to, names);
         #[cfg(feature = "mcp")]
         self.mcp.allow(&self.providers.env);
+        self
+    }
+
+    /// Adds the streams through which this process reaches the providers of remote tools
+    /// ([`RemoteToolset`](crate::tool::RemoteToolset)), as the transport `streams`.
+    #[must_use]
+    pub fn tool_streams(self, streams: impl Streams) -> Self {
+        self.named_tool_streams(DEFAULT_TRANSPORT, streams)
+    }
+
+    /// Adds streams as the transport of this name, for toolsets that name it
+    /// ([`RemoteToolset::transport`](crate::tool::RemoteToolset::transport)).
+    #[must_use]
+    pub fn named_tool_streams(mut self, name: impl Into<String>, streams: impl Streams) -> Self {
+        self.transports.add(name.into(), Arc::new(streams));
         self
     }
 

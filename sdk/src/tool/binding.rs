@@ -9,7 +9,8 @@ use serde_json::{Map, Value};
 use super::nexus_operation::NexusOperation;
 use super::{
     child_workflow::ChildWorkflow, context::ToolContext, error::ToolError, mcp::McpBinding,
-    options::ToolActivityOptions, remote_activity::RemoteActivity, workflow_context::WorkflowToolContext,
+    options::ToolActivityOptions, remote_activity::RemoteActivity, remote_toolset::RemoteBinding,
+    workflow_context::WorkflowToolContext,
 };
 use crate::{
     agent::{AgentTool, ChildAgentTool},
@@ -59,6 +60,9 @@ pub enum ToolBinding {
     /// On a server of the Model Context Protocol, called through an activity named
     /// `agents.mcp.<server>.call_tool`.
     Mcp(McpBinding),
+    /// At a provider that is reached over streams, called through an activity named
+    /// `agents.remote.<transport>.call_tool`.
+    Remote(RemoteBinding),
     /// In the workflow, where it may wait for timers, activities and child workflows.
     Workflow(WorkflowBody),
     /// In a child workflow, named by its type.
@@ -80,8 +84,16 @@ impl ToolBinding {
     pub(crate) fn leaves_a_reply(&self) -> bool {
         match self {
             Self::Activity { options, .. } => !options.local,
-            Self::Mcp(_) => true,
-            _ => false,
+            Self::Mcp(_) | Self::Remote(_) => true,
+            Self::Inline(_)
+            | Self::RemoteActivity(_)
+            | Self::Workflow(_)
+            | Self::ChildWorkflow(_)
+            | Self::Agent(_)
+            | Self::Client
+            | Self::ChildAgent(_) => false,
+            #[cfg(feature = "nexus")]
+            Self::Nexus(_) => false,
         }
     }
 }
@@ -97,6 +109,7 @@ impl std::fmt::Debug for ToolBinding {
             #[cfg(feature = "nexus")]
             Self::Nexus(operation) => operation.fmt(f),
             Self::Mcp(binding) => f.debug_tuple("Mcp").field(binding).finish(),
+            Self::Remote(binding) => f.debug_tuple("Remote").field(binding).finish(),
             Self::Agent(agent) => agent.fmt(f),
             Self::Client => f.write_str("Client"),
             Self::ChildAgent(agent) => agent.fmt(f),

@@ -23,6 +23,7 @@ pub struct CallInfo {
     /// The attempt, counted from 1; always 1 for inline tools.
     pub attempt: u32,
     idempotency_key: String,
+    run_id: String,
 }
 
 impl CallInfo {
@@ -31,7 +32,7 @@ impl CallInfo {
     pub fn new(tool: impl Into<String>, call_id: impl Into<String>, agent: impl Into<String>, turn: u32) -> Self {
         let (call_id, agent) = (call_id.into(), agent.into());
         let idempotency_key = idempotency_key([&*agent, &*turn.to_string(), &*call_id]);
-        Self { tool: tool.into(), call_id, agent, turn, attempt: 1, idempotency_key }
+        Self { tool: tool.into(), call_id, agent, turn, attempt: 1, idempotency_key, run_id: String::new() }
     }
 
     /// Sets the idempotency key that the host derived for the call.
@@ -52,6 +53,19 @@ impl CallInfo {
     /// key for each input or output that it checks.
     pub fn idempotency_key(&self) -> &str {
         &self.idempotency_key
+    }
+
+    /// Returns the id of the run that makes the call: in a workflow that of the workflow, without
+    /// Temporal a random one. Empty where the body runs in the workflow itself.
+    pub fn run_id(&self) -> &str {
+        &self.run_id
+    }
+
+    /// Sets the id of the run.
+    #[must_use]
+    pub fn with_run_id(mut self, id: impl Into<String>) -> Self {
+        self.run_id = id.into();
+        self
     }
 
     /// Sets the number of the attempt.

@@ -50,6 +50,12 @@ impl Default for ToolActivityOptions {
 }
 
 impl ToolActivityOptions {
+    /// Returns `true` if workers on this task queue run the tool.
+    #[cfg(feature = "worker")]
+    pub(crate) fn is_on(&self, task_queue: &str) -> bool {
+        self.task_queue.as_deref().is_none_or(|queue| queue == task_queue)
+    }
+
     /// Returns the attempts in total: 1 if the tool is not idempotent.
     pub fn attempts(&self) -> u32 {
         if self.idempotent { self.attempts.max(1) } else { 1 }

@@ -34,6 +34,7 @@ pub(crate) mod mcp_call;
 pub(crate) mod model_call;
 pub(crate) mod nexus_endpoint;
 pub(crate) mod ready_made;
+pub(crate) mod remote_call;
 pub(crate) mod run_mode;
 pub(crate) mod run_state;
 pub(crate) mod run_status;
@@ -46,6 +47,7 @@ pub(crate) mod size;
 pub(crate) mod stream;
 pub(crate) mod tool_batch;
 pub(crate) mod tool_call;
+mod toolset;
 mod unread;
 pub(crate) mod usage;
 pub(crate) mod version;
@@ -74,6 +76,7 @@ pub use model_call::{MODEL_ACTIVITY, ModelCall, ModelReply, ModelRequest, ModelR
 pub use ready_made::{
     AgentReport, AgentRequest, ChatMessage, ChatOutcome, ChatReply, ChatRequest, ChatTranscript, RequestInput,
 };
+pub use remote_call::RemoteTool;
 pub use run_mode::RunMode;
 pub use run_state::{
     Decision, DecisionRefused, GuardrailResults, InputGuardrailResult, Interruption, InterruptionKind, McpApproval,
@@ -88,6 +91,7 @@ pub(crate) use session_checkpoint::KeptCheckpoint;
 pub use session_checkpoint::SessionCheckpoint;
 pub use settings::{ModelRetryBackoff, ModelRetrySettings, ModelSettings, ToolChoice};
 pub use tool_call::{ToolOutput, ToolReply, ToolRequest};
+pub use toolset::ToolsetSnapshot;
 pub(crate) use unread::Json;
 pub use usage::{InputTokensDetails, OutputTokensDetails, Usage};
 pub(crate) use version::decode;

@@ -11,6 +11,7 @@ use serde_json::{Map, Value};
 use super::{
     digest::Digest,
     mcp_call::{McpQuestion, McpTarget},
+    remote_call::RemoteTarget,
     version::{Versioned, WireVersion},
 };
 
@@ -48,6 +49,9 @@ pub struct ToolRequest {
     /// Target of the call, if the tool is one of an MCP server; absent = it is not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mcp: Option<McpTarget>,
+    /// Target of the call, if the tool is one of a provider; absent = it is not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub remote: Option<RemoteTarget>,
     /// Digest of the schema that the arguments fit, without its descriptions, if the tool is one of
     /// several versions; absent = the only tool of its name.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -1,6 +1,7 @@
-//! The configuration of a worker: the plugin, the tool registry, and the codecs.
+//! The configuration of a worker: the plugin, the tool registry, the provider, and the codecs.
 //!
-//! [`AgentsPlugin`] is the entry point. [`ToolRegistry`] calls tools outside of a run.
+//! [`AgentsPlugin`] is the entry point. [`ToolRegistry`] calls tools outside of a run, and
+//! [`ToolProvider`] offers them to others.
 
 #![allow(
     clippy::disallowed_methods,
@@ -11,6 +12,7 @@
 pub mod codec;
 pub(crate) mod model_activity;
 pub(crate) mod plugin;
+mod tool_provider;
 mod tool_registry;
 
 pub use crate::{
@@ -21,4 +23,5 @@ pub use crate::{
     secret::Destination,
 };
 pub use plugin::{AgentsPlugin, AgentsWorker, AgentsWorkerError, InstallError, InstallIssue};
+pub use tool_provider::ToolProvider;
 pub use tool_registry::{Dispatch, DispatchError, DispatchResult, RegisterError, ToolRegistry};

@@ -3,6 +3,7 @@
 mod answering;
 mod asked;
 mod asking_people;
+mod carried;
 mod endless;
 mod failing;
 mod forgotten;

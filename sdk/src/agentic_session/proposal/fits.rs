@@ -7,7 +7,6 @@ use crate::{
     agent::{AgentDef, Graph},
     drive::RunConfig,
     engine::RunError,
-    tool::{ToolBinding, ToolDef},
 };
 
 /// The remedy that ends each message.
@@ -51,7 +50,7 @@ fn called_again(graph: &Graph) -> Vec<String> {
     let nested = graph.nested();
     let mut found = Vec::new();
     for agent in std::iter::once(graph).chain(&nested).flat_map(Graph::agents) {
-        let tools = agent.tools.iter().chain(agent.guardrail_activities()).filter(|tool| !is_idempotent(tool));
+        let tools = agent.tools.iter().chain(agent.guardrail_activities()).filter(|tool| !tool.is_idempotent());
         let names = tools.map(|tool| format!("tool {:?}", tool.name()));
         let servers = agent.mcp_servers.iter().filter(|server| !server.is_idempotent());
         let names = names.chain(servers.map(|server| format!("MCP server {:?}", server.name())));
@@ -62,13 +61,4 @@ fn called_again(graph: &Graph) -> Vec<String> {
     found.sort();
     found.dedup();
     found
-}
-
-/// `true` if a call of the tool may be made twice.
-pub(in crate::agentic_session) fn is_idempotent(tool: &ToolDef) -> bool {
-    match tool.binding() {
-        ToolBinding::Activity { options, .. } => options.idempotent,
-        ToolBinding::Mcp(binding) => binding.options().idempotent,
-        _ => true,
-    }
 }

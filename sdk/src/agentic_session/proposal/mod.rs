@@ -17,7 +17,7 @@ mod messages;
 mod read;
 mod write;
 
-pub(super) use fits::{REMEDY, check_run, is_idempotent};
+pub(super) use fits::{REMEDY, check_run};
 pub(super) use read::read;
 pub(super) use write::{Written, write};
 

@@ -262,6 +262,7 @@ impl RunBuilder {
             settings: _,
             idempotency_key: _,
             mcp: _,
+            remote: _,
             schema: _,
         } = request;
         let at = self.turn(turn, &agent);

@@ -17,6 +17,7 @@ use crate::{
     wire::{
         Item, McpQuestion, ToolOutput, Usage,
         mcp_call::{McpSession, McpTarget},
+        remote_call::RemoteTarget,
     },
 };
 
@@ -105,6 +106,8 @@ pub struct ToolEffect<'a> {
     pub mcp: Option<McpTarget>,
     /// The session of the call, if that server is stateful.
     pub mcp_session: Option<McpSession>,
+    /// The provider's tool to call; `None` for any other tool.
+    pub remote: Option<RemoteTarget>,
     /// `true` if any failure of the call ends the run.
     pub fails_run: bool,
 }

@@ -15,15 +15,16 @@ use crate::{
         keywords,
         mcp_session::{self, Asking},
         nested::{AgentCall, AgentInput, call_agent},
+        session::SessionRef,
         tool_failure::{self, FailedCall},
     },
     engine::{CallResult, RunError},
     tool::{
-        InlineBody, McpBinding, McpServer, RunContext, ToolBinding, ToolContext, ToolDef, ToolFailure, ToolFailureKind,
-        named_keys,
+        InlineBody, McpBinding, McpServer, RemoteBinding, RunContext, ToolBinding, ToolContext, ToolDef, ToolFailure,
+        ToolFailureKind, named_keys,
         schema::{self, InvalidArguments, Validate},
     },
-    wire::{RunState, ToolOutput, Usage},
+    wire::{RunState, ToolOutput, Usage, remote_call::RemoteTarget},
 };
 
 /// A call whose body is to run.
@@ -66,6 +67,7 @@ impl<H: Host> CallExecution<'_, '_, '_, H> {
             ToolBinding::Activity { .. }
             | ToolBinding::RemoteActivity(_)
             | ToolBinding::Mcp(_)
+            | ToolBinding::Remote(_)
             | ToolBinding::Workflow(_)
             | ToolBinding::ChildWorkflow(_)
             | ToolBinding::ChildAgent(_) => self.through_host(id, arguments).await,
@@ -113,14 +115,20 @@ impl<H: Host> CallExecution<'_, '_, '_, H> {
         }
         // For these bindings, history records the failure of the activity, and the worker has
         // already applied the redaction and the size limit.
-        let is_ours = matches!(tool.binding(), ToolBinding::Activity { .. } | ToolBinding::Mcp(_));
+        let is_ours =
+            matches!(tool.binding(), ToolBinding::Activity { .. } | ToolBinding::Mcp(_) | ToolBinding::Remote(_));
         let answer = if let ToolBinding::Mcp(binding) = tool.binding() {
             let meta = self.meta(binding.server())?;
             self.at_server(binding, meta, id, arguments, context).await
         } else {
             let info = info.clone();
             let fails_run = tool_failure::fails_run(self.env.config, tool);
-            let effect = ToolEffect { tool, info, id, arguments, context, mcp: None, mcp_session: None, fails_run };
+            let remote = match tool.binding() {
+                ToolBinding::Remote(binding) => Some(self.remote_target(binding)),
+                _ => None,
+            };
+            let (mcp, mcp_session) = (None, None);
+            let effect = ToolEffect { tool, info, id, arguments, context, mcp, mcp_session, remote, fails_run };
             self.batches.call(effect).await
         };
         match answer {
@@ -192,6 +200,7 @@ impl<H: Host> CallExecution<'_, '_, '_, H> {
                     answers.clone(),
                 )),
                 mcp_session: mcp_session.clone(),
+                remote: None,
                 fails_run: tool_failure::fails_run(env.config, self.tool),
             };
             let (began, source) = match env.host.call_tool(effect, self.scope).await {
@@ -208,6 +217,15 @@ impl<H: Host> CallExecution<'_, '_, '_, H> {
             }
             id = first.again(time);
         }
+    }
+
+    /// Returns the target of a call at a provider, in the run's session.
+    fn remote_target(&self, binding: &RemoteBinding) -> RemoteTarget {
+        let session_id = match &self.env.config.session {
+            Some(SessionRef::Stored { session_id, .. }) => Some(session_id.clone()),
+            Some(SessionRef::Memory(_)) | None => None,
+        };
+        binding.target(session_id, self.env.parent_call.clone())
     }
 
     /// Returns the `_meta` of a request to the server.

@@ -48,6 +48,12 @@ pub enum ToolIssue {
         /// The tool's parameters.
         known: Vec<String>,
     },
+    /// A schema that was described outside of the program is over a limit.
+    #[error("{reason}")]
+    SchemaTooLarge {
+        /// The limit, and the size.
+        reason: String,
+    },
     /// A local activity has a task queue, although it runs on the worker that runs the workflow.
     #[error("it is a local activity, but has task queue {task_queue:?}; remove one of the two")]
     LocalWithTaskQueue {
@@ -72,7 +78,7 @@ impl ToolIssue {
             | Self::UnusedSetting { .. }
             | Self::LocalWithTaskQueue { .. }
             | Self::LocalNotIdempotent => true,
-            Self::Name | Self::NotStrict { .. } | Self::ApprovalRule { .. } => false,
+            Self::Name | Self::NotStrict { .. } | Self::ApprovalRule { .. } | Self::SchemaTooLarge { .. } => false,
         }
     }
 }

@@ -108,6 +108,26 @@ impl ToolDef {
         &self.binding
     }
 
+    /// Returns `true` if a call of the tool may be made twice.
+    #[cfg(feature = "worker")]
+    pub(crate) fn is_idempotent(&self) -> bool {
+        match &self.binding {
+            ToolBinding::Activity { options, .. } => options.idempotent,
+            ToolBinding::Mcp(binding) => binding.options().idempotent,
+            ToolBinding::Remote(binding) => binding.is_idempotent(),
+            // The others either run in this process and are pure, or no session makes their calls.
+            ToolBinding::Inline(_)
+            | ToolBinding::RemoteActivity(_)
+            | ToolBinding::Workflow(_)
+            | ToolBinding::ChildWorkflow(_)
+            | ToolBinding::Agent(_)
+            | ToolBinding::Client
+            | ToolBinding::ChildAgent(_) => true,
+            #[cfg(feature = "nexus")]
+            ToolBinding::Nexus(_) => true,
+        }
+    }
+
     /// Returns the states that the body needs.
     #[doc(hidden)]
     pub fn requirements(&self) -> &[StateRequirement] {
@@ -133,6 +153,7 @@ impl ToolDef {
     pub fn activity_type(&self) -> String {
         match &self.binding {
             ToolBinding::Mcp(binding) => binding.activity_type(),
+            ToolBinding::Remote(binding) => binding.activity_type(),
             _ => format!("{}.{}", self.activity_prefix, self.name),
         }
     }

@@ -135,6 +135,13 @@ impl ToolDef {
         }
     }
 
+    /// Adds problems of the definition.
+    #[must_use]
+    pub(super) fn with_issues(mut self, issues: Vec<ToolIssue>) -> Self {
+        self.issues.extend(issues);
+        self
+    }
+
     /// Sends the schema as it is derived from the type, without strict mode: for free-form maps and
     /// values.
     #[must_use]

@@ -1,14 +1,17 @@
 //! Conversion of the tools that a server lists into tools of an agent.
 
-use std::{fmt::Write, sync::Arc};
+use std::sync::Arc;
 
-use serde_json::{Map, Value, json};
-use sha2::{Digest, Sha256};
+use serde_json::{Map, Value};
 
 use super::{Approval, McpServer};
 use crate::{
     tool::{
-        approval::NeedsApproval, binding::ToolBinding, definition::ToolDef, enabled::Enabled,
+        approval::NeedsApproval,
+        binding::ToolBinding,
+        definition::ToolDef,
+        enabled::Enabled,
+        from_outside::{shown_name, with_required_members},
         options::ToolActivityOptions,
     },
     wire::{
@@ -16,9 +19,6 @@ use crate::{
         mcp_call::{MCP_ACTIVITY, MCP_CALL_TOOL, McpTarget},
     },
 };
-
-/// The longest tool name that models accept.
-const LONGEST_NAME: usize = 64;
 
 /// The binding of a server's tool: the server, the tool's name there, and the options of its calls.
 #[derive(Clone, Debug)]
@@ -131,32 +131,6 @@ impl McpBinding {
 fn may_be_repeated(tool: &McpTool) -> bool {
     let [reads, repeats, destroys] = ["readOnlyHint", "idempotentHint", "destructiveHint"].map(|hint| tool.hint(hint));
     reads == Some(true) || repeats == Some(true) || [reads, repeats, destroys] == [None; 3]
-}
-
-/// Returns a name that models accept: other characters are replaced by `_`, and a name that is too
-/// long ends in eight digits of its digest.
-fn shown_name(prefix: &str, name: &str) -> String {
-    let whole = format!("{prefix}{name}");
-    let taken = |c: char| if c.is_ascii_alphanumeric() || c == '_' || c == '-' { c } else { '_' };
-    let mut shown: String = whole.chars().map(taken).collect();
-    if shown.len() > LONGEST_NAME {
-        shown.truncate(LONGEST_NAME - 9);
-        shown.push('_');
-        for byte in &Sha256::digest(&whole)[..4] {
-            let _ = write!(shown, "{byte:02x}");
-        }
-    }
-    shown
-}
-
-/// Adds members that providers require and servers may leave out.
-fn with_required_members(schema: &Value) -> Value {
-    let mut schema = schema.clone();
-    if let Value::Object(members) = &mut schema {
-        members.entry("type").or_insert_with(|| json!("object"));
-        members.entry("properties").or_insert_with(|| json!({}));
-    }
-    schema
 }
 
 #[cfg(test)]

@@ -71,10 +71,11 @@ pub(crate) type McpMeta = Arc<dyn Fn(&RunContext, &CallInfo) -> Map<String, Valu
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum McpRefresh {
-    /// Once in a run, and once more in each execution in which the run continues.
+    /// Once in a run.
     #[default]
     OncePerRun,
-    /// At every turn of the agent.
+    /// At every turn of the agent. A list replaces the one before; between turns, and while the
+    /// run moves to another execution, it stays as it is.
     EachTurn,
 }
 

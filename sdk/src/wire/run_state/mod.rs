@@ -36,6 +36,7 @@ use super::{
     absent::is_default,
     item::Item,
     mcp_call::McpSession,
+    toolset::ToolsetSnapshot,
     usage::Usage,
     version::{WIRE_VERSION, WireVersion},
 };
@@ -97,6 +98,9 @@ pub struct RunState {
     /// The sessions of this run with stateful MCP servers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mcp_sessions: Vec<McpSession>,
+    /// The tools that the run may use beyond those of its agents.
+    #[serde(default, skip_serializing_if = "ToolsetSnapshot::is_empty")]
+    pub toolset: ToolsetSnapshot,
     /// The beginning of the turn.
     #[serde(default, skip_serializing_if = "is_default")]
     pub turn_began: TurnMark,
@@ -228,6 +232,7 @@ impl RunState {
             server: None,
             session: None,
             mcp_sessions: Vec::new(),
+            toolset: ToolsetSnapshot::default(),
             turn_began: TurnMark::default(),
             holds_back_turn: false,
             completed: Vec::new(),

@@ -181,7 +181,7 @@ impl ToolBatchRequest {
             } = call;
             let agent = agent.clone();
             let idempotency_key = Some(idempotency_key);
-            let mcp = None;
+            let (mcp, remote) = (None, None);
             let request = ToolRequest {
                 version,
                 tool,
@@ -193,6 +193,7 @@ impl ToolBatchRequest {
                 settings,
                 idempotency_key,
                 mcp,
+                remote,
                 schema,
             };
             (index, request)

@@ -83,6 +83,19 @@ pub enum InstallIssue {
         /// Name of the server.
         server: String,
     },
+    /// An agent has a remote tool whose transport this worker does not have.
+    #[error(
+        "agent {agent:?} has the remote tool {tool:?}, whose transport {transport:?} this worker does not have; add \
+         Resources::named_tool_streams({transport:?}, ..)"
+    )]
+    MissingTransport {
+        /// Name of the agent.
+        agent: String,
+        /// Name of the tool.
+        tool: String,
+        /// Name of the transport.
+        transport: String,
+    },
     /// An agent has sessions with an MCP server, and a plain worker holds no sessions.
     #[error(
         "agent {agent:?} has sessions with MCP server {server:?}, which keeps a state for each; a plain worker holds \

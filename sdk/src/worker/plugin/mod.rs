@@ -245,6 +245,7 @@ impl AgentsPlugin {
             && self.tools.is_empty()
             && self.resources.sessions.is_empty()
             && self.resources.agents.0.is_none()
+            && self.resources.transports.is_empty()
             && !has_servers
         {
             issues.push(InstallIssue::Empty);
@@ -305,6 +306,8 @@ impl AgentsPlugin {
             activities.push((format!("{SESSION_ACTIVITY}.{name}"), body));
         }
         activities.extend(self.loading_agents());
+        let transports = &self.resources.transports;
+        activities.extend(crate::remote::activities(transports, &conversations, &beater, &self.deltas));
         #[cfg(feature = "mcp")]
         activities.extend(crate::mcp::activities(&self.resources.mcp, &conversations, &beater));
         #[cfg(feature = "nexus")]

@@ -27,6 +27,17 @@ impl AgentsPlugin {
         let nested: Vec<Graph> = graphs.iter().flat_map(Graph::nested).collect();
         let agents: Vec<_> = graphs.iter().chain(&nested).flat_map(Graph::agents).collect();
         mcp::check(self, &agents, task_queue, issues);
+        for agent in &agents {
+            for tool in agent.tools.iter().filter(|tool| runs_on(tool, task_queue)) {
+                if let ToolBinding::Remote(binding) = tool.binding()
+                    && self.resources.transports.get(binding.transport()).is_none()
+                {
+                    let (agent, tool) = (agent.name.clone(), tool.name().to_owned());
+                    let transport = binding.transport().to_owned();
+                    add_unique(issues, [InstallIssue::MissingTransport { agent, tool, transport }]);
+                }
+            }
+        }
         let of_agents = agents.iter().flat_map(|agent| agent.tools.iter().chain(agent.guardrail_activities()));
         warn_unchecked_keywords(agents.iter().flat_map(|agent| &agent.tools).chain(&self.tools));
         let is_activity = |tool: &&ToolDef| matches!(tool.binding(), ToolBinding::Activity { .. });
@@ -90,8 +101,18 @@ fn warn_unchecked_keywords<'t>(tools: impl Iterator<Item = &'t ToolDef>) {
 /// Returns `true` if a worker on this task queue runs the tool.
 pub(super) fn runs_on(tool: &ToolDef, task_queue: &str) -> bool {
     match tool.binding() {
-        ToolBinding::Activity { options, .. } => options.task_queue.as_deref().is_none_or(|queue| queue == task_queue),
-        _ => true,
+        ToolBinding::Activity { options, .. } => options.is_on(task_queue),
+        ToolBinding::Mcp(binding) => binding.options().is_on(task_queue),
+        ToolBinding::Remote(binding) => binding.options().is_on(task_queue),
+        ToolBinding::Inline(_)
+        | ToolBinding::RemoteActivity(_)
+        | ToolBinding::Workflow(_)
+        | ToolBinding::ChildWorkflow(_)
+        | ToolBinding::Agent(_)
+        | ToolBinding::Client
+        | ToolBinding::ChildAgent(_) => true,
+        #[cfg(feature = "nexus")]
+        ToolBinding::Nexus(_) => true,
     }
 }
 

@@ -4,7 +4,7 @@ use std::{
     fmt,
     future::{Future, IntoFuture},
     pin::Pin,
-    sync::atomic::AtomicU32,
+    sync::{Arc, atomic::AtomicU32},
 };
 
 use tokio_util::sync::CancellationToken;
@@ -14,6 +14,7 @@ use super::{ToolRegistry, error::DispatchError};
 use crate::{
     drive::{SingleAnswer, SingleCall, SingleError, call_single},
     engine::RunError,
+    events::{EventPublisher, EventSink},
     inline::{
         host::{InlineHost, Patience},
         run_threads::{BodyThread, run_on_run_thread},
@@ -43,7 +44,8 @@ impl ToolRegistry {
         let tool = self.get(name).ok_or_else(unknown).and_then(|tool| self.checked(tool));
         Dispatch {
             tool,
-            host: self.host(),
+            registry: self.clone(),
+            events: None,
             arguments: arguments.into(),
             call_id: None,
             idempotency_key: None,
@@ -66,7 +68,7 @@ impl ToolRegistry {
         }
     }
 
-    fn host(&self) -> InlineHost {
+    fn host(&self, events: Option<EventSink>) -> InlineHost {
         let Self { tools: _, resources, patience } = self;
         InlineHost {
             resources: resources.clone(),
@@ -76,7 +78,7 @@ impl ToolRegistry {
             session_writes: AtomicU32::new(0),
             patience: Patience::clone(patience),
             cancelled: CancellationToken::new(),
-            publisher: None,
+            publisher: events.map(|sink| Arc::new(EventPublisher::new("", sink))),
             bodies: BodyThread::default(),
         }
     }
@@ -87,7 +89,9 @@ impl ToolRegistry {
 fn elsewhere(binding: &ToolBinding) -> Option<(&'static str, &'static str)> {
     const IN_A_WORKFLOW: &str = "add it to an agent that a workflow runs";
     match binding {
-        ToolBinding::Inline(_) | ToolBinding::Activity { .. } | ToolBinding::Workflow(_) => None,
+        ToolBinding::Inline(_) | ToolBinding::Activity { .. } | ToolBinding::Remote(_) | ToolBinding::Workflow(_) => {
+            None
+        }
         ToolBinding::RemoteActivity(_) => Some(("an activity of another worker", IN_A_WORKFLOW)),
         ToolBinding::ChildWorkflow(_) => Some(("a child workflow", IN_A_WORKFLOW)),
         ToolBinding::ChildAgent(_) => Some(("an agent in a child workflow", IN_A_WORKFLOW)),
@@ -109,7 +113,8 @@ fn elsewhere(binding: &ToolBinding) -> Option<(&'static str, &'static str)> {
 #[must_use = "the call is made when it is awaited"]
 pub struct Dispatch {
     tool: Result<ToolDef, DispatchError>,
-    host: InlineHost,
+    registry: ToolRegistry,
+    events: Option<EventSink>,
     arguments: String,
     call_id: Option<String>,
     idempotency_key: Option<String>,
@@ -160,9 +165,26 @@ impl Dispatch {
         self
     }
 
+    /// Sets the subscriber of the call's events, of which a provider passes on the deltas.
+    pub(in crate::worker) fn events(mut self, events: EventSink) -> Self {
+        self.events = Some(events);
+        self
+    }
+
     async fn made(self) -> Result<DispatchResult, DispatchError> {
-        let Self { tool, mut host, arguments, call_id, idempotency_key: key, agent, turn, context, is_approved } = self;
-        let tool = tool?;
+        let Self {
+            tool,
+            registry,
+            events,
+            arguments,
+            call_id,
+            idempotency_key: key,
+            agent,
+            turn,
+            context,
+            is_approved,
+        } = self;
+        let (tool, mut host) = (tool?, registry.host(events));
         let call_id = call_id.unwrap_or_else(|| format!("call_{}", Uuid::new_v4().simple()));
         let key = key.unwrap_or_else(|| idempotency_key([&*host.run, tool.name(), &*call_id]));
         let info = CallInfo::new(tool.name(), &*call_id, agent, turn).with_idempotency_key(key);

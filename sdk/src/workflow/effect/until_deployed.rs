@@ -87,6 +87,8 @@ pub(in crate::workflow) struct Wanted<'w> {
 pub(in crate::workflow) enum Requirement<'n> {
     Tool(&'n str),
     McpServer(&'n str),
+    /// A transport of remote tools.
+    Transport(&'n str),
     /// An activity of this library.
     Activity(&'n str),
     /// An activity that does not belong to this library.
@@ -98,6 +100,7 @@ impl Requirement<'_> {
         let (kind, name) = match self {
             Self::Tool(name) => ("tool", name),
             Self::McpServer(name) => ("MCP server", name),
+            Self::Transport(name) => ("transport", name),
             Self::Activity(name) | Self::Remote(name) => ("activity", name),
         };
         format!("{kind} `{}`", name.chars().take(LONGEST_NAME).collect::<String>())

@@ -39,7 +39,8 @@ impl WorkflowHost {
             _place = Some(self.gate.enter(bytes, scope).await.map_err(|Cancelled| ToolEffectError::Cancelled)?);
             self.record_command(|| bytes);
             self.record_content_by_second_rule(|| {
-                call.mcp.as_ref().map_or(0, |mcp| encoded_len(mcp).unwrap_or_default())
+                let mcp = call.mcp.as_ref().map_or(0, |mcp| encoded_len(mcp).unwrap_or_default());
+                mcp + call.remote.as_ref().map_or(0, |remote| encoded_len(remote).unwrap_or_default())
             });
         }
         let mut local = None;

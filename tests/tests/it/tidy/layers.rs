@@ -25,9 +25,9 @@ const MAY_IMPORT: [(&str, &[&str], &[&str]); 23] = [
     ("mcp", LOOP, &["activity", "conversations", "deltas", "provider", "secret", "store"]),
     ("events", &["wire"], &[]),
     ("client", LOOP, &["conversations", "events", "provider"]),
-    ("resources", LOOP, &["mcp", "provider", "secret", "store"]),
-    ("inline", LOOP, &["activity", "deltas", "events", "mcp", "provider", "resources", "secret"]),
-    ("remote", &["wire", "tool"], &[]),
+    ("resources", LOOP, &["mcp", "provider", "remote", "secret", "store"]),
+    ("inline", LOOP, &["activity", "deltas", "events", "mcp", "provider", "remote", "resources", "secret"]),
+    ("remote", &["wire", "tool"], &["activity", "conversations", "deltas", "secret", "store"]),
     ("projection", LOOP, &["client", "events", "store"]),
     // The engine, the inbox and the chat of the workflows, as tasks.
     (

@@ -61,7 +61,7 @@ pub use self::{issue::Issue, unchecked::unchecked};
 
 /// Most issues of one check: no reader needs more, and the issues are stored, logged and sent to
 /// models.
-pub(super) const MAX_ISSUES: usize = 100;
+pub(crate) const MAX_ISSUES: usize = 100;
 
 /// Most steps of one check, about a second of work. Applying a schema to a value takes one to four
 /// steps; a long `enum`, a pattern or `uniqueItems` on a large value takes more.

@@ -22,6 +22,7 @@ pub(in crate::wire::tests) fn tool_request_minimal() -> ToolRequest {
         settings: Map::new(),
         idempotency_key: None,
         mcp: None,
+        remote: None,
         schema: None,
     }
 }

@@ -43,10 +43,11 @@ pub(super) async fn call(
     token: WorkflowCancellationToken,
     schema: Option<Digest>,
 ) -> Result<(ToolAnswer, String), ToolEffectError> {
-    let ToolEffect { tool, info, id: _, arguments, context, mcp, mcp_session: session, fails_run: _ } = effect;
-    match &mcp {
-        None => size::check("the input of the call (arguments and run context)", &(&arguments, &context)),
-        Some(target) => size::check("the input of the call (arguments and _meta)", &(&arguments, target)),
+    let ToolEffect { tool, info, id: _, arguments, context, mcp, mcp_session: session, remote, fails_run: _ } = effect;
+    match (&mcp, &remote) {
+        (None, None) => size::check("the input of the call (arguments and run context)", &(&arguments, &context)),
+        (None, Some(target)) => size::check("the input of the call (arguments and target)", &(&arguments, target)),
+        (Some(target), _) => size::check("the input of the call (arguments and _meta)", &(&arguments, target)),
     }
     .map_err(ToolEffectError::Host)?;
     let task_queue = || options.task_queue.clone().unwrap_or_else(|| ctx.task_queue());
@@ -64,10 +65,12 @@ pub(super) async fn call(
         settings: tool.settings().clone(),
         idempotency_key,
         mcp,
+        remote,
         schema,
     };
     let what = match tool.binding() {
         ToolBinding::Mcp(binding) => Requirement::McpServer(binding.server().name()),
+        ToolBinding::Remote(binding) => Requirement::Transport(binding.transport()),
         _ => Requirement::Tool(tool.name()),
     };
     let longest = if session.is_some() { mcp_session::NO_DEPLOY_WAIT } else { options.schedule_to_close };
@@ -100,7 +103,13 @@ pub(super) async fn call(
             Err(ToolEffectError::SessionLost { began, source: Box::new(EffectFailure::new(failure)) })
         }
         Err(Unanswered::Failed(failure, tried_for)) => {
-            Err(classify(failure, tried_for, tool.name(), options, task_queue))
+            // Attempts at a remote call do not repeat it, so its options allow several.
+            let idempotent = match tool.binding() {
+                ToolBinding::Remote(binding) => binding.is_idempotent(),
+                _ => options.idempotent,
+            };
+            let options = ToolActivityOptions { idempotent, ..options.clone() };
+            Err(classify(failure, tried_for, tool.name(), &options, task_queue))
         }
     }
 }

@@ -4,6 +4,7 @@
 //! |---|---|---|
 //! | activity | `activity.rs` | an activity of this library, or the marker of a local one |
 //! | activity, in a batch | `batch.rs` | one activity for several calls |
+//! | remote tool | `activity.rs` | an activity of this library |
 //! | remote activity, child workflow | `foreign.rs` | a foreign activity or workflow |
 //! | workflow | `in_workflow.rs` | everything that the body starts |
 //! | agent in a child workflow | `child_agent.rs` | an `AgentWorkflow` |
@@ -27,10 +28,24 @@ use super::{mcp_call::NoMcpServer, mcp_session};
 use crate::{
     drive::{ToolAnswer, ToolEffect, ToolEffectError},
     engine::TriedFor,
-    tool::ToolBinding,
+    tool::{BoxError, ToolBinding},
     wire::digest::Digest,
     workflow::context::DurableContext,
 };
+
+/// No worker on the task queue has the transport.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "no worker on task queue {task_queue:?} has transport {transport:?} of remote tools; add it with \
+     Resources::tool_streams on that queue's worker{tried_for}"
+)]
+struct NoTransport {
+    transport: String,
+    task_queue: String,
+    tried_for: TriedFor,
+    #[source]
+    source: BoxError,
+}
 
 /// Makes the call under this id and awaits its outcome. Also returns the id of the activity that
 /// returned the result, if there was one, otherwise `id`. `schema` identifies the version of a tool
@@ -45,6 +60,17 @@ pub(in crate::workflow) async fn call(
 ) -> Result<(ToolAnswer, String), ToolEffectError> {
     let answer = match effect.tool.binding() {
         ToolBinding::Activity { options, .. } => return activity::call(ctx, options, effect, id, token, schema).await,
+        ToolBinding::Remote(binding) => {
+            return activity::call(ctx, binding.options(), effect, id, token, None).await.map_err(
+                |error| match error {
+                    ToolEffectError::NotRegistered { task_queue, tried_for, source } => {
+                        let (transport, tried_for) = (binding.transport().to_owned(), TriedFor(tried_for));
+                        ToolEffectError::Host(Box::new(NoTransport { transport, task_queue, tried_for, source }))
+                    }
+                    error => error,
+                },
+            );
+        }
         ToolBinding::RemoteActivity(remote) => foreign::call_activity(ctx, remote, effect, &id, &token).await,
         ToolBinding::ChildWorkflow(child) => foreign::call_child(ctx, child, effect, &id, &token).await,
         #[cfg(feature = "nexus")]
@@ -82,6 +108,7 @@ pub(in crate::workflow) fn begins_with_a_command(binding: &ToolBinding) -> bool 
         ToolBinding::Activity { options, .. } => !options.local,
         ToolBinding::RemoteActivity(_)
         | ToolBinding::Mcp(_)
+        | ToolBinding::Remote(_)
         | ToolBinding::ChildWorkflow(_)
         | ToolBinding::ChildAgent(_) => true,
         #[cfg(feature = "nexus")]

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Map;
 
 use crate::wire::{
-    GuardrailResults, Item, RunState, Usage, WIRE_VERSION,
+    GuardrailResults, Item, RunState, ToolsetSnapshot, Usage, WIRE_VERSION,
     run_state::{Admission, Approvals, Phase, TurnMark},
 };
 
@@ -23,6 +23,7 @@ pub(in crate::wire::tests) fn run_states() -> Vec<(&'static str, RunState)> {
         ("decided_by", parts::decided_by()),
         ("in_session", parts::in_session()),
         ("begun_here", parts::begun_here()),
+        ("listed", parts::listed()),
         ("shown", RunState { shown: BTreeSet::from(["call_1".to_owned()]), ..state(Phase::TurnDue) }),
     ]);
     states
@@ -48,6 +49,7 @@ fn state(phase: Phase) -> RunState {
         approvals: Approvals::default(),
         server: None,
         mcp_sessions: Vec::new(),
+        toolset: ToolsetSnapshot::default(),
         session: None,
         turn_began: TurnMark::default(),
         holds_back_turn: false,

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::wire::{
     Decision, GuardrailResults, InputGuardrailResult, Item, NewItem, NewItemKind, OutputGuardrailResult, RunState,
-    ToolGuardrailBehavior, ToolGuardrailResult,
+    ToolGuardrailBehavior, ToolGuardrailResult, ToolsetSnapshot,
     mcp_call::McpSession,
     run_state::{Admission, HandoffEnds, Phase, Rewritten, ServerConversation, SessionProgress, TurnMark},
     tests::values::{item, model_call::usage, object},
@@ -111,6 +111,18 @@ pub(super) fn in_session() -> RunState {
         id: "s1".to_owned(),
     };
     RunState { mcp_sessions: vec![session], ..state(Phase::TurnDue) }
+}
+
+/// With the lists of MCP servers.
+pub(super) fn listed() -> RunState {
+    let tools = json!([
+        {"name": "read_file", "description": "Reads a file.", "inputSchema": {"type": "object", "properties": {}}},
+        {"name": "delete_file", "inputSchema": {"type": "object"}, "annotations": {"destructiveHint": true}},
+    ]);
+    let lists = [("files", tools), ("shop {\"tenant\":\"acme\"}", json!([]))];
+    let list = |(key, tools): (&str, _)| (key.to_owned(), serde_json::from_value(tools).expect("a list"));
+    let toolset = ToolsetSnapshot { mcp: lists.into_iter().map(list).collect() };
+    RunState { toolset, ..state(Phase::TurnDue) }
 }
 
 fn new_item(kind: NewItemKind) -> NewItem {

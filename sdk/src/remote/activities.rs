@@ -1,0 +1,58 @@
+//! The activities that call remote tools: one for each transport of the worker.
+
+use std::sync::Arc;
+
+use futures::FutureExt;
+use serde_json::json;
+
+use super::{ToolTransports, executor};
+use crate::{
+    activity::{
+        heartbeat::HeartbeatSender,
+        message::Reply,
+        registration::Body,
+        tool::{ToolActivity, malformed, read},
+    },
+    conversations::ConversationCache,
+    deltas::Deltas,
+    secret::worker_env::AllowedEnv,
+    store::OptionalSpillStore,
+    tool::{StateMap, ToolActivityOptions, ToolBinding, ToolDef, remote_toolset::activity_type},
+    wire::ToolRequest,
+};
+
+/// Returns the activities of all transports, by type.
+pub(crate) fn activities(
+    transports: &ToolTransports,
+    conversations: &ConversationCache,
+    beater: &HeartbeatSender,
+    deltas: &Deltas,
+) -> Vec<(String, Body)> {
+    let of_transport = |(name, streams): (&str, _)| {
+        let streams = Arc::clone(streams);
+        let (conversations, beater, deltas) = (conversations.clone(), beater.clone(), deltas.clone());
+        let body: Body = Arc::new(move |ctx, request| {
+            let streams = Arc::clone(&streams);
+            let (conversations, beater, deltas) = (conversations.clone(), beater.clone(), deltas.clone());
+            async move {
+                let request: ToolRequest = read("tool request", &ctx, &request)?;
+                let Some(target) = request.remote.clone() else {
+                    return Err(malformed("it does not name a tool of a provider"));
+                };
+                let body = executor::body(&streams, target);
+                let binding =
+                    ToolBinding::Activity { body: Arc::clone(&body), options: ToolActivityOptions::default() };
+                // The worker does not know the tool's options, so its output has the limits of
+                // every tool.
+                let tool = ToolDef::new(&*request.tool, "", json!({"type": "object"}), binding);
+                let (states, spills) = (StateMap::default(), OptionalSpillStore::default());
+                let env = AllowedEnv::default();
+                let activity = ToolActivity { tool, body, states, conversations, spills, env, beater, deltas };
+                activity.perform(&ctx, request).await.map(Reply::Tool)
+            }
+            .boxed()
+        });
+        (activity_type(name), body)
+    };
+    transports.iter().map(of_transport).collect()
+}
