@@ -50,6 +50,7 @@ mod projection;
 mod python_worker;
 mod random_graphs;
 mod real_clients;
+mod remote;
 mod rolling_deploys;
 mod run_events;
 mod run_threads;

@@ -1,0 +1,5 @@
+//! Tools of providers outside of Temporal, over streams.
+
+mod calls;
+mod lost;
+mod support;
