@@ -27,6 +27,7 @@ pub mod fake_model;
 pub mod history;
 mod postgres;
 mod recorded_tools;
+mod redis;
 mod replay;
 mod server_address;
 #[cfg(feature = "activity-environment")]
@@ -38,6 +39,7 @@ pub use environment::{AgentEnvironment, FinishedRun};
 pub use fake_model::FakeModel;
 pub use postgres::{PostgresError, PostgresServer};
 pub use recorded_tools::{RecordedCall, RecordedTools};
+pub use redis::{RedisServer, RedisServerError};
 pub use replay::{
     CheckFailure, CheckedHistory, ReplayChange, ReplayCheck, ReplayError, ReplayReport, ReplaySourceError, replay,
     replay_without_cache,

@@ -1,4 +1,5 @@
 //! The programs of temporal-agents that need its service features.
 
 pub mod agents;
+pub mod remote_tools;
 pub mod serve;

@@ -13,9 +13,10 @@ use tempfile::TempDir;
 
 use super::{
     PostgresError,
-    install::{Install, set_mode},
+    install::Install,
     user::{User, is_root},
 };
+use crate::child_server::install::set_mode;
 
 /// A temporary directory with a cluster.
 #[derive(Debug)]

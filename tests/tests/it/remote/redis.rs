@@ -1,0 +1,177 @@
+//! Streams and providers over a real Redis server.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use serde_json::json;
+use temporal_agents::{
+    remote::{
+        message::{ToolResultMessage, result_stream, toolset_stream},
+        transport::{Append, Appended, GroupMember, RedisTransport, StreamError, Streams},
+    },
+    tool::RemoteToolset,
+};
+use temporal_agents_testing::RedisServer;
+use tokio::task::JoinHandle;
+
+use super::support::{Gates, caller, described, environment, model, provider, run, told};
+use crate::PATIENCE;
+
+const NOW: Duration = Duration::ZERO;
+const MEMBER: GroupMember<'static> = GroupMember { stream: "s", group: "g", consumer: "c" };
+
+async fn start() -> anyhow::Result<(RedisServer, RedisTransport)> {
+    let server = RedisServer::start().await?;
+    let transport = RedisTransport::new(&server.url())?;
+    Ok((server, transport))
+}
+
+fn serve(gates: &Gates, transport: &RedisTransport) -> JoinHandle<()> {
+    let provider = provider(gates, transport.clone());
+    tokio::spawn(async move { provider.serve(std::future::pending()).await })
+}
+
+#[tokio::test]
+async fn entries_have_the_layout_of_pulse() -> anyhow::Result<()> {
+    let (server, transport) = start().await?;
+    let append = Append::new().entry("toolset:demo:requests", "call", "{}").entry("result:c1", "init", vec![0xff]);
+    transport.append(append).await?;
+    let client = redis::Client::open(server.url())?;
+    let mut connection = client.get_multiplexed_async_connection().await?;
+    let read = |key: &str| redis::cmd("XRANGE").arg(key).arg("-").arg("+").to_owned();
+    type Entries = Vec<(String, BTreeMap<String, Vec<u8>>)>;
+    let calls: Entries = read("pulse:stream:toolset:demo:requests").query_async(&mut connection).await?;
+    let fields = |pairs: [(&str, &[u8]); 2]| pairs.map(|(name, value)| (name.to_owned(), value.to_vec())).into();
+    assert_eq!(calls[0].1, fields([("n", b"call"), ("p", b"{}")]));
+    let results: Entries = read("pulse:stream:result:c1").query_async(&mut connection).await?;
+    assert_eq!(results[0].1, fields([("n", b"init"), ("p", &[0xff])]));
+    // Fields that are unknown, and those that are missing.
+    let add = redis::cmd("XADD").arg("pulse:stream:s").arg("*").arg("t").arg("topic").arg("n").arg("odd").to_owned();
+    let _: String = add.query_async(&mut connection).await?;
+    let odd = transport.read("s", None, 10, NOW).await?;
+    assert_eq!((&*odd[0].event, odd[0].payload.len()), ("odd", 0));
+    Ok(())
+}
+
+#[tokio::test]
+async fn of_many_that_append_to_a_stream_that_must_not_exist_one_does() -> anyhow::Result<()> {
+    let (_server, transport) = start().await?;
+    let append = |number: usize| {
+        let append = Append::new().unless_exists("s").entry("s", format!("{number}"), "{}");
+        transport.append(append.expire("s", Duration::from_secs(60)).entry("t", "call", "{}").max_len("t", 1000))
+    };
+    let appended = futures::future::try_join_all((0..40).map(append)).await?;
+    assert_eq!(appended.iter().filter(|one| **one == Appended::Appended).count(), 1);
+    assert_eq!(transport.read("s", None, 100, NOW).await?.len(), 1);
+    assert_eq!(transport.read("t", None, 100, NOW).await?.len(), 1);
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_reader_waits_until_a_stream_exists_and_a_stream_expires() -> anyhow::Result<()> {
+    let (_server, transport) = start().await?;
+    let append = async {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        transport.append(Append::new().entry("s", "one", "{}").expire("s", Duration::from_millis(300))).await
+    };
+    let (read, appended) = tokio::join!(transport.read("s", None, 10, PATIENCE), append);
+    assert_eq!(appended?, Appended::Appended);
+    let read = read?;
+    assert_eq!(read.len(), 1);
+    assert_eq!(transport.read("s", Some(read[0].id), 10, Duration::from_millis(50)).await?, []);
+    while transport.exists("s").await? {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_group_delivers_each_entry_once_and_again_if_it_is_not_acknowledged() -> anyhow::Result<()> {
+    let (_server, transport) = start().await?;
+    let missing = StreamError::NoGroup { stream: "s".to_owned(), group: "g".to_owned() };
+    assert_eq!(transport.read_group(MEMBER, 1, NOW).await, Err(missing.clone()));
+    assert_eq!(transport.claim_idle(MEMBER, NOW, 1).await, Err(missing));
+    transport.append(Append::new().entry("s", "one", "{}").entry("s", "two", "{}")).await?;
+    for _ in 0..2 {
+        transport.create_group("s", "g", Duration::from_secs(60)).await?;
+    }
+    let first = transport.read_group(MEMBER, 1, NOW).await?;
+    let second = transport.read_group(MEMBER, 5, NOW).await?;
+    assert_eq!((&*first[0].event, &*second[0].event), ("one", "two"));
+    transport.acknowledge("s", "g", &[first[0].id]).await?;
+    let other = GroupMember { consumer: "other", ..MEMBER };
+    assert_eq!(transport.claim_idle(other, PATIENCE, 5).await?, []);
+    transport.renew(MEMBER, &[second[0].id]).await?;
+    assert_eq!(transport.claim_idle(other, NOW, 5).await?, second);
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_group_begins_with_recent_entries() -> anyhow::Result<()> {
+    let (_server, transport) = start().await?;
+    transport.append(Append::new().entry("s", "before", "{}")).await?;
+    tokio::time::sleep(Duration::from_millis(20)).await;
+    transport.create_group("s", "g", NOW).await?;
+    assert_eq!(transport.read_group(MEMBER, 5, NOW).await?, []);
+    transport.create_group("s", "h", Duration::from_secs(60)).await?;
+    assert_eq!(transport.read_group(GroupMember { group: "h", ..MEMBER }, 5, NOW).await?.len(), 1);
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_server_that_is_gone_is_unavailable_and_used_again_when_it_is_back() -> anyhow::Result<()> {
+    let (mut server, transport) = start().await?;
+    transport.append(Append::new().entry("s", "one", "{}")).await?;
+    server.kill();
+    let append = || Append::new().unless_exists("s").entry("s", "two", "{}");
+    for append in [append(), Append::new().entry("s", "two", "{}")] {
+        let error = transport.append(append).await.unwrap_err();
+        assert!(matches!(error, StreamError::Unavailable { .. }), "{error:?}");
+    }
+    server.restart().await?;
+    assert!(!transport.exists("s").await?);
+    assert_eq!(transport.append(append()).await?, Appended::Appended);
+    Ok(())
+}
+
+#[test]
+fn an_address_is_not_quoted() {
+    let error = RedisTransport::new("redis://user:secret@:::").unwrap_err();
+    assert!(!format!("{error:?} {error}").contains("secret"));
+    let transport = RedisTransport::new("redis://user:secret@127.0.0.1:6379").expect("an address");
+    assert!(!format!("{transport:?}").contains("secret"));
+}
+
+#[tokio::test]
+async fn a_durable_run_calls_a_provider() -> anyhow::Result<()> {
+    let (_server, transport) = start().await?;
+    let serving = serve(&Gates::default(), &transport);
+    let model = model(&[("echo", json!({"text": "hello"})), ("add", json!({"a": 1, "b": 2}))]);
+    let agent = caller(&RemoteToolset::named("demo"), described());
+    let env = environment(&agent, &model, transport, true).await?;
+    run(&env, async {}).await?;
+    assert_eq!(told(&model), ["hello", r#"{"sum":3}"#]);
+    env.finish().await?;
+    serving.abort();
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_provider_begins_anew_at_a_server_that_has_lost_everything() -> anyhow::Result<()> {
+    let (mut server, transport) = start().await?;
+    let serving = serve(&Gates::default(), &transport);
+    server.kill();
+    server.restart().await?;
+    let call = json!({"type": "call", "tool_use_id": "c1", "tool": "demo.echo", "payload": {"text": "hello"}});
+    transport.append(Append::new().entry(toolset_stream("demo"), "call", call.to_string())).await?;
+    let results = transport.read(&result_stream("c1"), None, 5, PATIENCE).await?;
+    let last = results.last().expect("an entry");
+    let last = if last.event == "result" {
+        last.clone()
+    } else {
+        transport.read(&result_stream("c1"), Some(last.id), 5, PATIENCE).await?.pop().expect("an entry")
+    };
+    let result: ToolResultMessage = serde_json::from_slice(&last.payload)?;
+    assert_eq!(result, ToolResultMessage::new("c1", json!("hello")));
+    serving.abort();
+    Ok(())
+}
