@@ -314,6 +314,9 @@ fn in_words(kind: &str, who: &str) -> String {
         };
         return format!("{who} {does} of MCP server `{server}` here");
     }
+    if let Some(transport) = named("agents.remote.").and_then(|rest| rest.strip_suffix(".call_tool")) {
+        return format!("{who} calls a remote tool through transport `{transport}` here");
+    }
     if let Some(store) = named("agents.session.") {
         return format!("{who} reads or writes session store `{store}` here");
     }

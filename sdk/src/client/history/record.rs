@@ -12,6 +12,7 @@ use crate::{
         conversation::RECORD_ACTIVITY,
         event::RunNote,
         mcp_call::{MCP_ACTIVITY, MCP_CALL_TOOL},
+        remote_call::{REMOTE_ACTIVITY, REMOTE_CALL_TOOL},
         session_call::{SESSION_ACTIVITY, SessionReply, SessionRequest},
         tool_batch::TOOL_BATCH_ACTIVITY,
         tool_call::TOOL_PREFIX,
@@ -145,7 +146,7 @@ impl Kind {
             RECORD_ACTIVITY => Self::Items,
             LOAD_STATE_ACTIVITY => Self::Chunk,
             TOOL_BATCH_ACTIVITY => Self::ToolBatch,
-            other if other.starts_with(TOOL_PREFIX) || is_mcp_call(other) => Self::Tool,
+            other if other.starts_with(TOOL_PREFIX) || is_call_elsewhere(other) => Self::Tool,
             other if other.starts_with(GUARDRAIL_PREFIX) => Self::Guardrail,
             other => store_of(other).map(|_| Self::Session)?,
         })
@@ -157,8 +158,11 @@ pub(super) fn store_of(activity_type: &str) -> Option<&str> {
     activity_type.strip_prefix(SESSION_ACTIVITY)?.strip_prefix('.')
 }
 
-/// `true` if activities of this type call a tool of an MCP server.
-fn is_mcp_call(activity_type: &str) -> bool {
-    let ours = activity_type.strip_prefix(MCP_ACTIVITY).and_then(|rest| rest.strip_prefix('.'));
-    ours.and_then(|rest| rest.strip_suffix(MCP_CALL_TOOL)).is_some_and(|server| server.ends_with('.'))
+/// Returns `true` if activities of this type call a tool of an MCP server, or of a provider.
+fn is_call_elsewhere(activity_type: &str) -> bool {
+    let calls = |prefix: &str, operation: &str| {
+        let named = activity_type.strip_prefix(prefix).and_then(|rest| rest.strip_prefix('.'));
+        named.and_then(|rest| rest.strip_suffix(operation)).is_some_and(|name| name.ends_with('.'))
+    };
+    calls(MCP_ACTIVITY, MCP_CALL_TOOL) || calls(REMOTE_ACTIVITY, REMOTE_CALL_TOOL)
 }
