@@ -24,7 +24,6 @@ pub mod message;
 pub mod transport;
 mod transports;
 
-pub use self::transport::Streams;
 pub(crate) use self::{
     activities::activities, answer::OUTCOME_UNKNOWN_CODE, executor::body, transports::ToolTransports,
 };

@@ -16,7 +16,7 @@ use std::{fmt, sync::Arc};
 use crate::mcp::{McpServers, McpTransport};
 use crate::{
     provider::{ModelProvider, providers::Providers},
-    remote::{Streams, ToolTransports},
+    remote::{ToolTransports, transport::Streams},
     secret::Destination,
     store::{AgentStore, OptionalAgentStore, OptionalSpillStore, Session, Sessions, SpillStore},
     tool::{StateMap, remote_toolset::DEFAULT_TRANSPORT},

@@ -1,6 +1,8 @@
 //! Tools of providers outside of Temporal, over streams.
 
 mod calls;
+mod kills;
 mod lost;
+mod other_language;
 mod redis;
 mod support;

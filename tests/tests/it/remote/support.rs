@@ -10,11 +10,12 @@ use temporal_agents::{
     tool,
     tool::{RemoteToolset, State},
     wire::{AgentRequest, Item, RemoteTool, RunEvent},
-    worker::{HeartbeatDeltas, ToolProvider, ToolRegistry},
+    worker::{ConversationCache, HeartbeatDeltas, ToolProvider, ToolRegistry},
     workflow::{AgentSet, AgentWorkflow},
 };
 use temporal_agents_testing::{
     AgentEnvironment, FakeModel,
+    environment::AgentEnvironmentBuilder,
     fake_model::{text, tool_calls},
 };
 use tokio::sync::Notify;
@@ -118,7 +119,11 @@ pub(super) async fn environment(
         .resources(|resources| resources.tool_streams(streams))
         .plugin(|plugin| plugin.deltas(HeartbeatDeltas::new()))
         .model(model);
-    Ok(if cached { builder } else { builder.without_workflow_cache() }.start().await?)
+    // Without any cache, conversations are rebuilt from history.
+    let uncached = |builder: AgentEnvironmentBuilder| {
+        builder.without_workflow_cache().conversation_cache(ConversationCache::with_bytes(0))
+    };
+    Ok(if cached { builder } else { uncached(builder) }.start().await?)
 }
 
 /// Runs the agent in a workflow while `meanwhile` happens, and replays its history.
