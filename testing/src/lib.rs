@@ -79,6 +79,8 @@ mod guide {
     struct LongRuns;
     #[doc = include_str!("../../sdk/src/guide/mcp.md")]
     struct Mcp;
+    #[doc = include_str!("../../sdk/src/guide/remote_tools.md")]
+    struct RemoteTools;
     #[doc = include_str!("../../sdk/src/guide/agentic_sessions.md")]
     struct AgenticSessions;
     #[doc = include_str!("../../sdk/src/guide/providers.md")]

@@ -13,6 +13,7 @@
 //! | [`memory`] | sessions: conversations that outlive a run |
 //! | [`long_runs`] | continue-as-new, compaction, the ready-made workflows, chats |
 //! | [`mcp`] | tools of MCP servers |
+//! | [`remote_tools`] | tools of providers that cannot be Temporal workers, over streams |
 //! | [`agentic_sessions`] | the whole loop inside one activity |
 //! | [`providers`] | OpenAI, Anthropic, Gemini, compatible servers, providers of your own |
 //! | [`secrets`] | what history holds, redaction, encryption |
@@ -57,6 +58,9 @@ pub mod long_runs {}
 
 #[cfg_attr(not(doctest), doc = include_str!("mcp.md"))]
 pub mod mcp {}
+
+#[cfg_attr(not(doctest), doc = include_str!("remote_tools.md"))]
+pub mod remote_tools {}
 
 #[cfg_attr(not(doctest), doc = include_str!("agentic_sessions.md"))]
 pub mod agentic_sessions {}

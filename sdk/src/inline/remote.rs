@@ -18,15 +18,13 @@ impl Resources {
         call: &ToolEffect<'_>,
     ) -> Result<ActivityBody, ToolEffectError> {
         let target = call.remote.clone().expect("the call of a remote tool has its target");
-        match self.transports.get(binding.transport()) {
-            Some(streams) => Ok(remote::body(streams, target)),
-            None => {
-                let message = format!(
-                    "there is no transport {:?} of remote tools; add it with Resources::named_tool_streams(..)",
-                    binding.transport()
-                );
-                Err(ToolEffectError::Host(message.into()))
-            }
+        if let Some(streams) = self.transports.get(binding.transport()) {
+            return Ok(remote::body(streams, target));
         }
+        let transport = binding.transport();
+        let message = format!(
+            "there is no transport {transport:?} of remote tools; add it with Resources::named_tool_streams(..)"
+        );
+        Err(ToolEffectError::Host(message.into()))
     }
 }

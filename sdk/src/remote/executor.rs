@@ -157,10 +157,7 @@ impl<'c> RemoteCall<'c> {
         let payload = serde_json::to_vec(&self.message).map_err(|error| Lost::NotPublished(error.to_string()))?;
         loop {
             if self.target.once && self.may_be_published {
-                return match self.exists().await? {
-                    true => Ok(()),
-                    false => Err(Lost::Unknown),
-                };
+                return if self.exists().await? { Ok(()) } else { Err(Lost::Unknown) };
             }
             let append = Append::new()
                 .unless_exists(&*self.results)

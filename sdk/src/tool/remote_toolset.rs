@@ -146,8 +146,8 @@ impl RemoteToolset {
         name.strip_prefix(&*self.name).and_then(|rest| rest.strip_prefix('.')).unwrap_or(name)
     }
 
-    /// Returns the tools of this list, for [`Agent::tools`](crate::Agent::tools). The name of a tool
-    /// may begin with that of the toolset and a dot.
+    /// Returns the tools of this list, for [`Agent::tools`](crate::Agent::tools). The name of a
+    /// tool may begin with that of the toolset and a dot.
     ///
     /// # Determinism
     /// The code that creates the agent of a workflow must use the same list at every replay.

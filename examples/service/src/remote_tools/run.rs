@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path, time::Duration};
 
-use anyhow::{Context, anyhow, bail};
+use anyhow::{Context, ensure};
 use serde_json::{Map, Value};
 use temporal_agents::{
     Agent,
@@ -81,15 +81,14 @@ fn tools_of(path: &Path) -> anyhow::Result<Vec<RemoteTool>> {
     let json = fs::read_to_string(path).with_context(|| format!("{} cannot be read", path.display()))?;
     let tools: Vec<RemoteTool> = serde_json::from_str(&json)
         .with_context(|| format!("{} is not a JSON list of {{name, description, payload_schema}}", path.display()))?;
-    if tools.is_empty() { bail!("{} lists no tools", path.display()) } else { Ok(tools) }
+    ensure!(!tools.is_empty(), "{} lists no tools", path.display());
+    Ok(tools)
 }
 
 /// Returns the name for the model of the tool that is called `name` in its toolset.
 fn named(tools: &[ToolDef], toolset: &RemoteToolset, name: &str) -> anyhow::Result<String> {
     let shown = toolset.shown_name(name);
-    let known = || tools.iter().map(ToolDef::name).collect::<Vec<_>>().join(", ");
-    match tools.iter().any(|tool| tool.name() == shown) {
-        true => Ok(shown),
-        false => Err(anyhow!("--call {name}: the list of tools has {}", known())),
-    }
+    let names: Vec<&str> = tools.iter().map(ToolDef::name).collect();
+    ensure!(names.contains(&&*shown), "--call {name}: the list of tools has {}", names.join(", "));
+    Ok(shown)
 }

@@ -19,7 +19,7 @@ use std::{fmt, time::Duration};
 use futures::future::BoxFuture;
 
 #[cfg(feature = "redis")]
-pub use self::redis::RedisTransport;
+pub use self::redis::{RedisAddressError, RedisTransport};
 pub use self::{
     append::{Append, Appended},
     error::StreamError,

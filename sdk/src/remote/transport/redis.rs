@@ -107,7 +107,7 @@ impl RedisTransport {
             match timeout(ANSWER, first.query_async::<(bool,)>(&mut connection)).await {
                 Ok(Ok((exists,))) => return Ok((connection, exists)),
                 Ok(Err(error)) => failed = reason_of(&error),
-                Err(_) => failed = "no answer in time".to_owned(),
+                Err(_) => failed = String::from("no answer in time"),
             }
         }
         Err(unavailable(append.stream(), failed))

@@ -26,7 +26,7 @@ async fn a_stream_that_exists_is_not_appended_to_if_it_must_not() -> Result<(), 
 #[tokio::test(start_paused = true)]
 async fn a_stream_ends_when_it_expires() -> Result<(), StreamError> {
     let streams = MemoryTransport::new();
-    streams.append(Append::new().entry("s", "one", "{}").expire("s", Duration::from_secs(60))).await?;
+    streams.append(Append::new().entry("s", "one", "{}").expire("s", Duration::from_mins(1))).await?;
     tokio::time::advance(Duration::from_secs(59)).await;
     assert!(streams.exists("s").await?);
     tokio::time::advance(Duration::from_secs(2)).await;
@@ -55,8 +55,8 @@ async fn a_group_delivers_each_entry_once_and_again_if_it_is_not_acknowledged() 
     let missing = StreamError::NoGroup { stream: "s".to_owned(), group: "g".to_owned() };
     assert_eq!(streams.read_group(MEMBER, 1, NOW).await, Err(missing));
     streams.append(Append::new().entry("s", "one", "{}").entry("s", "two", "{}")).await?;
-    streams.create_group("s", "g", Duration::from_secs(60)).await?;
-    streams.create_group("s", "g", Duration::from_secs(60)).await?;
+    streams.create_group("s", "g", Duration::from_mins(1)).await?;
+    streams.create_group("s", "g", Duration::from_mins(1)).await?;
     let first = streams.read_group(MEMBER, 1, NOW).await?;
     let second = streams.read_group(MEMBER, 5, NOW).await?;
     assert_eq!((first[0].event.as_str(), second[0].event.as_str()), ("one", "two"));

@@ -121,7 +121,7 @@ impl ToolProvider {
     }
 
     /// Sets the time after which a request whose provider is lost is delivered to another one.
-    /// Default 30 s. The provider renews it while a call runs, so it need not be longer than a call.
+    /// Default 30 s. The provider renews it while a call runs, so it may be shorter than a call.
     #[must_use]
     pub fn lease(mut self, lease: Duration) -> Self {
         self.lease = lease.max(Duration::from_millis(300));

@@ -23,7 +23,7 @@ impl Request {
             }
             Ok(ToolCallMessage::Call(mut call)) => {
                 if let Some(tool) = call.tool.strip_prefix(toolset).and_then(|rest| rest.strip_prefix('.')) {
-                    call.tool = tool.to_owned();
+                    call.tool = String::from(tool);
                 }
                 Self::Call(call)
             }

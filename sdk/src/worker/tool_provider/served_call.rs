@@ -176,10 +176,11 @@ fn ended_mark(id: &str) -> String {
 /// string.
 fn json_of(output: ToolOutput) -> Value {
     match output {
-        ToolOutput::Text(text) => match serde_json::from_str::<Value>(&text) {
-            Ok(value) if value.to_string() == text => value,
-            _ => Value::String(text),
-        },
+        ToolOutput::Text(text) => {
+            let value = serde_json::from_str::<Value>(&text).ok();
+            let is_kept = |value: &Value| serde_json::to_string(value).is_ok_and(|json| json == text);
+            value.filter(is_kept).unwrap_or(Value::String(text))
+        }
         ToolOutput::Content(parts) => Value::Array(parts),
     }
 }
@@ -192,5 +193,7 @@ fn failed(id: String, failure: &ToolFailure, output: &ToolOutput) -> ToolResultM
         ToolFailureKind::OutcomeUnknown => OUTCOME_UNKNOWN_CODE,
         _ => EXECUTION_FAILED,
     };
-    ToolResultMessage::error(id, code, output.to_text()).with_issues(failure.issues.iter().map(FieldIssue::from))
+    // The rule for arguments names no field; the issues do.
+    let message = if failure.kind == ToolFailureKind::Arguments { failure.message.clone() } else { output.to_text() };
+    ToolResultMessage::error(id, code, message).with_issues(failure.issues.iter().map(FieldIssue::from))
 }

@@ -16,6 +16,9 @@ use tokio::task::JoinHandle;
 use super::support::{Gates, caller, described, environment, model, provider, run, told};
 use crate::PATIENCE;
 
+/// The ids and the fields of entries.
+type Entries = Vec<(String, BTreeMap<String, Vec<u8>>)>;
+
 const NOW: Duration = Duration::ZERO;
 const MEMBER: GroupMember<'static> = GroupMember { stream: "s", group: "g", consumer: "c" };
 
@@ -38,7 +41,6 @@ async fn entries_have_the_layout_of_pulse() -> anyhow::Result<()> {
     let client = redis::Client::open(server.url())?;
     let mut connection = client.get_multiplexed_async_connection().await?;
     let read = |key: &str| redis::cmd("XRANGE").arg(key).arg("-").arg("+").to_owned();
-    type Entries = Vec<(String, BTreeMap<String, Vec<u8>>)>;
     let calls: Entries = read("pulse:stream:toolset:demo:requests").query_async(&mut connection).await?;
     let fields = |pairs: [(&str, &[u8]); 2]| pairs.map(|(name, value)| (name.to_owned(), value.to_vec())).into();
     assert_eq!(calls[0].1, fields([("n", b"call"), ("p", b"{}")]));
@@ -57,7 +59,7 @@ async fn of_many_that_append_to_a_stream_that_must_not_exist_one_does() -> anyho
     let (_server, transport) = start().await?;
     let append = |number: usize| {
         let append = Append::new().unless_exists("s").entry("s", format!("{number}"), "{}");
-        transport.append(append.expire("s", Duration::from_secs(60)).entry("t", "call", "{}").max_len("t", 1000))
+        transport.append(append.expire("s", Duration::from_mins(1)).entry("t", "call", "{}").max_len("t", 1000))
     };
     let appended = futures::future::try_join_all((0..40).map(append)).await?;
     assert_eq!(appended.iter().filter(|one| **one == Appended::Appended).count(), 1);
@@ -92,7 +94,7 @@ async fn a_group_delivers_each_entry_once_and_again_if_it_is_not_acknowledged() 
     assert_eq!(transport.claim_idle(MEMBER, NOW, 1).await, Err(missing));
     transport.append(Append::new().entry("s", "one", "{}").entry("s", "two", "{}")).await?;
     for _ in 0..2 {
-        transport.create_group("s", "g", Duration::from_secs(60)).await?;
+        transport.create_group("s", "g", Duration::from_mins(1)).await?;
     }
     let first = transport.read_group(MEMBER, 1, NOW).await?;
     let second = transport.read_group(MEMBER, 5, NOW).await?;
@@ -112,7 +114,7 @@ async fn a_group_begins_with_recent_entries() -> anyhow::Result<()> {
     tokio::time::sleep(Duration::from_millis(20)).await;
     transport.create_group("s", "g", NOW).await?;
     assert_eq!(transport.read_group(MEMBER, 5, NOW).await?, []);
-    transport.create_group("s", "h", Duration::from_secs(60)).await?;
+    transport.create_group("s", "h", Duration::from_mins(1)).await?;
     assert_eq!(transport.read_group(GroupMember { group: "h", ..MEMBER }, 5, NOW).await?.len(), 1);
     Ok(())
 }
