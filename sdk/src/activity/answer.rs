@@ -9,10 +9,10 @@ use crate::{
     store::{OptionalSpillStore, SpilledOutput},
     tool::{
         ActivityBody, CallInfo, MAX_FAILURE_BYTES, OutputTooLarge, OversizedOutput, Redaction, ToolContext, ToolDef,
-        ToolError, ToolFailure, ToolFailureKind, beginning, truncated,
+        ToolError, ToolFailure, ToolFailureKind, beginning, bounded, truncated,
     },
     wire::{
-        ToolOutput,
+        SideData, ToolOutput,
         size::{Bytes, MOST_BYTES, encoded_len},
     },
 };
@@ -20,10 +20,19 @@ use crate::{
 /// Maximum size of the preview of a spilled output, in bytes.
 const MAX_PREVIEW_BYTES: usize = 2_000;
 
-/// The outcome of a body, and its change to the run context.
+/// The outcome of a body, its change to the run context, and its data for other readers than the
+/// model.
 pub(crate) struct Returned {
     pub(crate) outcome: Result<ToolOutput, ToolError>,
     pub(crate) patch: Option<Value>,
+    pub(crate) side_data: SideData,
+}
+
+/// The result of a call in the form in which it leaves the worker.
+pub(crate) struct CheckedAnswer {
+    pub(crate) output: ToolOutput,
+    pub(crate) context_patch: Option<Value>,
+    pub(crate) side_data: Option<Box<SideData>>,
 }
 
 impl Returned {
@@ -33,7 +42,8 @@ impl Returned {
             Ok(output) => Ok(redaction.output(output)),
             Err(error) => Err(error.with_failure(|failure| failure.redacted(redaction))),
         };
-        Self { outcome, patch: self.patch.map(|patch| redaction.value(patch)) }
+        let patch = self.patch.map(|patch| redaction.value(patch));
+        Self { outcome, patch, side_data: redaction.side_data(self.side_data) }
     }
 }
 
@@ -51,8 +61,7 @@ pub(crate) async fn run(
     })
 }
 
-/// Returns the output and the change to the run context; neither contains a secret that the body
-/// received.
+/// Returns the result, which contains no secret that the body received.
 ///
 /// # Errors
 /// The failure of the body, or of an output or a change to the run context that is too large. It
@@ -63,16 +72,18 @@ pub(crate) async fn answer(
     info: &CallInfo,
     returned: Returned,
     given: &Given,
-) -> Result<(ToolOutput, Option<Value>), ToolError> {
+) -> Result<CheckedAnswer, ToolError> {
     let returned = if given.is_empty() { returned } else { returned.redacted(&given.redaction()) };
-    let Returned { outcome, patch } = match tool.redaction() {
+    let Returned { outcome, patch, side_data } = match tool.redaction() {
         None => returned,
         Some(redaction) => returned.redacted(redaction),
     };
     let output = outcome.map_err(|error| cut_error(tool, error))?;
+    let output = bounded(tool, output, side_data.bounds.as_ref())?;
     let output = fitted(tool, spills, info, output).await.map_err(too_large)?;
-    check_patch(tool, &output, patch.as_ref()).map_err(too_large)?;
-    Ok((output, patch))
+    let side_data = side_data.into_member();
+    check_beside(tool, &output, patch.as_ref(), side_data.as_deref()).map_err(too_large)?;
+    Ok(CheckedAnswer { output, context_patch: patch, side_data })
 }
 
 /// Returns the failure of a body whose output does not fit. The tool has run: another attempt would
@@ -131,20 +142,36 @@ fn spilled(reference: &str, content: &str, limit: usize) -> ToolOutput {
     .into()
 }
 
-/// Checks that a change to the run context fits beside the output. The error is the message of the
-/// failure.
-fn check_patch(tool: &ToolDef, output: &ToolOutput, patch: Option<&Value>) -> Result<(), String> {
-    let Some(patch) = patch else { return Ok(()) };
+/// Checks that a change to the run context, and data for other readers, fit beside the output. The
+/// error is the message of the failure.
+fn check_beside(
+    tool: &ToolDef,
+    output: &ToolOutput,
+    patch: Option<&Value>,
+    side_data: Option<&SideData>,
+) -> Result<(), String> {
+    let beside = side_data.map_or(0, |data| encoded_len(data).unwrap_or_default());
+    if patch.is_none() && beside == 0 {
+        return Ok(());
+    }
     let len = |value: &Value| encoded_len(value).unwrap_or_default();
     // An output whose limit is higher passes through a codec, and so does the change.
     let limit = tool.output_limit().bytes.max(MOST_BYTES);
-    let bytes = len(patch);
-    if encoded_len(output).unwrap_or_default() + bytes <= limit {
+    let bytes = patch.map_or(0, len);
+    if encoded_len(output).unwrap_or_default() + bytes + beside <= limit {
         return Ok(());
     }
-    let members = patch.as_object().into_iter().flatten();
+    let (name, limit) = (tool.name(), Bytes(limit));
+    if beside >= bytes {
+        let bytes = Bytes(beside);
+        return Err(format!(
+            "tool {name:?} returns {bytes} of data for other readers than the model; with its output that is over the \
+             limit of {limit}"
+        ));
+    }
+    let members = patch.and_then(Value::as_object).into_iter().flatten();
     let key = members.max_by_key(|(_, value)| len(value)).map_or("", |(key, _)| key);
-    let (name, bytes, limit) = (tool.name(), Bytes(bytes), Bytes(limit));
+    let bytes = Bytes(bytes);
     Err(format!(
         "tool {name:?} changes the run context by {bytes}, above all {key:?}; with its output that is over the limit \
          of {limit}"

@@ -7,7 +7,7 @@ use temporalio_common::error::ApplicationFailure;
 use temporalio_sdk::activities::{ActivityContext, ActivityError, ActivityInfo};
 
 use super::{
-    answer::{Returned, answer, run},
+    answer::{CheckedAnswer, Returned, answer, run},
     heartbeat::HeartbeatSender,
     message::Request,
 };
@@ -51,9 +51,10 @@ impl ToolActivity {
         let mut call = self.begin(ctx.info(), request, beat, deltas).map_err(|error| failed(&error))?;
         let outcome = self.beater.beating(ctx, &details, GRACE, call.run(self)).await?;
         let call_id = call.ctx.info().call_id.clone();
-        let (output, context_patch) = call.end(self, outcome).await.map_err(|error| failed(&error))?;
+        let answer = call.end(self, outcome).await.map_err(|error| failed(&error))?;
+        let CheckedAnswer { output, context_patch, side_data } = answer;
         self.conversations.returned(ctx.info(), &ctx.info().activity_id, &call_id, &output);
-        Ok(ToolReply { version: WIRE_VERSION, output, context_patch, question: None })
+        Ok(ToolReply { version: WIRE_VERSION, output, context_patch, side_data, question: None })
     }
 
     /// Returns the transport of the worker's deltas.
@@ -123,8 +124,7 @@ impl BegunCall {
         run(&activity.body, &mut self.ctx, arguments).await
     }
 
-    /// Returns the output and the change to the run context, in the form in which they leave the
-    /// worker.
+    /// Returns the result in the form in which it leaves the worker.
     ///
     /// # Errors
     /// The failure of the call, in that form.
@@ -132,10 +132,11 @@ impl BegunCall {
         self,
         activity: &ToolActivity,
         outcome: Result<ToolOutput, ToolError>,
-    ) -> Result<(ToolOutput, Option<Value>), ToolError> {
-        let Self { ctx, arguments: _, given, deltas } = self;
+    ) -> Result<CheckedAnswer, ToolError> {
+        let Self { mut ctx, arguments: _, given, deltas } = self;
         let info = ctx.info().clone();
-        let returned = Returned { outcome, patch: ctx.into_run().patch() };
+        let side_data = ctx.take_side_data();
+        let returned = Returned { outcome, patch: ctx.into_run().patch(), side_data };
         let answer = answer(&activity.tool, &activity.spills, &info, returned, &given).await?;
         if let Some(deltas) = deltas {
             deltas.finish().await;

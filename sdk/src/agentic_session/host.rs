@@ -168,8 +168,8 @@ impl SessionHost {
 /// Returns the outcome of a tool call that an earlier attempt has recorded.
 fn restored(id: &EffectId, answer: EffectAnswer) -> Result<ToolAnswer, ToolEffectError> {
     match answer {
-        EffectAnswer::Tool { output, context_patch, question } => {
-            Ok(ToolAnswer { output, context_patch, usage: Usage::default(), question })
+        EffectAnswer::Tool { output, context_patch, side_data, question } => {
+            Ok(ToolAnswer { output, context_patch, side_data, usage: Usage::default(), question })
         }
         EffectAnswer::ToolFailed { how, message } => Err(ToolFailure::of_record(how, message).into()),
         EffectAnswer::Begun => {
@@ -187,9 +187,10 @@ fn restored(id: &EffectId, answer: EffectAnswer) -> Result<ToolAnswer, ToolEffec
 /// again.
 fn recorded_answer(settled: &Result<ToolAnswer, ToolEffectError>) -> Option<EffectAnswer> {
     match settled {
-        Ok(ToolAnswer { output, context_patch, usage: _, question }) => Some(EffectAnswer::Tool {
+        Ok(ToolAnswer { output, context_patch, side_data, usage: _, question }) => Some(EffectAnswer::Tool {
             output: output.clone(),
             context_patch: context_patch.clone(),
+            side_data: side_data.clone(),
             question: question.clone(),
         }),
         Err(ToolEffectError::Failed { failure, .. }) => {

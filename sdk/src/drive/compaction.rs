@@ -201,5 +201,5 @@ async fn summary<H: Host>(
         return failed("the model returned no text");
     }
     let raw = Item::message("assistant", format!("{PREAMBLE}\n\n{text}"));
-    Ok(Some(NewItem { kind: NewItemKind::MessageOutput, agent, raw, handoff: None }))
+    Ok(Some(NewItem { kind: NewItemKind::MessageOutput, agent, raw, handoff: None, side_data: None }))
 }

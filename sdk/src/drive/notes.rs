@@ -13,7 +13,7 @@ use super::{
 use crate::{
     engine::RunError,
     wire::{
-        Item, RecordedFailure, RunState,
+        Item, RecordedFailure, RunState, SideData,
         event::{GuardrailStage, NoteKind, NotedOutput, RunNote, TrippedGuardrail, untold_outputs},
     },
 };
@@ -61,6 +61,14 @@ pub(super) fn failed<H: Host>(env: &Env<'_, H>, state: Option<&RunState>, error:
 pub(super) fn nested_failed<H: Host>(env: &Env<'_, H>, state: &RunState, error: &RunError) {
     if let Some(guardrail) = tripped(error) {
         let note = RunNote::new(&*state.agent, state.turn, NoteKind::GuardrailTripped { guardrail });
+        env.host.note(&env.path, note, &[]);
+    }
+}
+
+/// Notes the data for other readers than the model that calls of this response have returned and
+/// that no recorded effect shows.
+pub(super) fn side_data<H: Host>(env: &Env<'_, H>, agent: &str, turn: u32, calls: Vec<(String, SideData)>) {
+    if let Some(note) = RunNote::side_data(agent, turn, calls.into_iter()) {
         env.host.note(&env.path, note, &[]);
     }
 }

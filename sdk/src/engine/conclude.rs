@@ -86,7 +86,13 @@ pub(super) fn handled(
         _ => FinalSource::Handler,
     };
     if let Some(raw) = message {
-        state.items.push(NewItem { kind: NewItemKind::MessageOutput, agent: state.agent.clone(), raw, handoff: None });
+        state.items.push(NewItem {
+            kind: NewItemKind::MessageOutput,
+            agent: state.agent.clone(),
+            raw,
+            handoff: None,
+            side_data: None,
+        });
     }
     Ok(Phase::FinalDue { output: FinalOutput { value, source } })
 }

@@ -26,6 +26,7 @@ pub(super) fn switch_agent(state: &mut RunState, handoffs: &[PlannedHandoff]) ->
             agent: source.clone(),
             raw: Item::function_call_output(&handoff.call_id, IGNORED_HANDOFF.into()),
             handoff: None,
+            side_data: None,
         });
     }
     // The space after the colon matches the JSON of the OpenAI Agents SDK: the model receives this
@@ -36,6 +37,7 @@ pub(super) fn switch_agent(state: &mut RunState, handoffs: &[PlannedHandoff]) ->
         agent: source.clone(),
         raw: Item::function_call_output(&taken.call_id, message.into()),
         handoff: Some(HandoffEnds { source: source.clone(), target: taken.target.clone() }),
+        side_data: None,
     });
     state.start_due = true;
     Phase::RewriteDue { handoff: taken.clone(), source }

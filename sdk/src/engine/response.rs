@@ -154,7 +154,7 @@ fn sort(state: &RunState, setup: &TurnSetup, item: Item, sorted: &mut Sorted) ->
         ItemView::Other { kind: "compaction" } => NewItemKind::Compaction,
         ItemView::FunctionCallOutput { .. } | ItemView::Other { .. } => NewItemKind::Unknown,
     };
-    sorted.items.push(NewItem { kind, agent: state.agent.clone(), raw: item, handoff: None });
+    sorted.items.push(NewItem { kind, agent: state.agent.clone(), raw: item, handoff: None, side_data: None });
     Ok(())
 }
 

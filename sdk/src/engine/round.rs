@@ -122,15 +122,23 @@ pub(super) fn apply_completed_outcomes(
 /// Applies the outcome of a call: its output, or the reason why it waits. Returns the item that it
 /// adds, if any.
 fn settle(state: &mut RunState, round: &mut ToolRound, outcome: ToolOutcome) -> Option<NewItem> {
-    let ToolOutcome { index, result, ran, failed, context_patch, mut input_guardrails, mut output_guardrails } =
-        outcome;
+    let ToolOutcome {
+        index,
+        result,
+        ran,
+        failed,
+        context_patch,
+        side_data,
+        mut input_guardrails,
+        mut output_guardrails,
+    } = outcome;
     state.guardrails.tool_input.append(&mut input_guardrails);
     state.guardrails.tool_output.append(&mut output_guardrails);
     if let Some(patch) = context_patch {
         merge_patch(&mut state.context, patch);
     }
     let call = &mut round.calls[index];
-    let item = |kind, raw| Some(NewItem { kind, agent: state.agent.clone(), raw, handoff: None });
+    let item = |kind, raw| Some(NewItem { kind, agent: state.agent.clone(), raw, handoff: None, side_data: None });
     match result {
         CallResult::Output(output) => {
             // Calls whose body ran, which a run that fails keeps.
@@ -140,7 +148,9 @@ fn settle(state: &mut RunState, round: &mut ToolRound, outcome: ToolOutcome) -> 
             state.approvals.forget_call(&state.agent, &call.call.tool, &call.call.call_id);
             call.progress = CallProgress::Done { output: output.clone() };
             let made = if failed { Item::failed_function_call_output } else { Item::function_call_output };
-            item(NewItemKind::ToolCallOutput, made(&call.call.call_id, output.into_value()))
+            let raw = made(&call.call.call_id, output.into_value());
+            let (kind, agent) = (NewItemKind::ToolCallOutput, state.agent.clone());
+            Some(NewItem { kind, agent, raw, handoff: None, side_data })
         }
         CallResult::NeedsApproval => {
             call.progress = CallProgress::NeedsApproval;
@@ -269,6 +279,7 @@ pub(super) fn list_nested_calls(state: &mut RunState, round: &ToolRound) {
                 agent: interruption.agent,
                 raw: interruption.raw,
                 handoff: None,
+                side_data: None,
             });
         }
     }
@@ -287,5 +298,5 @@ fn answer(question: &McpApproval, decision: &Decision) -> Item {
 }
 
 fn push(state: &mut RunState, kind: NewItemKind, raw: Item) {
-    state.items.push(NewItem { kind, agent: state.agent.clone(), raw, handoff: None });
+    state.items.push(NewItem { kind, agent: state.agent.clone(), raw, handoff: None, side_data: None });
 }

@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::{
     agent::{HandoffInputData, ToolResult},
     wire::{
-        Item, McpAnswer, McpQuestion, ModelCall, ModelResponse, ToolOutput,
+        Item, McpAnswer, McpQuestion, ModelCall, ModelResponse, SideData, ToolOutput,
         run_state::{
             Decision, FinalOutput, GuardrailResults, InputGuardrailResult, McpApproval, OutputGuardrailResult,
             PlannedCall, PlannedHandoff, Recoverable, RunState, ToolGuardrailResult, TurnSetup,
@@ -214,6 +214,8 @@ pub struct ToolOutcome {
     pub failed: bool,
     /// Changes to the run context: a JSON merge patch, applied after all calls of the turn.
     pub context_patch: Option<Value>,
+    /// Data that the model does not receive.
+    pub side_data: Option<Box<SideData>>,
     /// Results of the guardrails before the call.
     pub input_guardrails: Vec<ToolGuardrailResult>,
     /// Results of the guardrails after the call.
@@ -229,6 +231,7 @@ impl ToolOutcome {
             ran: false,
             failed: false,
             context_patch: None,
+            side_data: None,
             input_guardrails: Vec::new(),
             output_guardrails: Vec::new(),
         }

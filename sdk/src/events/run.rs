@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::wire::{HandoffSpec, Item, ItemView, RunEvent, digest::Digest};
+use crate::wire::{HandoffSpec, Item, ItemView, RunEvent, SideData, digest::Digest};
 
 /// One run, as far as it was observed. Checkpoints of sessions contain it: a new member needs a
 /// default, and no member may change its meaning.
@@ -74,6 +74,9 @@ pub(super) struct OpenCall {
     #[serde(rename = "told")]
     pub(super) reported: Option<Digest>,
     pub(super) outputs: u32,
+    /// Data of the output that is not reported yet, which the model does not receive.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) side_data: Option<Box<SideData>>,
 }
 
 impl ObservedRun {
@@ -142,6 +145,6 @@ impl OpenCall {
     }
 
     fn new(call_id: &str, name: &str, index: Option<usize>) -> Self {
-        Self { call_id: call_id.to_owned(), name: name.to_owned(), index, reported: None, outputs: 0 }
+        Self { call_id: call_id.to_owned(), name: name.to_owned(), index, reported: None, outputs: 0, side_data: None }
     }
 }

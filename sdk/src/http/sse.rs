@@ -84,7 +84,7 @@ pub(super) fn sent(event: Event) -> Sent {
 
 /// Returns an event of a run, with its cursor as the id.
 pub(super) fn run_event(event: &RunEvent) -> Sent {
-    let sent = data(event);
+    let sent = data(&event.clone().shown());
     match &event.cursor {
         Some(cursor) => Sent { event: sent.id(cursor), cursor: Some(cursor.clone()) },
         None => Sent { event: sent, cursor: None },

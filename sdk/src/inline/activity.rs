@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     activity::{
-        answer::{Returned, answer},
+        answer::{CheckedAnswer, Returned, answer},
         tool::env_variable_error,
     },
     drive::{ToolAnswer, ToolEffect, ToolEffectError},
@@ -57,12 +57,13 @@ impl InlineHost {
                 .with_heartbeat(Arc::new(Beat(scope.clone())));
             let (limit, arguments) = (options.start_to_close, call.arguments.clone());
             let (error, reason) = match body::run_within(limit, &self.bodies, body, ctx, arguments).await {
-                Ok(Ended { outcome, ctx }) => {
+                Ok(Ended { outcome, mut ctx }) => {
                     let info = ctx.info().clone();
-                    let returned = Returned { outcome, patch: ctx.into_run().patch() };
+                    let side_data = ctx.take_side_data();
+                    let returned = Returned { outcome, patch: ctx.into_run().patch(), side_data };
                     match answer(call.tool, &self.resources.spills, &info, returned, &given).await {
-                        Ok((output, context_patch)) => {
-                            return Ok(ToolAnswer { context_patch, ..ToolAnswer::new(output) });
+                        Ok(CheckedAnswer { output, context_patch, side_data }) => {
+                            return Ok(ToolAnswer { context_patch, side_data, ..ToolAnswer::new(output) });
                         }
                         Err(error) => {
                             let reason = error.with_causes();

@@ -32,7 +32,10 @@ pub(crate) async fn call(
     let call = call.with_deltas(deltas);
     let mut ctx = WorkflowToolContext::new(call, Rc::new(InlineEffects(scope.clone())));
     match guarded_future(async { body(&mut ctx, arguments).await }).await {
-        Ok(Ok(output)) => Ok(ToolAnswer { context_patch: ctx.into_run().patch(), ..ToolAnswer::new(output) }),
+        Ok(Ok(output)) => {
+            let side_data = ctx.take_side_data().into_member();
+            Ok(ToolAnswer { context_patch: ctx.into_run().patch(), side_data, ..ToolAnswer::new(output) })
+        }
         Ok(Err(error)) => Err(error.into()),
         Err(panic) => {
             let failure = ToolFailure::new(ToolFailureKind::Panicked, panic.to_string());

@@ -117,7 +117,7 @@ impl<'t> ObservedCall<'t> {
             Ok(ToolAnswer { question: Some(_), .. }) | Err(ToolEffectError::Cancelled) => {}
             Ok(answer) => {
                 let output = answer.output.clone().into_value();
-                facts.tool_answered(&id, call, self.attempts.take(), Some(&output));
+                facts.tool_answered(&id, call, self.attempts.take(), Some(&output), answer.side_data.clone());
             }
             Err(error) => facts.tool_failed(&id, call, self.attempts.take(), of_tool(error)),
         });

@@ -1,25 +1,29 @@
 //! The result of a remote call as the output of a tool.
 
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 
-use super::message::{Bounds, FieldIssue, RemoteError, ToolResultMessage};
+use super::message::{FieldIssue, RemoteError, ToolResultMessage};
 use crate::{
     tool::{
-        Issue, OUTCOME_UNKNOWN, ToolError, ToolFailure, ToolFailureKind,
+        Issue, OUTCOME_UNKNOWN, ToolError, ToolFailure, ToolFailureKind, checked_bounds, json_text,
         schema::{self, MAX_ISSUES},
+        with_bounds,
     },
-    wire::{ToolOutput, remote_call::RemoteTarget},
+    wire::{SideData, ToolOutput, remote_call::RemoteTarget},
 };
 
 /// Code of the error of a call that may have taken effect.
 pub(crate) const OUTCOME_UNKNOWN_CODE: &str = "outcome_unknown";
 
-/// Returns the output of a call with this result.
+/// Returns the output of a call with this result, and its data for other readers than the model.
 ///
 /// # Errors
 /// The failure that the provider reports, or that of a result which breaks the rules of its tool.
-pub(super) fn of_result(target: &RemoteTarget, message: ToolResultMessage) -> Result<ToolOutput, ToolError> {
-    let ToolResultMessage { result, bounds, error, .. } = message;
+pub(super) fn of_result(
+    target: &RemoteTarget,
+    message: ToolResultMessage,
+) -> Result<(ToolOutput, SideData), ToolError> {
+    let ToolResultMessage { tool_use_id: _, result, bounds, server_data, error } = message;
     if let Some(error) = error {
         return Err(of_error(error));
     }
@@ -27,14 +31,8 @@ pub(super) fn of_result(target: &RemoteTarget, message: ToolResultMessage) -> Re
     if let Some(schema) = &target.result_schema {
         schema::validate(schema, &value).map_err(|issues| malformed(target, issues))?;
     }
-    if !target.bounded {
-        return Ok(text_of(value).into());
-    }
-    let Some(bounds) = bounds else { return Err(breaks_bounds(target, "its result does not state its bounds")) };
-    if bounds.truncated && bounds.next_cursor.is_none() && bounds.refinement_hint.is_empty() {
-        return Err(breaks_bounds(target, "its result is truncated, without a cursor or a hint"));
-    }
-    Ok(text_of(with_bounds(value, bounds)).into())
+    let value = if target.bounded { with_bounds(value, checked_bounds(&target.tool, bounds.as_ref())?) } else { value };
+    Ok((json_text(&value).into(), SideData { server_data, bounds }))
 }
 
 /// Returns the failure that a provider reports.
@@ -67,39 +65,6 @@ fn malformed(target: &RemoteTarget, issues: Vec<Issue>) -> ToolError {
         )
     };
     ToolError::tell_model(failure.issues_message())
-}
-
-fn breaks_bounds(target: &RemoteTarget, reason: &str) -> ToolError {
-    ToolError::tell_model(format!("Tool '{}' has run, but {reason}.", target.tool))
-}
-
-/// Adds the bounds to a result, in the form in which a model reads them.
-fn with_bounds(value: Value, bounds: Bounds) -> Value {
-    let Bounds { returned, total, truncated, next_cursor, refinement_hint } = bounds;
-    let mut members = match value {
-        Value::Object(members) => members,
-        value => Map::from_iter([("result".to_owned(), value)]),
-    };
-    members.insert("returned".to_owned(), json!(returned));
-    if let Some(total) = total {
-        members.insert("total".to_owned(), json!(total));
-    }
-    members.insert("truncated".to_owned(), json!(truncated));
-    if !refinement_hint.is_empty() {
-        members.insert("refinement_hint".to_owned(), json!(refinement_hint));
-    }
-    if let Some(cursor) = next_cursor {
-        members.insert("next_cursor".to_owned(), json!(cursor));
-    }
-    Value::Object(members)
-}
-
-/// Returns a string as it is, and any other value as compact JSON.
-fn text_of(value: Value) -> String {
-    match value {
-        Value::String(text) => text,
-        value => value.to_string(),
-    }
 }
 
 #[cfg(test)]

@@ -32,7 +32,7 @@ use super::{
 };
 use crate::{
     tool::{ActivityBody, OUTCOME_UNKNOWN, ToolContext, ToolError},
-    wire::{ToolOutput, remote_call::RemoteTarget},
+    wire::{SideData, ToolOutput, remote_call::RemoteTarget},
 };
 
 /// Longest time that one request to the transport waits for entries.
@@ -63,8 +63,15 @@ const MOST_DELTAS: usize = 256;
 pub(crate) fn body(streams: &Arc<dyn Streams>, target: RemoteTarget) -> ActivityBody {
     let streams = Arc::clone(streams);
     Arc::new(move |ctx: &mut ToolContext, arguments| {
-        let call = RemoteCall::new(Arc::clone(&streams), target.clone(), ctx, arguments);
-        async move { call.outcome().await }.boxed()
+        let (streams, target) = (Arc::clone(&streams), target.clone());
+        async move {
+            let call = RemoteCall::new(streams, target, ctx, arguments);
+            let (output, SideData { server_data, bounds }) = call.outcome().await?;
+            server_data.into_iter().for_each(|data| ctx.add_server_data(data));
+            bounds.into_iter().for_each(|bounds| ctx.set_bounds(bounds));
+            Ok(output)
+        }
+        .boxed()
     })
 }
 
@@ -117,7 +124,7 @@ impl<'c> RemoteCall<'c> {
         Self { streams, target, ctx, message, id, results, may_be_published, ends_at }
     }
 
-    async fn outcome(mut self) -> Result<ToolOutput, ToolError> {
+    async fn outcome(mut self) -> Result<(ToolOutput, SideData), ToolError> {
         match self.result().await {
             Ok(result) => answer::of_result(&self.target, result),
             Err(lost) => Err(self.lost(lost)),

@@ -6,7 +6,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use super::{deltas::DeltaTransport, idempotency::idempotency_key, run_context::RunContext, state::StateMap};
-use crate::wire::error_debug;
+use crate::wire::{Bounds, ServerData, SideData, error_debug};
 
 /// A call of a tool: the agent that made it, and its id.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -121,13 +121,22 @@ pub struct ToolContext {
     settings: Map<String, Value>,
     heartbeat: Option<Arc<dyn Heartbeat>>,
     deltas: Option<Arc<dyn DeltaTransport>>,
+    side_data: SideData,
 }
 
 impl ToolContext {
     /// Creates a context without states and settings, for this call and these run values: for unit
     /// tests of tools.
     pub fn new(info: CallInfo, run: RunContext) -> Self {
-        Self { info, run, states: StateMap::default(), settings: Map::new(), heartbeat: None, deltas: None }
+        Self {
+            info,
+            run,
+            states: StateMap::default(),
+            settings: Map::new(),
+            heartbeat: None,
+            deltas: None,
+            side_data: SideData::default(),
+        }
     }
 
     /// Adds a state for parameters of type `State<T>`; there is one per type.
@@ -200,6 +209,26 @@ impl ToolContext {
     /// Returns the values of the run for the tool to change.
     pub fn run_mut(&mut self) -> &mut RunContext {
         &mut self.run
+    }
+
+    /// Adds data for other readers than the model, which never receives it: people who watch the
+    /// run, audits, the workflow itself. It counts towards the limit of the tool's output.
+    ///
+    /// The data is in [`NewItem::side_data`](crate::wire::NewItem::side_data) of the call's output,
+    /// and in the event of the output.
+    pub fn add_server_data(&mut self, data: ServerData) {
+        self.side_data.server_data.push(data);
+    }
+
+    /// States the part of a whole that the output is; see
+    /// [`ToolDef::bounded`](super::ToolDef::bounded).
+    pub fn set_bounds(&mut self, bounds: Bounds) {
+        self.side_data.bounds = Some(bounds);
+    }
+
+    /// Removes and returns the data that the model does not receive.
+    pub(crate) fn take_side_data(&mut self) -> SideData {
+        std::mem::take(&mut self.side_data)
     }
 
     /// Returns the states of the worker.

@@ -6,6 +6,7 @@
 pub(crate) mod approval;
 pub(crate) mod argument;
 pub(crate) mod binding;
+mod bounds;
 pub(crate) mod child_workflow;
 mod context;
 mod definition;
@@ -40,6 +41,9 @@ pub(crate) use approval::ApprovalRule;
 pub use approval::NeedsApproval;
 pub use argument::ToolArgument;
 pub(crate) use binding::{ActivityBody, InlineBody, ToolBinding, WorkflowBody};
+pub(crate) use bounds::bounded;
+#[cfg(feature = "worker")]
+pub(crate) use bounds::{checked as checked_bounds, text_of as json_text, value_of, with_bounds};
 pub use child_workflow::{ChildId, ChildWorkflow, ParentClosePolicy};
 #[cfg(feature = "worker")]
 pub(crate) use context::Heartbeat;
@@ -233,6 +237,14 @@ pub trait Tool {
         Self: Sized,
     {
         self.definition().oversized_output(oversized)
+    }
+
+    /// Declares that each output is a part of a whole, or all of it; see [`ToolDef::bounded`].
+    fn bounded(&self) -> ToolDef
+    where
+        Self: Sized,
+    {
+        self.definition().bounded()
     }
 
     /// Removes from everything the tool returns what must not be recorded; see [`ToolDef::redact`].

@@ -8,7 +8,7 @@ use std::{
 
 use serde_json::Value;
 
-use crate::wire::ToolOutput;
+use crate::wire::{ServerData, SideData, ToolOutput};
 
 /// A function that returns a string without what must not be recorded.
 #[derive(Clone)]
@@ -34,6 +34,20 @@ impl Redaction {
             ToolOutput::Text(text) => ToolOutput::Text(self.text(&text)),
             ToolOutput::Content(parts) => ToolOutput::Content(parts.into_iter().map(|part| self.value(part)).collect()),
         }
+    }
+
+    /// Returns the data with each of its strings redacted.
+    pub(crate) fn side_data(&self, data: SideData) -> SideData {
+        let SideData { server_data, mut bounds } = data;
+        let server_data = server_data
+            .into_iter()
+            .map(|ServerData { kind, audience, data }| ServerData { kind, audience, data: self.value(data) })
+            .collect();
+        if let Some(bounds) = &mut bounds {
+            bounds.refinement_hint = self.text(&bounds.refinement_hint);
+            bounds.next_cursor = bounds.next_cursor.take().map(|cursor| self.text(&cursor));
+        }
+        SideData { server_data, bounds }
     }
 
     /// Returns the value with each of its strings redacted; the keys of objects are not changed.

@@ -9,7 +9,7 @@
 //! Messages that only this crate creates have no constructor: a test parses them from JSON. Golden
 //! files of every message of every version are in `tests/golden/wire/`.
 
-mod absent;
+pub(crate) mod absent;
 pub(crate) mod agent_handlers;
 pub(crate) mod agent_spec;
 pub(crate) mod approval;
@@ -43,6 +43,7 @@ pub(crate) mod session_call;
 pub(crate) mod session_checkpoint;
 pub(crate) mod session_facts;
 pub(crate) mod settings;
+pub(crate) mod side_data;
 pub(crate) mod size;
 pub(crate) mod stream;
 pub(crate) mod tool_batch;
@@ -90,6 +91,7 @@ pub(crate) use session_call::SessionPosition;
 pub(crate) use session_checkpoint::KeptCheckpoint;
 pub use session_checkpoint::SessionCheckpoint;
 pub use settings::{ModelRetryBackoff, ModelRetrySettings, ModelSettings, ToolChoice};
+pub use side_data::{Bounds, ServerData, SideData};
 pub use tool_call::{ToolOutput, ToolReply, ToolRequest};
 pub use toolset::ToolsetSnapshot;
 pub(crate) use unread::Json;

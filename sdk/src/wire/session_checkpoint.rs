@@ -45,6 +45,7 @@ use super::{
     model_call::ModelResponse,
     run_state::RunState,
     session_facts::SessionFacts,
+    side_data::SideData,
     tool_call::ToolOutput,
     version::{Versioned, WIRE_VERSION, WireVersion},
 };
@@ -177,6 +178,9 @@ pub enum EffectAnswer {
         /// Changes to the run context.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         context_patch: Option<Value>,
+        /// Data that the model does not receive.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        side_data: Option<Box<SideData>>,
         /// Question of an MCP server to people.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         question: Option<McpQuestion>,

@@ -12,6 +12,7 @@ use super::{
     digest::Digest,
     mcp_call::{McpQuestion, McpTarget},
     remote_call::RemoteTarget,
+    side_data::SideData,
     version::{Versioned, WireVersion},
 };
 
@@ -75,6 +76,9 @@ pub struct ToolReply {
     /// Changes to the run context: a JSON merge patch (RFC 7396).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context_patch: Option<Value>,
+    /// Data that the model does not receive.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub side_data: Option<Box<SideData>>,
     /// Question of an MCP server to people. If it is present, the output is ignored, and the call
     /// is made again with their answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]

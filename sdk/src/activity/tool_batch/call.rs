@@ -5,7 +5,6 @@ use std::sync::{
     atomic::{AtomicBool, Ordering},
 };
 
-use serde_json::Value;
 use temporalio_sdk::activities::ActivityContext;
 use tokio::{
     task::{JoinError, JoinHandle},
@@ -14,7 +13,7 @@ use tokio::{
 use tracing::Instrument;
 
 use super::{
-    super::{tool::GRACE, tool_versions::ToolVersions},
+    super::{answer::CheckedAnswer, tool::GRACE, tool_versions::ToolVersions},
     Attempt,
     heartbeats::BatchHeartbeats,
 };
@@ -22,7 +21,7 @@ use crate::{
     deltas::{AttemptDeltas, WindowCarrier},
     tool::{Heartbeat, ToolError, ToolFailure, ToolFailureKind},
     wire::{
-        ToolOutput, ToolRequest,
+        ToolRequest,
         tool_batch::{BatchedFailure, BatchedOutcome, TIMEOUT},
     },
 };
@@ -46,7 +45,7 @@ pub(super) enum CallEnd {
     Stopped,
 }
 
-type Returned = Result<(ToolOutput, Option<Value>), ToolError>;
+type Returned = Result<CheckedAnswer, ToolError>;
 
 impl OpenCall {
     /// Makes the call. Returns its number and its end.
@@ -87,9 +86,9 @@ impl OpenCall {
         let call_id = request.call_id.clone();
         let mut call = activity.begin(ctx.info(), request, beat, deltas)?;
         let outcome = call.run(activity).await;
-        let (output, context_patch) = call.end(activity, outcome).await?;
-        activity.conversations.returned(ctx.info(), &id, &call_id, &output);
-        Ok((output, context_patch))
+        let answer = call.end(activity, outcome).await?;
+        activity.conversations.returned(ctx.info(), &id, &call_id, &answer.output);
+        Ok(answer)
     }
 }
 
@@ -102,11 +101,12 @@ impl Attempt {
             Err(ToolError::interrupted(ToolFailure::new(ToolFailureKind::Panicked, message)))
         });
         let error = match returned {
-            Ok((output, context_patch)) => {
+            Ok(CheckedAnswer { output, context_patch, side_data }) => {
                 return BatchedOutcome {
                     attempt: self.ctx.info().attempt,
                     output: Some(output),
                     context_patch,
+                    side_data,
                     earlier_failure: self.heartbeats.earlier_failure(index),
                     ..BatchedOutcome::not_made(index)
                 };

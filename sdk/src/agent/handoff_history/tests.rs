@@ -7,7 +7,7 @@ use crate::{
 };
 
 fn item(kind: NewItemKind, raw: serde_json::Value) -> NewItem {
-    NewItem { kind, agent: "A".to_owned(), raw: serde_json::from_value(raw).unwrap(), handoff: None }
+    NewItem { kind, agent: "A".to_owned(), raw: serde_json::from_value(raw).unwrap(), handoff: None, side_data: None }
 }
 
 #[test]

@@ -187,10 +187,11 @@ impl PendingBatch {
             let activity = ActivityKey { event, call: *call };
             let outcome = outcomes.iter().find(|outcome| outcome.index == *call);
             let record = match end.of_call(outcomes, *call) {
-                CallInBatch::Returned(output, patch) => {
-                    records.extend(outcome.map(|outcome| self.attempt(activity, outcome)));
-                    let (output, context_patch) = (output.clone(), patch.cloned());
-                    let reply = ToolReply { version: WIRE_VERSION, output, context_patch, question: None };
+                CallInBatch::Returned(output, outcome) => {
+                    records.push(self.attempt(activity, outcome));
+                    let (context_patch, side_data) = (outcome.context_patch.clone(), outcome.side_data.clone());
+                    let output = output.clone();
+                    let reply = ToolReply { version: WIRE_VERSION, output, context_patch, side_data, question: None };
                     Record::Completed { activity, reply: Ok(Reply::Tool(reply)) }
                 }
                 CallInBatch::Failed(failed) => {

@@ -290,10 +290,10 @@ impl Execution {
             (Kind::Chunk, _) | (_, Some(Reply::Tool(ToolReply { question: Some(_), .. }))) => {}
             (_, Some(Reply::Tool(reply))) => {
                 let output = reply.output.into_value();
-                self.facts.tool_answered(&id, (&call_id, &name), attempts, Some(&output));
+                self.facts.tool_answered(&id, (&call_id, &name), attempts, Some(&output), reply.side_data);
                 self.recorded.tool(&id, Item::function_call_output(&call_id, output));
             }
-            _ => self.facts.tool_answered(&id, (&call_id, &name), attempts, None),
+            _ => self.facts.tool_answered(&id, (&call_id, &name), attempts, None, None),
         }
     }
 

@@ -15,7 +15,7 @@ use crate::{
     agent::AgentInfo,
     tool::{CallInfo, McpServer, ToolDef},
     wire::{
-        Item, McpQuestion, ToolOutput, Usage,
+        Item, McpQuestion, SideData, ToolOutput, Usage,
         mcp_call::{McpSession, McpTarget},
         remote_call::RemoteTarget,
     },
@@ -135,6 +135,8 @@ pub struct ToolAnswer {
     pub output: ToolOutput,
     /// Changes to the run context, as a JSON merge patch.
     pub context_patch: Option<Value>,
+    /// Data that the model does not receive.
+    pub side_data: Option<Box<SideData>>,
     /// Usage of a run that the call executed.
     pub usage: Usage,
     /// The value that an MCP server requests from people. If it is set, the output is ignored.
@@ -144,6 +146,6 @@ pub struct ToolAnswer {
 impl ToolAnswer {
     /// Creates a result with an output only.
     pub fn new(output: ToolOutput) -> Self {
-        Self { output, context_patch: None, usage: Usage::default(), question: None }
+        Self { output, context_patch: None, side_data: None, usage: Usage::default(), question: None }
     }
 }

@@ -57,12 +57,13 @@ pub(super) fn conclude<H: Host>(
             (Some(result), _) => {
                 ToolOutcome { failed: tool.is_none(), input_guardrails, ..ToolOutcome::new(index, result) }
             }
-            (None, BodyEnd::Completed(Body { result, context_patch, failure })) => {
+            (None, BodyEnd::Completed(Body { result, context_patch, side_data, failure })) => {
                 let ran = !matches!(result, CallResult::NeedsOutput | CallResult::NeedsInput(_));
                 ToolOutcome {
                     ran,
                     failed: failure.is_some(),
                     context_patch,
+                    side_data,
                     input_guardrails,
                     ..ToolOutcome::new(index, result)
                 }

@@ -35,14 +35,14 @@ use super::{
     env::Env,
     host::{Host, LoopEvent},
     input_guardrails::ParallelInputGuardrails,
-    mcp,
+    mcp, notes,
 };
 use crate::{
     agent::AgentDef,
-    engine::{CallResult, DueCall, Engine, Resolution, RunError},
+    engine::{CallResult, DueCall, Engine, Resolution, RunError, ToolOutcome},
     tool::{CallInfo, ToolDef, ToolFailure},
     wire::{
-        McpAnswer, McpQuestion, RunState, ToolOutput,
+        McpAnswer, McpQuestion, RunState, SideData, ToolOutput,
         run_state::{Decision, GuardrailResults, PlannedCall, ToolGuardrailResult},
         size::encoded_len,
     },
@@ -52,6 +52,8 @@ use crate::{
 pub(super) struct Body {
     pub(super) result: CallResult,
     pub(super) context_patch: Option<Value>,
+    /// Data that the model does not receive.
+    pub(super) side_data: Option<Box<SideData>>,
     /// The failure, if the call failed and its output is not the tool's own.
     failure: Option<ToolFailure>,
 }
@@ -62,7 +64,7 @@ impl Body {
     }
 
     fn of(result: CallResult) -> Self {
-        Self { result, context_patch: None, failure: None }
+        Self { result, context_patch: None, side_data: None, failure: None }
     }
 
     /// Creates the result of a call that is executed elsewhere and whose output is pending.
@@ -128,14 +130,34 @@ pub(super) async fn run<'g, H: Host>(
         engine.resolve(Resolution::ToolsFailed { outcomes: Vec::new(), found })?;
         return Err(error);
     }
+    let call_ids: Vec<(usize, String)> = calls.iter().map(|call| (call.index, call.info.call_id.clone())).collect();
     let ran = bodies(env, engine, guards, &mut calls).await?;
-    match conclude(env, engine, agent, calls, ran) {
+    let concluded = conclude(env, engine, agent, calls, ran);
+    let (Concluded::Completed(outcomes) | Concluded::EndsRun { outcomes, .. }) = &concluded;
+    notes::side_data(env, &agent.name, turn, unshown_data(env, &call_ids, outcomes));
+    match concluded {
         Concluded::Completed(outcomes) => Ok(Resolution::ToolsRan(outcomes)),
         Concluded::EndsRun { error, outcomes, found } => {
             engine.resolve(Resolution::ToolsFailed { outcomes, found })?;
             Err(error)
         }
     }
+}
+
+/// Returns the data for other readers than the model that no recorded effect shows, by the id of
+/// the call.
+fn unshown_data<H: Host>(
+    env: &Env<'_, H>,
+    call_ids: &[(usize, String)],
+    outcomes: &[ToolOutcome],
+) -> Vec<(String, SideData)> {
+    let shown = env.shown.borrow();
+    let data_of = |outcome: &ToolOutcome| {
+        let data = outcome.side_data.as_deref()?;
+        let (_, call_id) = call_ids.iter().find(|(index, _)| *index == outcome.index)?;
+        (!shown.contains(call_id)).then(|| (call_id.clone(), data.clone()))
+    };
+    outcomes.iter().filter_map(data_of).collect()
 }
 
 /// Returns the size of the messages and answers of people to these calls, in bytes of JSON. Of the

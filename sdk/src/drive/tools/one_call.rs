@@ -21,10 +21,14 @@ use crate::{
     engine::{CallResult, RunError},
     tool::{
         InlineBody, McpBinding, McpServer, RemoteBinding, RunContext, ToolBinding, ToolContext, ToolDef, ToolFailure,
-        ToolFailureKind, named_keys,
+        ToolFailureKind, bounded, named_keys,
         schema::{self, InvalidArguments, Validate},
     },
-    wire::{RunState, ToolOutput, Usage, remote_call::RemoteTarget},
+    wire::{
+        RunState, SideData, ToolOutput, Usage,
+        remote_call::RemoteTarget,
+        size::{Bytes, encoded_len},
+    },
 };
 
 /// A call whose body is to run.
@@ -44,7 +48,7 @@ impl<H: Host> CallExecution<'_, '_, '_, H> {
     /// an output.
     pub(super) async fn run(&self, paused: Option<Box<RunState>>) -> Result<Body, RunError> {
         if let Some(output) = &self.call.supplied {
-            return self.fitted(self.redacted(output.clone()));
+            return self.fitted(self.redacted(output.clone()), None);
         }
         let arguments = match (&paused, self.arguments()) {
             (Some(_), _) => Map::new(),
@@ -89,9 +93,12 @@ impl<H: Host> CallExecution<'_, '_, '_, H> {
             .with_settings(self.tool.settings().clone())
             .with_deltas(self.env.host.tool_deltas(&self.env.path, self.tool));
         let returned = guard::guarded(|| inline(&mut ctx, arguments));
+        let side_data = ctx.take_side_data();
         self.context.replace(ctx.into_run().into_values());
-        match returned {
-            Ok(Ok(output)) => self.fitted(self.redacted(output)),
+        let checked =
+            returned.map(|outcome| outcome.and_then(|output| bounded(self.tool, output, side_data.bounds.as_ref())));
+        match checked {
+            Ok(Ok(output)) => self.fitted(self.redacted(output), side_data.into_member()),
             Ok(Err(error)) => {
                 let mut reason = error.with_causes();
                 if let Some(redaction) = self.tool.redaction() {
@@ -133,7 +140,7 @@ impl<H: Host> CallExecution<'_, '_, '_, H> {
         };
         match answer {
             Ok(ToolAnswer { question: Some(question), .. }) => Ok(Body::needs_input(question)),
-            Ok(ToolAnswer { output, context_patch, usage, question: None }) => {
+            Ok(ToolAnswer { output, context_patch, side_data, usage, question: None }) => {
                 self.usage.borrow_mut().add(&usage);
                 if let Some(key) = undeclared_key(tool, context_patch.as_ref()).filter(|_| !stays) {
                     let reason = format!(
@@ -147,7 +154,15 @@ impl<H: Host> CallExecution<'_, '_, '_, H> {
                 if tool.binding().leaves_a_reply() && tool.output_guardrails().is_empty() {
                     self.env.shown.borrow_mut().insert(info.call_id.clone());
                 }
-                let body = if is_ours { Body::output(output) } else { self.fitted(self.redacted(output))? };
+                let body = if is_ours {
+                    Body { side_data, ..Body::output(output) }
+                } else {
+                    let bounds = side_data.as_ref().and_then(|data| data.bounds.as_ref());
+                    match bounded(tool, output, bounds) {
+                        Ok(output) => self.fitted(self.redacted(output), side_data)?,
+                        Err(error) => self.failed(error.into_parts().0.into())?,
+                    }
+                };
                 Ok(Body { context_patch, ..body })
             }
             Err(error) => {
@@ -254,7 +269,7 @@ impl<H: Host> CallExecution<'_, '_, '_, H> {
                 let reason = error.to_string();
                 self.refused(FailedCall::of_agent(error), &reason)
             }
-            Ok(Body { result: CallResult::Output(output), .. }) => self.fitted(output),
+            Ok(Body { result: CallResult::Output(output), .. }) => self.fitted(output, None),
             body => body,
         };
         body.map(|body| Body { context_patch, ..body })
@@ -293,9 +308,23 @@ impl<H: Host> CallExecution<'_, '_, '_, H> {
 
     /// Applies the tool's size limit to an output that no worker has checked: the output is also
     /// sent to the model.
-    fn fitted(&self, output: ToolOutput) -> Result<Body, RunError> {
-        match self.tool.output_limit().fit(self.tool.name(), output) {
-            Ok(output) => Ok(Body::output(output)),
+    fn fitted(&self, output: ToolOutput, side_data: Option<Box<SideData>>) -> Result<Body, RunError> {
+        let side_data = side_data.map(|data| match self.tool.redaction() {
+            Some(redaction) => Box::new(redaction.side_data(*data)),
+            None => data,
+        });
+        let limit = self.tool.output_limit();
+        let beside = side_data.as_ref().map_or(0, |data| encoded_len(data).unwrap_or_default());
+        if beside > limit.bytes {
+            let (name, beside, limit) = (self.tool.name(), Bytes(beside), Bytes(limit.bytes));
+            let message = format!(
+                "tool {name:?} returns {beside} of data for other readers than the model, over its limit of {limit}"
+            );
+            let failure = ToolFailure::new(ToolFailureKind::Oversized, message);
+            return self.refused(failure.into(), "its data for other readers is too large");
+        }
+        match limit.fit(self.tool.name(), output) {
+            Ok(output) => Ok(Body { side_data, ..Body::output(output) }),
             Err(too_large) => self.refused(ToolFailure::from(too_large).into(), "its output is too large"),
         }
     }

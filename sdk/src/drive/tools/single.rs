@@ -14,7 +14,7 @@ use crate::{
     drive::{config::RunConfig, env::Env, host::Host},
     engine::{CallResult, RunError, ToolOutcome, merge_patch},
     tool::{CallInfo, RunContext, ToolDef, ToolFailure},
-    wire::{ToolOutput, run_state::Decision},
+    wire::{SideData, ToolOutput, run_state::Decision},
 };
 
 /// A call to make.
@@ -36,6 +36,8 @@ pub(crate) struct SingleAnswer {
     pub(crate) failure: Option<ToolFailure>,
     /// The values of the run context after the call.
     pub(crate) context: Map<String, Value>,
+    /// Data that the model does not receive.
+    pub(crate) side_data: Option<Box<SideData>>,
 }
 
 /// The error of a call that has no output for the model.
@@ -79,14 +81,16 @@ pub(crate) async fn call_single<H: Host>(
     decide(&env, &Box::new(RunContext::new(context.clone())), &mut call)?;
     match call.settled.take() {
         None => {}
-        Some(CallResult::Output(output)) => return Ok(SingleAnswer { output, failure: None, context }),
+        Some(CallResult::Output(output)) => {
+            return Ok(SingleAnswer { output, failure: None, context, side_data: None });
+        }
         Some(_) => return Err(SingleError::Waits),
     }
     let (context, usage) = (RefCell::new(context), RefCell::default());
     let batches = Batches::new(&env, &env.scope, std::slice::from_ref(&call));
     let (scope, call, context_of, usage) = (&env.scope, &call, &context, &usage);
     let body = CallExecution { env: &env, scope, tool, call, context: context_of, usage, batches: &batches };
-    let Body { result, context_patch, failure } = body.run(None).await?;
+    let Body { result, context_patch, side_data, failure } = body.run(None).await?;
     let mut context = context.into_inner();
     let mut outcome = ToolOutcome { ran: true, ..ToolOutcome::new(0, result) };
     check_output(&env, tool, &call.info, &call.arguments, &RunContext::new(context.clone()), &mut outcome)?;
@@ -94,5 +98,5 @@ pub(crate) async fn call_single<H: Host>(
     if let Some(patch) = context_patch {
         merge_patch(&mut context, patch);
     }
-    Ok(SingleAnswer { output, failure, context })
+    Ok(SingleAnswer { output, failure, context, side_data })
 }

@@ -5,7 +5,7 @@ use crate::wire::{Item, NewItem, NewItemKind};
 
 fn item(raw: Value) -> NewItem {
     let raw = Item::try_from(raw).expect("an object");
-    NewItem { kind: NewItemKind::Unknown, agent: "a".to_owned(), raw, handoff: None }
+    NewItem { kind: NewItemKind::Unknown, agent: "a".to_owned(), raw, handoff: None, side_data: None }
 }
 
 fn call(id: &str) -> NewItem {

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::{Attempts, Effect, Facts, ScheduledModelCall, output_of};
-use crate::wire::{EventKind, Item, ItemView, ModelResponse, RecordedFailure};
+use crate::wire::{EventKind, Item, ItemView, ModelResponse, RecordedFailure, SideData};
 
 impl Facts {
     /// Observes that a model call was scheduled, under this activity id.
@@ -107,6 +107,7 @@ impl Facts {
         (call_id, name): (&str, &str),
         attempts: Attempts,
         output: Option<&Value>,
+        side_data: Option<Box<SideData>>,
     ) {
         let Some(Effect { run, of_call: effect, .. }) = Effect::of(id) else { return };
         if self.run(&run).has_ended {
@@ -123,6 +124,7 @@ impl Facts {
             output: output.cloned().unwrap_or(Value::Null),
             attempts: number,
             earlier_failure,
+            side_data,
         };
         self.tell(&run, &format!("{effect}/output"), kind);
         self.mark_opaque(output.is_none(), 1);
@@ -193,7 +195,8 @@ impl Facts {
         let own = call.index.map_or_else(|| format!("{turn}-call-{call_id}"), |index| format!("{turn}-tool-{index}"));
         let local = if call.outputs == 1 { format!("{own}/output") } else { format!("{own}/output-{}", call.outputs) };
         let (call_id, name, output) = (call_id.to_owned(), call.name.clone(), output.clone());
-        let kind = EventKind::ToolOutput { call_id, name, output, attempts: 0, earlier_failure: None };
+        let side_data = call.side_data.take();
+        let kind = EventKind::ToolOutput { call_id, name, output, attempts: 0, earlier_failure: None, side_data };
         self.tell(run, &local, kind);
     }
 }

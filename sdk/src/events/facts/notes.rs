@@ -16,6 +16,12 @@ impl Facts {
     /// Observes a note of a run, and the questions with which it pauses.
     pub(crate) fn noted(&mut self, note: RunNote, questions: Option<AskedQuestions>) {
         let RunNote { version: _, run, agent, turn, outputs, note } = note;
+        if let NoteKind::SideData { calls } = note {
+            for (call_id, data) in calls {
+                self.run(&run).call(&call_id, "").side_data = data.into_member();
+            }
+            return;
+        }
         let observed = self.run(&run);
         let (has_begun, has_ended) = (observed.has_begun, observed.has_ended);
         if has_ended {
@@ -81,7 +87,7 @@ impl Facts {
                 self.ended(&run, EventKind::RunFailed { failure, usage });
             }
             NoteKind::Cancelled { usage } => self.ended(&run, EventKind::RunCancelled { usage }),
-            NoteKind::Resumed { .. } | NoteKind::Other => {}
+            NoteKind::Resumed { .. } | NoteKind::SideData { .. } | NoteKind::Other => {}
         }
     }
 

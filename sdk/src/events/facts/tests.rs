@@ -42,14 +42,14 @@ fn outputs_that_no_activity_has_told_are_told_in_call_order_with_the_next_model_
     facts.model_scheduled("k-1-model", &scheduled("desk", 1, &[Item::user("hi")]));
     let response = answered(vec![call("c1", "one"), call("c2", "two"), call("c3", "three")]);
     facts.model_answered("k-1-model", Attempts::default(), Some(&response));
-    facts.tool_answered("k-1-tool-1", ("c2", "two"), Attempts::default(), Some(&json!("2")));
+    facts.tool_answered("k-1-tool-1", ("c2", "two"), Attempts::default(), Some(&json!("2")), None);
     facts.take();
     let input = [output("c3", "3"), output("c1", "1"), output("c2", "2"), output("old", "0")];
     facts.model_scheduled("k-2-model", &scheduled("desk", 2, &input));
     assert_eq!(ids(&mut facts), ["k/1-tool-0/output", "k/1-tool-2/output", "k/2", "k/2-model"]);
     // An output that a guardrail has changed is told again.
     facts.model_answered("k-2-model", Attempts::default(), Some(&answered(vec![call("c4", "four")])));
-    facts.tool_answered("k-2-tool-0", ("c4", "four"), Attempts::default(), Some(&json!("4")));
+    facts.tool_answered("k-2-tool-0", ("c4", "four"), Attempts::default(), Some(&json!("4")), None);
     facts.take();
     facts.model_scheduled("k-3-model", &scheduled("desk", 3, &[output("c4", "hidden")]));
     assert_eq!(ids(&mut facts)[0], "k/2-tool-0/output-2");

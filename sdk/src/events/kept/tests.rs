@@ -52,6 +52,7 @@ fn facts() -> Vec<RunEvent> {
         output: json!("the text"),
         attempts: 2,
         earlier_failure: None,
+        side_data: None,
     };
     vec![
         event("/started", EventKind::RunStarted { input: vec![item(json!({"role": "user", "content": "Read a."}))] }),

@@ -18,6 +18,7 @@
 //! | `data-attempt` | `{"attempt"?, "discards"}`: parts to leave out; version 6, see `texts.rs` |
 //! | `data-guardrail` | `{"guardrail", "stage", "tool"?, "info"?}` |
 //! | `data-question` | `{"toolCallId", "message", "schema"}`: the question of an MCP server |
+//! | `data-server-data` | `{"toolCallId", "kind", "data"}`: data of a tool for the people who watch |
 //! | `data-tool-output` | transient, `{"toolCallId", "stream", "delta", "fraction"?}` |
 //! | `data-<name>` | transient: the value that a tool has emitted under this name |
 

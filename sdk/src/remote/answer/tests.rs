@@ -20,7 +20,7 @@ fn told(members: Value, message: Value) -> Result<String, String> {
     message["tool_use_id"] = json!("c1");
     let message: ToolResultMessage = serde_json::from_value(message).expect("a message");
     match of_result(&target(members), message) {
-        Ok(ToolOutput::Text(text)) => Ok(text),
+        Ok((ToolOutput::Text(text), _)) => Ok(text),
         Ok(output) => panic!("{output:?}"),
         Err(error) => {
             let (failure, _) = error.into_parts();

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{lenient, trace_context::TraceContext};
+use crate::wire::absent;
 
 /// A message of the request stream of a toolset. JSON: `{"type": "call" | "ping", ..}`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -26,7 +27,7 @@ pub struct CallMessage {
     /// Id of the call, which names its result stream. All attempts at a call have the same id.
     pub tool_use_id: String,
     /// Name of the tool, after that of its toolset: `files.read`.
-    #[serde(default, deserialize_with = "lenient::or_default", skip_serializing_if = "String::is_empty")]
+    #[serde(default, deserialize_with = "absent::or_default", skip_serializing_if = "String::is_empty")]
     pub tool: String,
     /// The arguments, which are any JSON.
     #[serde(default, deserialize_with = "lenient::present", skip_serializing_if = "Option::is_none")]
@@ -35,13 +36,13 @@ pub struct CallMessage {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub meta: Option<ToolCallMeta>,
     /// The header `traceparent` of W3C Trace Context, or an empty string.
-    #[serde(default, deserialize_with = "lenient::or_default", skip_serializing_if = "String::is_empty")]
+    #[serde(default, deserialize_with = "absent::or_default", skip_serializing_if = "String::is_empty")]
     pub traceparent: String,
     /// The header `tracestate` of W3C Trace Context, or an empty string.
-    #[serde(default, deserialize_with = "lenient::or_default", skip_serializing_if = "String::is_empty")]
+    #[serde(default, deserialize_with = "absent::or_default", skip_serializing_if = "String::is_empty")]
     pub tracestate: String,
     /// The header `baggage` of W3C Baggage, or an empty string.
-    #[serde(default, deserialize_with = "lenient::or_default", skip_serializing_if = "String::is_empty")]
+    #[serde(default, deserialize_with = "absent::or_default", skip_serializing_if = "String::is_empty")]
     pub baggage: String,
 }
 
@@ -51,19 +52,19 @@ pub struct CallMessage {
 #[non_exhaustive]
 pub struct ToolCallMeta {
     /// Id of the run: for a run in a workflow, that of the workflow.
-    #[serde(default, deserialize_with = "lenient::or_default")]
+    #[serde(default, deserialize_with = "absent::or_default")]
     pub run_id: String,
     /// Id of the session, or an empty string.
-    #[serde(default, deserialize_with = "lenient::or_default")]
+    #[serde(default, deserialize_with = "absent::or_default")]
     pub session_id: String,
     /// Id of the turn.
-    #[serde(default, deserialize_with = "lenient::or_default", skip_serializing_if = "String::is_empty")]
+    #[serde(default, deserialize_with = "absent::or_default", skip_serializing_if = "String::is_empty")]
     pub turn_id: String,
     /// Id of the call, the same at all attempts. [`CallMessage::tool_use_id`] equals it.
-    #[serde(default, deserialize_with = "lenient::or_default", skip_serializing_if = "String::is_empty")]
+    #[serde(default, deserialize_with = "absent::or_default", skip_serializing_if = "String::is_empty")]
     pub tool_call_id: String,
     /// Id of the call of the agent that runs as a tool and made this call.
-    #[serde(default, deserialize_with = "lenient::or_default", skip_serializing_if = "String::is_empty")]
+    #[serde(default, deserialize_with = "absent::or_default", skip_serializing_if = "String::is_empty")]
     pub parent_tool_call_id: String,
 }
 

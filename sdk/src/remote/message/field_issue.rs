@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::lenient;
 use crate::tool::Issue;
+use crate::wire::absent;
 
 /// An argument that does not fit. Members that say nothing about the constraint are absent.
 ///
@@ -14,15 +14,20 @@ use crate::tool::Issue;
 #[non_exhaustive]
 pub struct FieldIssue {
     /// Path of the argument, its steps joined with dots.
-    #[serde(default, deserialize_with = "lenient::or_default", alias = "Field")]
+    #[serde(default, deserialize_with = "absent::or_default", alias = "Field")]
     pub field: String,
     /// The violated constraint: `missing_field`, `invalid_enum_value`, `invalid_format`,
     /// `invalid_pattern`, `invalid_range`, `invalid_length`, `invalid_field_type` or
     /// `unknown_field`.
-    #[serde(default, deserialize_with = "lenient::or_default", alias = "Constraint")]
+    #[serde(default, deserialize_with = "absent::or_default", alias = "Constraint")]
     pub constraint: String,
     /// The allowed values of an enumeration.
-    #[serde(default, deserialize_with = "lenient::list", skip_serializing_if = "Vec::is_empty", alias = "Allowed")]
+    #[serde(
+        default,
+        deserialize_with = "absent::list_or_null",
+        skip_serializing_if = "Vec::is_empty",
+        alias = "Allowed"
+    )]
     pub allowed: Vec<String>,
     /// The smallest length.
     #[serde(default, skip_serializing_if = "Option::is_none", alias = "MinLen")]
@@ -33,7 +38,7 @@ pub struct FieldIssue {
     /// The regular expression that the argument has to match.
     #[serde(
         default,
-        deserialize_with = "lenient::or_default",
+        deserialize_with = "absent::or_default",
         skip_serializing_if = "String::is_empty",
         alias = "Pattern"
     )]
@@ -41,7 +46,7 @@ pub struct FieldIssue {
     /// The format that the argument has to have.
     #[serde(
         default,
-        deserialize_with = "lenient::or_default",
+        deserialize_with = "absent::or_default",
         skip_serializing_if = "String::is_empty",
         alias = "Format"
     )]
@@ -49,7 +54,7 @@ pub struct FieldIssue {
     /// The JSON type that the argument has to have.
     #[serde(
         default,
-        deserialize_with = "lenient::or_default",
+        deserialize_with = "absent::or_default",
         skip_serializing_if = "String::is_empty",
         alias = "ExpectedJSONType"
     )]
@@ -57,7 +62,7 @@ pub struct FieldIssue {
     /// The JSON type that the argument has.
     #[serde(
         default,
-        deserialize_with = "lenient::or_default",
+        deserialize_with = "absent::or_default",
         skip_serializing_if = "String::is_empty",
         alias = "ActualJSONType"
     )]

@@ -14,20 +14,19 @@
 //! # Source
 //! Package `toolregistry` of goa-ai, as documented before its version 8, which is another protocol.
 
-mod bounds;
 mod call;
 mod delta;
 mod field_issue;
 mod lenient;
 mod result;
+mod result_bounds;
 mod stream_name;
 mod trace_context;
 
-pub use bounds::Bounds;
 pub use call::{CallMessage, ToolCallMessage, ToolCallMeta};
 pub use delta::ToolOutputDeltaMessage;
 pub use field_issue::FieldIssue;
-pub use result::{RemoteError, ServerData, ToolResultMessage};
+pub use result::{RemoteError, ToolResultMessage};
 pub use stream_name::{INIT_EVENT, OUTPUT_DELTA_EVENT, RESULT_EVENT, result_stream, toolset_stream};
 pub use trace_context::TraceContext;
 

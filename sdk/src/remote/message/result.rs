@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{bounds::Bounds, field_issue::FieldIssue, lenient};
+use super::{field_issue::FieldIssue, lenient, result_bounds};
+use crate::wire::{Bounds, ServerData, absent};
 
 /// The one result of a call: a value, or an error.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -20,29 +21,14 @@ pub struct ToolResultMessage {
     )]
     pub result: Option<Value>,
     /// The part of a whole that the value is, for a tool whose results are bounded.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, with = "result_bounds", skip_serializing_if = "Option::is_none")]
     pub bounds: Option<Bounds>,
     /// Data for other readers than the model, which never gets it.
-    #[serde(default, deserialize_with = "lenient::list", skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, deserialize_with = "absent::list_or_null", skip_serializing_if = "Vec::is_empty")]
     pub server_data: Vec<ServerData>,
     /// The error of a call that has no value.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<RemoteError>,
-}
-
-/// Data that a tool returns beside its value. It is never sent to a model.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct ServerData {
-    /// Kind of the data, which determines its shape.
-    #[serde(default, deserialize_with = "lenient::or_default")]
-    pub kind: String,
-    /// The readers of the data: `timeline`, `evidence` or `internal`.
-    #[serde(default, deserialize_with = "lenient::or_default")]
-    pub audience: String,
-    /// The data.
-    #[serde(default)]
-    pub data: Value,
 }
 
 /// The error of a call at a provider.
@@ -50,13 +36,13 @@ pub struct ServerData {
 #[non_exhaustive]
 pub struct RemoteError {
     /// Code of the error, for example `invalid_arguments` or `execution_failed`.
-    #[serde(default, deserialize_with = "lenient::or_default")]
+    #[serde(default, deserialize_with = "absent::or_default")]
     pub code: String,
     /// Message of the error.
-    #[serde(default, deserialize_with = "lenient::or_default")]
+    #[serde(default, deserialize_with = "absent::or_default")]
     pub message: String,
     /// The arguments that do not fit, field by field.
-    #[serde(default, deserialize_with = "lenient::list", skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, deserialize_with = "absent::list_or_null", skip_serializing_if = "Vec::is_empty")]
     pub issues: Vec<FieldIssue>,
 }
 
@@ -86,12 +72,5 @@ impl ToolResultMessage {
             error.issues.extend(issues);
         }
         self
-    }
-}
-
-impl ServerData {
-    /// Creates data for these readers: `timeline`, `evidence` or `internal`.
-    pub fn new(kind: impl Into<String>, audience: impl Into<String>, data: Value) -> Self {
-        Self { kind: kind.into(), audience: audience.into(), data }
     }
 }

@@ -8,10 +8,13 @@ use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 
 use super::{
-    Bounds, CallMessage, FieldIssue, RemoteError, ServerData, ToolCallMessage, ToolCallMeta, ToolOutputDeltaMessage,
-    ToolResultMessage, TraceContext, result_stream, toolset_stream,
+    CallMessage, FieldIssue, RemoteError, ToolCallMessage, ToolCallMeta, ToolOutputDeltaMessage, ToolResultMessage,
+    TraceContext, result_stream, toolset_stream,
 };
-use crate::tool::{Issue, schema::parse_arguments};
+use crate::{
+    tool::{Issue, schema::parse_arguments},
+    wire::{Bounds, ServerData},
+};
 
 /// Compares a message with a file of one line, in both directions and byte for byte.
 #[track_caller]

@@ -108,6 +108,11 @@ impl ToolDef {
         &self.binding
     }
 
+    /// Returns `true` if each output states its bounds.
+    pub(crate) fn is_bounded(&self) -> bool {
+        self.is_bounded
+    }
+
     /// Returns `true` if a call of the tool may be made twice.
     #[cfg(feature = "worker")]
     pub(crate) fn is_idempotent(&self) -> bool {

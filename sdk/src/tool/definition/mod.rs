@@ -76,6 +76,7 @@ pub struct ToolDef {
     redaction: Option<Redaction>,
     side_by_side: SideBySide,
     is_versioned: bool,
+    is_bounded: bool,
     activity_prefix: &'static str,
     issues: Vec<ToolIssue>,
 }
@@ -130,6 +131,7 @@ impl ToolDef {
             redaction: None,
             side_by_side: SideBySide::default(),
             is_versioned: false,
+            is_bounded: false,
             activity_prefix: "agents.tool",
             issues: Vec::new(),
         }

@@ -7,7 +7,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::failure::RecordedFailure;
-use crate::wire::{absent::is_default, agent_handlers::Verdict, item::Item, run_state::InterruptionKind, usage::Usage};
+use crate::wire::{
+    absent::is_default, agent_handlers::Verdict, item::Item, run_state::InterruptionKind, side_data::SideData,
+    usage::Usage,
+};
 
 /// The kind of a [`RunEvent`](super::RunEvent), with its content. In JSON, `kind` is the name in
 /// snake case, and the members are beside it.
@@ -149,6 +152,10 @@ pub enum EventKind {
         /// Failure of the attempt before.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         earlier_failure: Option<RecordedFailure>,
+        /// Data that the model does not receive. A database does not keep the part for the audience
+        /// `internal`, and the clients of a service see that for `timeline` only.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        side_data: Option<Box<SideData>>,
     },
     /// A call has failed, after all its attempts. If the run continues, a `ToolOutput` follows with
     /// the message that the model receives.

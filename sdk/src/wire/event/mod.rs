@@ -26,6 +26,8 @@ pub use self::{
     kind::{EventKind, GuardrailStage},
     note::{NoteKind, NotedDecision, NotedOutput, RUN_NOTE_MEMO, RunNote, TrippedGuardrail, untold_outputs},
 };
+#[cfg(any(feature = "http", feature = "postgres", feature = "sqlite"))]
+use super::side_data::SideData;
 #[cfg(any(feature = "worker", test))]
 use super::version::WIRE_VERSION;
 use super::version::WireVersion;
@@ -113,6 +115,32 @@ impl RunEvent {
             is_opaque: false,
             kind,
             unknown: Map::new(),
+        }
+    }
+
+    /// Returns the event without the data that a database does not keep.
+    #[cfg(any(feature = "postgres", feature = "sqlite"))]
+    pub(crate) fn stored(mut self) -> Self {
+        if let Some(data) = self.side_data_mut() {
+            data.retain_stored();
+        }
+        self
+    }
+
+    /// Returns the event without the data that the clients of a service may not see.
+    #[cfg(feature = "http")]
+    pub(crate) fn shown(mut self) -> Self {
+        if let Some(data) = self.side_data_mut() {
+            data.retain_shown();
+        }
+        self
+    }
+
+    #[cfg(any(feature = "http", feature = "postgres", feature = "sqlite"))]
+    fn side_data_mut(&mut self) -> Option<&mut SideData> {
+        match &mut self.kind {
+            EventKind::ToolOutput { side_data, .. } => side_data.as_deref_mut(),
+            _ => None,
         }
     }
 

@@ -4,6 +4,8 @@
 //! A note is one upsert of the memo, in the workflow task in which it happens. Its size is bounded:
 //! what does not fit is left out or truncated, on every host alike.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -12,6 +14,7 @@ use crate::wire::{
     agent_handlers::Verdict,
     item::{Item, ItemView},
     run_state::{CallProgress, Decision, Phase, RunState},
+    side_data::SideData,
     size::encoded_len,
     usage::Usage,
     version::{WIRE_VERSION, WireVersion},
@@ -24,6 +27,8 @@ pub const RUN_NOTE_MEMO: &str = "agents.run_note";
 const MAX_OUTPUT_BYTES: usize = 4 * 1024;
 /// Maximum bytes of a message, and of a guardrail's information.
 const MAX_MESSAGE_BYTES: usize = 1024;
+/// Maximum bytes of JSON of the data that models do not receive.
+const MAX_SIDE_DATA_BYTES: usize = 64 * 1024;
 
 /// A record about a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -65,6 +70,11 @@ pub enum NoteKind {
         before: u32,
         /// Number of items after.
         after: u32,
+    },
+    /// Tools that no recorded effect shows have returned data that the model does not receive.
+    SideData {
+        /// The data, by the id of the call.
+        calls: BTreeMap<String, SideData>,
     },
     /// The run has ended with a final output.
     Finished {
@@ -162,6 +172,19 @@ impl RunNote {
             fits
         });
         self
+    }
+
+    /// Returns the note of the data of these calls, as far as it fits; `None` if there is none.
+    pub fn side_data(agent: &str, turn: u32, calls: impl Iterator<Item = (String, SideData)>) -> Option<Self> {
+        let mut left = MAX_SIDE_DATA_BYTES;
+        let fits = |(_, data): &(String, SideData)| {
+            let bytes = encoded_len(data).unwrap_or(usize::MAX);
+            let fits = bytes <= left;
+            left -= if fits { bytes } else { 0 };
+            fits
+        };
+        let calls: BTreeMap<_, _> = calls.filter(fits).collect();
+        (!calls.is_empty()).then(|| Self::new(agent, turn, NoteKind::SideData { calls }))
     }
 
     /// Returns the note that the run begins from a state, with the decisions in it.

@@ -212,7 +212,8 @@ impl RunState {
     /// Returns the state of a finished run, which carries a conversation while no run is in
     /// progress.
     pub(crate) fn finished(agent: &str, conversation: Vec<Item>) -> Self {
-        let item = |raw| NewItem { kind: NewItemKind::Unknown, agent: agent.to_owned(), raw, handoff: None };
+        let item =
+            |raw| NewItem { kind: NewItemKind::Unknown, agent: agent.to_owned(), raw, handoff: None, side_data: None };
         Self {
             version: WIRE_VERSION,
             agent: agent.to_owned(),

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::wire::item::Item;
+use crate::wire::{item::Item, side_data::SideData};
 
 /// An item that a run has produced.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -18,12 +18,15 @@ pub struct NewItem {
     /// Source and target of a handoff, if the item is the output of one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub handoff: Option<HandoffEnds>,
+    /// Data of the tool that returned the item; no model receives it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub side_data: Option<Box<SideData>>,
 }
 
 impl NewItem {
     /// Creates an item of this agent, for example in a filter of a handoff.
     pub fn new(kind: NewItemKind, agent: impl Into<String>, raw: Item) -> Self {
-        Self { kind, agent: agent.into(), raw, handoff: None }
+        Self { kind, agent: agent.into(), raw, handoff: None, side_data: None }
     }
 }
 

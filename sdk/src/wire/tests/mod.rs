@@ -76,6 +76,7 @@ fn tool_replies_have_their_golden_shape() {
     check("tool_reply-text", &values::tool_reply_text());
     check("tool_reply-content", &values::tool_reply_content());
     check("tool_reply-question", &values::tool_reply_question());
+    check("tool_reply-side_data", &values::tool_reply_side_data());
 }
 
 #[test]

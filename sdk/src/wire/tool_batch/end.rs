@@ -1,8 +1,6 @@
 //! The end of a call in a batch, from that of its activity: the same rule for the run and for the
 //! readers of its history.
 
-use serde_json::Value;
-
 use super::{BatchedFailure, BatchedOutcome, TIMEOUT};
 use crate::wire::{
     ToolOutput,
@@ -29,7 +27,7 @@ pub(crate) enum BatchEnd {
 /// The end of a call in a batch.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum CallInBatch<'o> {
-    Returned(&'o ToolOutput, Option<&'o Value>),
+    Returned(&'o ToolOutput, &'o BatchedOutcome),
     Failed(&'o BatchedFailure),
     Cancelled,
     /// The call is made on its own.
@@ -61,9 +59,7 @@ impl BatchEnd {
         match outcome.filter(|outcome| self != Self::TimedOut || !outcome.is_retried()) {
             None if matches!(self, Self::Completed | Self::NotMade) => CallInBatch::NotMade,
             None => CallInBatch::AsActivity,
-            Some(BatchedOutcome { output: Some(output), context_patch, .. }) => {
-                CallInBatch::Returned(output, context_patch.as_ref())
-            }
+            Some(outcome @ BatchedOutcome { output: Some(output), .. }) => CallInBatch::Returned(output, outcome),
             Some(BatchedOutcome { failure: Some(failure), .. }) => CallInBatch::Failed(failure),
             Some(BatchedOutcome { is_cancelled: true, .. }) => CallInBatch::Cancelled,
             Some(_) => CallInBatch::NotMade,

@@ -20,6 +20,7 @@ use super::{
     absent::is_default,
     digest::Digest,
     event::RecordedFailure,
+    side_data::SideData,
     tool_call::ToolOutput,
     version::{Versioned, WireVersion},
 };
@@ -107,6 +108,9 @@ pub(crate) struct BatchedOutcome {
     /// Changes to the run context: a JSON merge patch (RFC 7396).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) context_patch: Option<Value>,
+    /// Data that the model does not receive.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) side_data: Option<Box<SideData>>,
     /// The failure of the call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) failure: Option<BatchedFailure>,

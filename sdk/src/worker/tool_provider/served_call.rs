@@ -12,8 +12,8 @@ use crate::{
         message::{CallMessage, FieldIssue, RESULT_EVENT, ToolResultMessage, result_stream},
         transport::{Append, Appended, EntryId},
     },
-    tool::{ToolDef, ToolFailure, ToolFailureKind},
-    wire::ToolOutput,
+    tool::{ToolDef, ToolFailure, ToolFailureKind, value_of},
+    wire::{SideData, ToolOutput},
     worker::tool_registry::{DispatchError, DispatchResult},
 };
 
@@ -76,7 +76,10 @@ impl Shared {
         let outcome = dispatch.await;
         deltas.finish().await;
         match outcome {
-            Ok(DispatchResult { output, failure: None, .. }) => ToolResultMessage::new(id, json_of(output)),
+            Ok(DispatchResult { output, failure: None, side_data: SideData { server_data, bounds }, .. }) => {
+                let result = ToolResultMessage::new(id, json_of(output)).with_server_data(server_data);
+                ToolResultMessage { bounds, ..result }
+            }
             Ok(DispatchResult { output, failure: Some(failure), .. }) => failed(id, &failure, &output),
             Err(error @ DispatchError::NeedsApproval { .. }) => {
                 ToolResultMessage::error(id, "needs_approval", error.to_string())
@@ -172,15 +175,10 @@ fn ended_mark(id: &str) -> String {
     format!("{}:ended", result_stream(id))
 }
 
-/// Returns the output as JSON: text that is compact JSON as the value that it is, other text as a
-/// string.
+/// Returns the output as JSON.
 fn json_of(output: ToolOutput) -> Value {
     match output {
-        ToolOutput::Text(text) => {
-            let value = serde_json::from_str::<Value>(&text).ok();
-            let is_kept = |value: &Value| serde_json::to_string(value).is_ok_and(|json| json == text);
-            value.filter(is_kept).unwrap_or(Value::String(text))
-        }
+        ToolOutput::Text(text) => value_of(text),
         ToolOutput::Content(parts) => Value::Array(parts),
     }
 }

@@ -20,7 +20,7 @@ use crate::{
         run_threads::{BodyThread, run_on_run_thread},
     },
     tool::{CallInfo, RunContext, ToolBinding, ToolDef, ToolFailure, idempotency_key},
-    wire::ToolOutput,
+    wire::{SideData, ToolOutput},
 };
 
 impl ToolRegistry {
@@ -196,8 +196,9 @@ impl Dispatch {
             call_single(&host, &tool, single).await
         });
         match ended.await {
-            Some(Ok(SingleAnswer { output, failure, context })) => {
-                Ok(DispatchResult { output, failure, context: RunContext::new(context) })
+            Some(Ok(SingleAnswer { output, failure, context, side_data })) => {
+                let side_data = side_data.map(|data| *data).unwrap_or_default();
+                Ok(DispatchResult { output, failure, context: RunContext::new(context), side_data })
             }
             Some(Err(SingleError::Waits)) => Err(DispatchError::NeedsApproval { tool: name, call_id }),
             Some(Err(SingleError::RunEnded(error))) => Err(error.into()),
@@ -237,6 +238,8 @@ pub struct DispatchResult {
     pub failure: Option<ToolFailure>,
     /// The values that tools share, after the call.
     pub context: RunContext,
+    /// Data that the model does not receive.
+    pub side_data: SideData,
 }
 
 impl DispatchResult {

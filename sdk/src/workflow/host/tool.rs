@@ -94,7 +94,8 @@ impl WorkflowHost {
     fn account(&self, binding: &ToolBinding, id: &str, call_id: &str, answer: &ToolAnswer) {
         self.notes(|| encoded_len(&answer.output).unwrap_or_default());
         self.record_content_by_second_rule(|| {
-            encoded_len(&(&answer.context_patch, &answer.question)).unwrap_or_default()
+            let beside = answer.side_data.as_ref().map_or(0, |data| encoded_len(data).unwrap_or_default());
+            beside + encoded_len(&(&answer.context_patch, &answer.question)).unwrap_or_default()
         });
         if binding.leaves_a_reply() {
             self.ledger.borrow_mut().returned(id, call_id, &answer.output);

@@ -142,7 +142,14 @@ impl AguiMapper {
             EventKind::ToolCall { call_id, name, arguments, item: _ } => {
                 self.tool_call(scope, event.turn, call_id, name, arguments);
             }
-            EventKind::ToolOutput { call_id, output, .. } => self.tool_output(scope, &event.id, call_id, output),
+            EventKind::ToolOutput { call_id, output, side_data, .. } => {
+                self.tool_output(scope, &event.id, call_id, output);
+                for data in side_data.iter().flat_map(|data| data.shown()) {
+                    let tool_call_id = self.tool_call_id(scope, call_id);
+                    let value = json!({"toolCallId": tool_call_id, "kind": data.kind, "data": data.data});
+                    self.custom(scope, "server_data", value);
+                }
+            }
             EventKind::Handoff { from: _, to } => self.change_agent(scope, to),
             EventKind::GuardrailTripped { guardrail, stage, tool, output_info } => {
                 let info = Some(output_info).filter(|info| !info.is_null());

@@ -14,7 +14,7 @@ use crate::{
 /// Maximum length of the name of an emitted value in bytes.
 const MAX_NAME_BYTES: usize = 64;
 /// The names of data parts of this crate, which emitted values do not get.
-const OWN_NAMES: [&str; 6] = ["agent", "subagent", "attempt", "guardrail", "question", "tool-output"];
+const OWN_NAMES: [&str; 7] = ["agent", "subagent", "attempt", "guardrail", "question", "tool-output", "server-data"];
 
 impl AiSdkMapper {
     /// Maps an event of a run inside the run.
@@ -54,8 +54,12 @@ impl AiSdkMapper {
                 self.enter(event.turn);
                 self.calls.call(call_id, name, arguments, &mut self.steps);
             }
-            EventKind::ToolOutput { call_id, output, attempts, .. } => {
+            EventKind::ToolOutput { call_id, output, attempts, side_data, .. } => {
                 self.calls.output(call_id, output, *attempts, &mut self.steps);
+                for shown in side_data.iter().flat_map(|data| data.shown()) {
+                    let data = json!({"toolCallId": call_id, "kind": shown.kind, "data": shown.data});
+                    self.steps.keep(Chunk::data("server-data", None, data));
+                }
             }
             EventKind::Handoff { to, .. } => {
                 self.agent.clone_from(to);

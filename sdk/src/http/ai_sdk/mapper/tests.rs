@@ -116,7 +116,7 @@ fn call(call_id: &str, name: &str, arguments: &str) -> EventKind {
 
 fn output(call_id: &str, output: Value) -> EventKind {
     let (call_id, name) = (call_id.to_owned(), "look".to_owned());
-    EventKind::ToolOutput { call_id, name, output, attempts: 0, earlier_failure: None }
+    EventKind::ToolOutput { call_id, name, output, attempts: 0, earlier_failure: None, side_data: None }
 }
 
 fn decided(question: &str, decision: Verdict) -> EventKind {

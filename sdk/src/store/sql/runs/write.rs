@@ -187,7 +187,11 @@ async fn insert_events(
             Some(workflow) => format!("{workflow}#{}", event.id),
             None => event.id.clone(),
         };
-        query = query.bind(key).bind(*sequence).bind(indexed(&id).into_owned()).bind(serde_json::to_string(event)?);
+        query = query
+            .bind(key)
+            .bind(*sequence)
+            .bind(indexed(&id).into_owned())
+            .bind(serde_json::to_string(&(*event).clone().stored())?);
     }
     query.execute(&mut **transaction).await?;
     Ok(())

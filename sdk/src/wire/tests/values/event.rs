@@ -1,6 +1,10 @@
 //! Events of each kind, and notes of each kind.
 
+use std::collections::BTreeMap;
+
 use serde_json::json;
+
+use super::tool_call;
 
 use crate::wire::{
     EventKind, GuardrailStage, Item, RecordedFailure, RunEvent, Usage, Verdict,
@@ -102,6 +106,21 @@ pub(in crate::wire) fn run_events() -> Vec<(&'static str, RunEvent)> {
                     output: json!("refunded 7"),
                     attempts: 1,
                     earlier_failure: None,
+                    side_data: None,
+                },
+            ),
+        ),
+        (
+            "tool_output-side_data",
+            event(
+                "1-tool-0/output",
+                EventKind::ToolOutput {
+                    call_id: "call_1".to_owned(),
+                    name: "weather".to_owned(),
+                    output: json!("12 degrees, dry"),
+                    attempts: 1,
+                    earlier_failure: None,
+                    side_data: Some(tool_call::side_data()),
                 },
             ),
         ),
@@ -254,6 +273,10 @@ pub(in crate::wire::tests) fn run_notes() -> Vec<(&'static str, RunNote)> {
                 guardrail: Some(guardrail()),
                 usage: Some(usage()),
             }),
+        ),
+        (
+            "side_data",
+            note(NoteKind::SideData { calls: BTreeMap::from([("call_1".to_owned(), *tool_call::side_data())]) }),
         ),
         ("cancelled", note(NoteKind::Cancelled { usage: Some(usage()) })),
     ]

@@ -46,7 +46,8 @@ pub(in crate::wire::tests) fn agent_report() -> AgentReport {
 
 pub(in crate::wire::tests) fn agent_report_with_items() -> AgentReport {
     let raw = items().into_iter().next().expect("there are items");
-    let item = NewItem { kind: NewItemKind::MessageOutput, agent: "triage".to_owned(), raw, handoff: None };
+    let item =
+        NewItem { kind: NewItemKind::MessageOutput, agent: "triage".to_owned(), raw, handoff: None, side_data: None };
     AgentReport { new_items: vec![item], last_agent: "triage".to_owned(), ..agent_report() }
 }
 

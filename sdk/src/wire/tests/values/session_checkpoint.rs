@@ -11,7 +11,7 @@ use crate::wire::{
     session_facts::SessionFacts,
 };
 
-use super::{items, model_reply_full, run_states, tool_reply_content, tool_reply_question};
+use super::{items, model_reply_full, run_states, tool_reply_content, tool_reply_question, tool_reply_side_data};
 
 pub(in crate::wire::tests) fn session_checkpoints() -> Vec<(&'static str, SessionCheckpoint)> {
     let state = |phase: &str| -> Option<Box<RunState>> {
@@ -51,12 +51,19 @@ pub(in crate::wire::tests) fn session_checkpoints() -> Vec<(&'static str, Sessio
         ..SessionCheckpoint::new()
     };
     let begun = SessionCheckpoint { runs: vec![run("triage")], ..SessionCheckpoint::new() };
+    let ToolReply { output, context_patch, side_data, question, .. } = tool_reply_side_data();
+    let answer = EffectAnswer::Tool { output, context_patch, side_data, question };
+    let with_side_data = SessionCheckpoint {
+        runs: vec![SessionRun { answers: BTreeMap::from([("1-tool-0".to_owned(), answer)]), ..run("triage") }],
+        ..SessionCheckpoint::new()
+    };
     vec![
         ("empty", SessionCheckpoint::new()),
         ("begun", begun),
         ("everything", everything),
         ("handed_over", handed_over),
         ("with_facts", with_facts),
+        ("with_side_data", with_side_data),
     ]
 }
 
@@ -94,8 +101,12 @@ fn facts() -> SessionFacts {
 /// Every kind of answer.
 fn answers() -> BTreeMap<String, EffectAnswer> {
     let ModelReply { response, .. } = model_reply_full();
-    let tool =
-        |ToolReply { output, context_patch, question, .. }| EffectAnswer::Tool { output, context_patch, question };
+    let tool = |ToolReply { output, context_patch, side_data, question, .. }| EffectAnswer::Tool {
+        output,
+        context_patch,
+        side_data,
+        question,
+    };
     let failed = |how| EffectAnswer::ToolFailed { how, message: "no funds".to_owned() };
     let told = ToolFailed::Error { tell_model: Some("There are no funds.".to_owned()) };
     let answers = [

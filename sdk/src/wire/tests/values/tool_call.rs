@@ -2,7 +2,10 @@
 
 use serde_json::{Map, json};
 
-use crate::wire::{McpQuestion, ToolOutput, ToolReply, ToolRequest, WIRE_VERSION, digest::Digest, worker_env};
+use crate::wire::{
+    Bounds, McpQuestion, ServerData, SideData, ToolOutput, ToolReply, ToolRequest, WIRE_VERSION, digest::Digest,
+    worker_env,
+};
 
 use super::object;
 
@@ -46,6 +49,7 @@ pub(in crate::wire::tests) fn tool_reply_text() -> ToolReply {
         version: WIRE_VERSION,
         output: ToolOutput::Text("12 degrees, dry".to_owned()),
         context_patch: None,
+        side_data: None,
         question: None,
     }
 }
@@ -53,7 +57,21 @@ pub(in crate::wire::tests) fn tool_reply_text() -> ToolReply {
 pub(in crate::wire::tests) fn tool_reply_question() -> ToolReply {
     let schema = json!({"type": "object", "properties": {"quantity": {"type": "integer"}}});
     let question = McpQuestion { message: "How many?".to_owned(), schema };
-    ToolReply { version: WIRE_VERSION, output: String::new().into(), context_patch: None, question: Some(question) }
+    ToolReply { output: String::new().into(), question: Some(question), ..tool_reply_text() }
+}
+
+pub(in crate::wire::tests) fn side_data() -> Box<SideData> {
+    let server_data = vec![
+        ServerData::timeline("map", json!({"url": "https://maps.test/oslo"})),
+        ServerData::evidence("station", json!("Blindern")),
+        ServerData::internal("cache", json!({"hit": false})),
+    ];
+    let bounds = Some(Bounds::part(20).of(1312).next_cursor("c2").refinement_hint("name a district"));
+    Box::new(SideData { server_data, bounds })
+}
+
+pub(in crate::wire::tests) fn tool_reply_side_data() -> ToolReply {
+    ToolReply { side_data: Some(side_data()), ..tool_reply_text() }
 }
 
 pub(in crate::wire::tests) fn tool_reply_content() -> ToolReply {
@@ -64,6 +82,7 @@ pub(in crate::wire::tests) fn tool_reply_content() -> ToolReply {
             json!({"type": "input_image", "image_url": "https://example.com/map.png", "detail": "low"}),
         ]),
         context_patch: Some(json!({"city": "Oslo", "stale": null})),
+        side_data: None,
         question: None,
     }
 }

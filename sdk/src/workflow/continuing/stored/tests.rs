@@ -20,7 +20,7 @@ fn json_heavy(outputs: usize) -> RunState {
     let row = json!({"id": 7, "name": "a \"quoted\" name", "tags": ["x", "y", "z"], "path": "C:\\temp"}).to_string();
     let output = |number: usize| {
         let raw = Item::function_call_output(&format!("call_{number}"), row.repeat(10).into());
-        NewItem { kind: NewItemKind::ToolCallOutput, agent: "reader".to_owned(), raw, handoff: None }
+        NewItem { kind: NewItemKind::ToolCallOutput, agent: "reader".to_owned(), raw, handoff: None, side_data: None }
     };
     RunState { items: (0..outputs).map(output).collect(), ..RunState::finished("reader", Vec::new()) }
 }

@@ -93,9 +93,9 @@ pub(super) async fn call(
     };
     match replying {
         Ok(Answered { result, activity_id }) => {
-            let ToolReply { version: _, output, context_patch, question } =
+            let ToolReply { version: _, output, context_patch, side_data, question } =
                 result.read("tool reply").map_err(|error| ToolEffectError::Host(error.into()))?;
-            Ok((ToolAnswer { context_patch, question, ..ToolAnswer::new(output) }, activity_id))
+            Ok((ToolAnswer { context_patch, side_data, question, ..ToolAnswer::new(output) }, activity_id))
         }
         Err(Unanswered::Cancelled) => Err(ToolEffectError::Cancelled),
         Err(Unanswered::Failed(failure, _)) if session.is_some() && mcp_session::lost(&failure).is_some() => {

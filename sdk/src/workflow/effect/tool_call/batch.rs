@@ -139,9 +139,11 @@ fn ended(
     as_activity: &dyn Fn(&Member<'_, '_>) -> ToolEffectError,
 ) -> Batched {
     Batched::Ended(match end.of_call(outcomes, index_of(call)) {
-        CallInBatch::Returned(output, patch) => {
-            Ok(ToolAnswer { context_patch: patch.cloned(), ..ToolAnswer::new(output.clone()) })
-        }
+        CallInBatch::Returned(output, BatchedOutcome { context_patch, side_data, .. }) => Ok(ToolAnswer {
+            context_patch: context_patch.clone(),
+            side_data: side_data.clone(),
+            ..ToolAnswer::new(output.clone())
+        }),
         CallInBatch::Failed(failed) => Err(failure_in(failed.clone(), options).into()),
         CallInBatch::Cancelled => Err(ToolEffectError::Cancelled),
         CallInBatch::NotMade => return Batched::Alone,

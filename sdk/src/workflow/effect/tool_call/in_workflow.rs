@@ -97,7 +97,10 @@ pub(super) async fn call(
         effects.token.cancel();
     }
     match settled {
-        Ok(Ok(output)) => Ok(ToolAnswer { context_patch: ctx.into_run().patch(), ..ToolAnswer::new(output) }),
+        Ok(Ok(output)) => {
+            let side_data = ctx.take_side_data().into_member();
+            Ok(ToolAnswer { context_patch: ctx.into_run().patch(), side_data, ..ToolAnswer::new(output) })
+        }
         Ok(Err(_)) if token.is_cancelled() => Err(ToolEffectError::Cancelled),
         Ok(Err(error)) => Err(error.into()),
         Err(panic) => {

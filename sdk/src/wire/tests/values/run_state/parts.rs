@@ -9,7 +9,7 @@ use crate::wire::{
     ToolGuardrailBehavior, ToolGuardrailResult, ToolsetSnapshot,
     mcp_call::McpSession,
     run_state::{Admission, HandoffEnds, Phase, Rewritten, ServerConversation, SessionProgress, TurnMark},
-    tests::values::{item, model_call::usage, object},
+    tests::values::{item, model_call::usage, object, tool_call},
 };
 
 use super::{round::round, state};
@@ -125,6 +125,16 @@ pub(super) fn listed() -> RunState {
     RunState { toolset, ..state(Phase::TurnDue) }
 }
 
+/// With data of a tool that no model receives.
+pub(super) fn side_data() -> RunState {
+    let output = NewItem {
+        raw: Item::function_call_output("call_1", "12 degrees, dry".into()),
+        side_data: Some(tool_call::side_data()),
+        ..new_item(NewItemKind::ToolCallOutput)
+    };
+    RunState { items: vec![output], ..state(Phase::TurnDue) }
+}
+
 fn new_item(kind: NewItemKind) -> NewItem {
     NewItem {
         kind,
@@ -132,6 +142,7 @@ fn new_item(kind: NewItemKind) -> NewItem {
         raw: item(json!({"type": "hologram", "zeta": 1, "alpha": 2})),
         handoff: (kind == NewItemKind::HandoffOutput)
             .then(|| HandoffEnds { source: "triage".to_owned(), target: "refunds".to_owned() }),
+        side_data: None,
     }
 }
 
