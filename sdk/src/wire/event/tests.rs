@@ -38,7 +38,8 @@ fn an_event_without_a_kind_or_an_id_is_an_error() {
 
 #[test]
 fn kinds_that_end_in_delta_are_deltas() {
-    for (kind, event) in crate::wire::tests::values::event::run_events() {
+    for (name, event) in crate::wire::tests::values::event::run_events() {
+        let kind = name.split_once('-').map_or(name, |(kind, _)| kind);
         if kind != "nested" {
             assert_eq!(event.kind.name(), kind);
         }
