@@ -54,6 +54,7 @@ mod remote;
 mod rolling_deploys;
 mod run_events;
 mod run_threads;
+mod side_data;
 mod sql_store;
 mod stored_sessions;
 mod stored_threads;

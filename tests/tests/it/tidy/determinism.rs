@@ -25,7 +25,7 @@ const IMPURE: [&str; 18] = [
 ];
 
 /// The directories of the worker half.
-const WORKER_HALF: [&str; 15] = [
+const WORKER_HALF: [&str; 16] = [
     "activity",
     "agentic_session",
     "client",
@@ -38,6 +38,7 @@ const WORKER_HALF: [&str; 15] = [
     "mcp",
     "projection",
     "provider",
+    "remote",
     "secret",
     "store",
     "worker",

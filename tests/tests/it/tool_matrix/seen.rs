@@ -77,9 +77,15 @@ fn words_of(activity: &ActivityRecord) -> Option<String> {
     Some(format!("activity {kind} ×{} {outcome}", activity.attempts))
 }
 
-fn is_of_notes(marker: &MarkerRecordedEventAttributes) -> bool {
-    let patch = marker.details.get("patch-data").and_then(|data| data.payloads.first());
-    patch.is_some_and(|patch| String::from_utf8_lossy(&patch.data).contains("temporal-agents/run-noted"))
+/// Patches of a whole execution, which are not of the call: of its notes, and of the tools that are listed as it begins.
+const OF_THE_EXECUTION: [&str; 2] = ["temporal-agents/run-noted", "temporal-agents/mcp-lists-in-state"];
+
+fn is_of_the_execution(marker: &MarkerRecordedEventAttributes) -> bool {
+    let Some(patch) = marker.details.get("patch-data").and_then(|data| data.payloads.first()) else {
+        return false;
+    };
+    let patch = String::from_utf8_lossy(&patch.data);
+    OF_THE_EXECUTION.iter().any(|known| patch.contains(known))
 }
 
 /// What history has of the call, in order.
@@ -95,8 +101,7 @@ fn events(history: &History) -> Vec<String> {
             Some(Attributes::MarkerRecordedEventAttributes(marker)) if marker.failure.is_some() => {
                 "marker of a failure"
             }
-            // Each execution has one of the patch of notes.
-            Some(Attributes::MarkerRecordedEventAttributes(marker)) if is_of_notes(marker) => continue,
+            Some(Attributes::MarkerRecordedEventAttributes(marker)) if is_of_the_execution(marker) => continue,
             Some(Attributes::MarkerRecordedEventAttributes(_)) => "marker",
             Some(Attributes::TimerStartedEventAttributes(_)) => "timer started",
             Some(Attributes::TimerFiredEventAttributes(_)) => "timer fired",
