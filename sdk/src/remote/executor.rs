@@ -67,8 +67,12 @@ pub(crate) fn body(streams: &Arc<dyn Streams>, target: RemoteTarget) -> Activity
         async move {
             let call = RemoteCall::new(streams, target, ctx, arguments);
             let (output, SideData { server_data, bounds }) = call.outcome().await?;
-            server_data.into_iter().for_each(|data| ctx.add_server_data(data));
-            bounds.into_iter().for_each(|bounds| ctx.set_bounds(bounds));
+            for data in server_data {
+                ctx.add_server_data(data);
+            }
+            if let Some(bounds) = bounds {
+                ctx.set_bounds(bounds);
+            }
             Ok(output)
         }
         .boxed()

@@ -62,7 +62,11 @@ pub(crate) fn with_bounds(value: Value, bounds: &Bounds) -> Value {
 /// Returns the value whose compact JSON the text is, or else the text.
 pub(crate) fn value_of(text: String) -> Value {
     let value = serde_json::from_str::<Value>(&text).ok();
-    value.filter(|value| value.to_string() == text).unwrap_or(Value::String(text))
+    let compact = value.as_ref().map(Value::to_string);
+    match value {
+        Some(value) if compact.is_some_and(|compact| compact == text) => value,
+        _ => Value::String(text),
+    }
 }
 
 /// Returns a string as it is, and any other value as compact JSON.

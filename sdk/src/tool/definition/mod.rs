@@ -54,6 +54,7 @@ const LOCAL_BYTES: usize = 100_000;
 /// });
 /// assert_eq!(add.name(), "add");
 /// ```
+#[expect(clippy::struct_excessive_bools, reason = "each is a property of its own, under its own name")]
 #[derive(Clone, Debug)]
 pub struct ToolDef {
     name: String,

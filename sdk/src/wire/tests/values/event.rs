@@ -120,7 +120,7 @@ pub(in crate::wire) fn run_events() -> Vec<(&'static str, RunEvent)> {
                     output: json!("12 degrees, dry"),
                     attempts: 1,
                     earlier_failure: None,
-                    side_data: Some(tool_call::side_data()),
+                    side_data: Some(tool_call::side_data().into()),
                 },
             ),
         ),
@@ -276,7 +276,7 @@ pub(in crate::wire::tests) fn run_notes() -> Vec<(&'static str, RunNote)> {
         ),
         (
             "side_data",
-            note(NoteKind::SideData { calls: BTreeMap::from([("call_1".to_owned(), *tool_call::side_data())]) }),
+            note(NoteKind::SideData { calls: BTreeMap::from([("call_1".to_owned(), tool_call::side_data())]) }),
         ),
         ("cancelled", note(NoteKind::Cancelled { usage: Some(usage()) })),
     ]

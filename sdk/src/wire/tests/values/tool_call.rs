@@ -60,18 +60,18 @@ pub(in crate::wire::tests) fn tool_reply_question() -> ToolReply {
     ToolReply { output: String::new().into(), question: Some(question), ..tool_reply_text() }
 }
 
-pub(in crate::wire::tests) fn side_data() -> Box<SideData> {
+pub(in crate::wire::tests) fn side_data() -> SideData {
     let server_data = vec![
         ServerData::timeline("map", json!({"url": "https://maps.test/oslo"})),
         ServerData::evidence("station", json!("Blindern")),
         ServerData::internal("cache", json!({"hit": false})),
     ];
     let bounds = Some(Bounds::part(20).of(1312).next_cursor("c2").refinement_hint("name a district"));
-    Box::new(SideData { server_data, bounds })
+    SideData { server_data, bounds }
 }
 
 pub(in crate::wire::tests) fn tool_reply_side_data() -> ToolReply {
-    ToolReply { side_data: Some(side_data()), ..tool_reply_text() }
+    ToolReply { side_data: Some(side_data().into()), ..tool_reply_text() }
 }
 
 pub(in crate::wire::tests) fn tool_reply_content() -> ToolReply {

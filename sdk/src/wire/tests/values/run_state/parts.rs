@@ -129,7 +129,7 @@ pub(super) fn listed() -> RunState {
 pub(super) fn side_data() -> RunState {
     let output = NewItem {
         raw: Item::function_call_output("call_1", "12 degrees, dry".into()),
-        side_data: Some(tool_call::side_data()),
+        side_data: Some(tool_call::side_data().into()),
         ..new_item(NewItemKind::ToolCallOutput)
     };
     RunState { items: vec![output], ..state(Phase::TurnDue) }
