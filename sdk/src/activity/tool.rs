@@ -199,7 +199,7 @@ fn failed(error: &ToolError) -> ActivityError {
     let failure = ApplicationFailure::builder(failure.message.clone())
         .type_name(failure.activity_failure_type().to_owned())
         .non_retryable(!error.is_transient())
-        .maybe_details(failure.tell_model.clone())
+        .maybe_details(failure.detail().written())
         .build();
     ActivityError::Application(Box::new(failure))
 }

@@ -11,8 +11,8 @@ use super::{
 use crate::{
     engine::RunError,
     tool::{
-        CallInfo, OUTCOME_UNKNOWN, OnToolError, Redaction, TOOL_FAILED, ToolBinding, ToolDef, ToolFailure,
-        ToolFailureKind, truncated,
+        CallInfo, OUTCOME_UNKNOWN, OnToolError, PriorArguments, Redaction, TOOL_FAILED, ToolBinding, ToolDef,
+        ToolFailure, ToolFailureKind, truncated,
     },
     wire::{ToolOutput, run_state::Decision},
 };
@@ -56,6 +56,12 @@ impl FailedCall {
     fn ending(kind: ToolFailureKind, error: RunError) -> Self {
         let failure = ToolFailure::new(kind, error.to_string());
         Self { error: Some(error), ..failure.into() }
+    }
+
+    /// Adds the arguments of the call, for rules.
+    pub(super) fn of_call(mut self, arguments: &str) -> Self {
+        self.failure.arguments = PriorArguments::of(arguments);
+        self
     }
 
     /// Applies the tool's redaction to the messages that its body returned.
@@ -138,8 +144,8 @@ pub(super) fn settle(
     if ends || matches!(rule, OnToolError::FailRun) {
         return Err(ends_the_run(info, failed));
     }
-    if let Some(text) = &failure.tell_model {
-        return Ok(text.clone().into());
+    if failure.tell_model.is_some() {
+        return Ok(failure.issues_message().into());
     }
     if let OnToolError::Tell(describe) = rule {
         return guard::call(function, &info.agent, || describe(info, failure)).map(ToolOutput::Text);

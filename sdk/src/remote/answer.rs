@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::message::{FieldIssue, RemoteError, ToolResultMessage};
 use crate::{
     tool::{
-        Issue, OUTCOME_UNKNOWN, ToolError, ToolFailure, ToolFailureKind, checked_bounds, json_text,
+        Issue, OUTCOME_UNKNOWN, ToolError, checked_bounds, json_text,
         schema::{self, MAX_ISSUES},
         with_bounds,
     },
@@ -41,14 +41,8 @@ fn of_error(error: RemoteError) -> ToolError {
     if code == OUTCOME_UNKNOWN_CODE {
         return ToolError::tell_model(OUTCOME_UNKNOWN);
     }
-    let text = match (code.is_empty(), message.is_empty()) {
-        (_, true) => format!("the call failed ({})", if code.is_empty() { "no code" } else { &code }),
-        (true, false) => message,
-        (false, false) => format!("{message} ({code})"),
-    };
-    let issues = bounded(issues);
-    let failure = ToolFailure { issues, ..ToolFailure::new(ToolFailureKind::Told, text) };
-    ToolError::tell_model(failure.issues_message())
+    let message = if message.is_empty() { "the call failed".to_owned() } else { message };
+    ToolError::tell_model(message).code(code).issues(bounded(issues))
 }
 
 /// Returns the issues of a provider, at most as many as a check of ours finds.
@@ -57,14 +51,8 @@ fn bounded(issues: Vec<FieldIssue>) -> Vec<Issue> {
 }
 
 fn malformed(target: &RemoteTarget, issues: Vec<Issue>) -> ToolError {
-    let failure = ToolFailure {
-        issues,
-        ..ToolFailure::new(
-            ToolFailureKind::Told,
-            format!("Tool '{}' has run, and its result does not fit its own schema", target.tool),
-        )
-    };
-    ToolError::tell_model(failure.issues_message())
+    let text = format!("Tool '{}' has run, and its result does not fit its own schema", target.tool);
+    ToolError::tell_model(text).code("malformed_result").issues(issues)
 }
 
 #[cfg(test)]

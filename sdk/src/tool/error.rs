@@ -2,7 +2,15 @@
 
 use std::{error::Error, fmt};
 
-use super::failure::{ToolFailure, ToolFailureKind};
+use serde_json::Value;
+
+use super::{
+    failure::{ToolFailure, ToolFailureKind},
+    schema::{Issue, MAX_ISSUES, cut_text, cut_value},
+};
+
+/// Most bytes of a code.
+const MAX_CODE_BYTES: usize = 100;
 
 /// Any error: of a function that the author wrote, of a store, of a host. `?` converts an error
 /// into it, and `.into()` a string.
@@ -49,6 +57,51 @@ impl ToolError {
     /// nothing is retried.
     pub fn fail_run(message: impl Into<String>) -> Self {
         Self::of(ToolFailure::new(ToolFailureKind::FailsRun, message))
+    }
+
+    /// Sets a code by which programs recognise the error, such as `out_of_range`: at most 100
+    /// bytes. Rules find it in [`ToolFailure::code`]. With a message of
+    /// [`tell_model`](Self::tell_model), the model gets it as well.
+    #[must_use]
+    pub fn code(mut self, code: impl Into<String>) -> Self {
+        self.failure.code = cut_text(&code.into(), MAX_CODE_BYTES);
+        self
+    }
+
+    /// Adds an argument that does not fit although the schema allows it: the path of the argument,
+    /// the violated constraint in the words of JSON Schema (`maximum`, `enum`, `format`), and what
+    /// is allowed. Long strings and values are truncated; beyond 100 issues, none is added. With a
+    /// message of [`tell_model`](Self::tell_model), the model gets them as well.
+    ///
+    /// ```
+    /// use temporal_agents::ToolError;
+    ///
+    /// let error = ToolError::tell_model("there is no seat 41")
+    ///     .code("no_such_seat")
+    ///     .issue("seat", "maximum", 40)
+    ///     .example(serde_json::json!({"seat": 12}));
+    /// # let _ = error;
+    /// ```
+    #[must_use]
+    pub fn issue(mut self, field: impl AsRef<str>, constraint: impl AsRef<str>, allowed: impl Into<Value>) -> Self {
+        if self.failure.issues.len() < MAX_ISSUES {
+            self.failure.issues.push(Issue::of_tool(field.as_ref(), constraint.as_ref(), &allowed.into()));
+        }
+        self
+    }
+
+    /// Sets the arguments that do not fit.
+    #[cfg(feature = "worker")]
+    pub(crate) fn issues(mut self, issues: Vec<Issue>) -> Self {
+        self.failure.issues = issues;
+        self
+    }
+
+    /// Sets arguments that would fit. An example beyond 2,000 bytes is truncated.
+    #[must_use]
+    pub fn example(mut self, arguments: impl Into<Value>) -> Self {
+        self.failure.example = Some(cut_value(&arguments.into()));
+        self
     }
 
     /// Creates an error that is final.

@@ -6,23 +6,30 @@
 //!
 //! # Design
 //! **Each form outside of the process is converted in one place, here.** An activity fails with an
-//! application failure of one of four types, whose detail is the message for the model. The
-//! checkpoint of a session has `wire::ToolFailed` for the kinds that another attempt must not
-//! determine again.
+//! application failure of one of four types, whose detail is the message for the model, with the
+//! error's code, issues and example if it has them. The checkpoint of a session has
+//! `wire::ToolFailed` for the kinds that another attempt must not determine again.
 
 use std::{fmt, time::Duration};
 
+use serde_json::{Map, Value, json};
+
 use super::{
+    bounds::value_of,
     oversized::OutputTooLarge,
     redaction::Redaction,
-    schema::{InvalidArguments, Issue},
+    schema::{InvalidArguments, Issue, cut_text},
 };
 #[cfg(feature = "worker")]
 use crate::wire::session_checkpoint::ToolFailed;
 use crate::wire::{
     error_debug,
     failure::{TOOL_ERROR, TOOL_FAILS_RUN, TOOL_OUTPUT_TOO_LARGE, TOOL_PANICKED},
+    tool_error::{FailureDetail, ToolErrorDetails},
 };
+
+/// Most bytes of the arguments that a retry hint repeats.
+const MAX_ARGUMENTS_BYTES: usize = 2_000;
 
 /// The kind of a tool call's failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,19 +86,53 @@ pub struct ToolFailure {
     /// unknown outcome. For other failures the rule [`OnToolError`](super::OnToolError) determines
     /// the message.
     pub tell_model: Option<String>,
-    /// The violations of the schema, field by field; empty for other kinds than
-    /// [`Arguments`](ToolFailureKind::Arguments), and for arguments that are not a JSON object.
+    /// The arguments that do not fit: for the kind [`Arguments`](ToolFailureKind::Arguments) the
+    /// violations of the schema, field by field (none if they are not a JSON object), and what the
+    /// body reported with [`ToolError::issue`](super::ToolError::issue).
     pub issues: Vec<Issue>,
+    /// The code that the body set with [`ToolError::code`](super::ToolError::code), or a provider
+    /// of remote tools; empty for a failure without one.
+    pub code: String,
+    /// Arguments that would fit, of [`ToolError::example`](super::ToolError::example).
+    pub example: Option<Value>,
+    /// The arguments of the call, for [`retry_hint`](Self::retry_hint).
+    pub(crate) arguments: PriorArguments,
     /// The time limit of one attempt, for the kind [`TimedOut`](ToolFailureKind::TimedOut).
     pub time_limit: Option<Duration>,
 }
 
-error_debug!(struct ToolFailure { kind, message, tell_model, issues, time_limit });
+error_debug!(struct ToolFailure { kind, message, tell_model, issues, code, example, arguments, time_limit });
+
+/// The arguments of a call, as the model wrote them; they may be private, so they are not logged.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub(crate) struct PriorArguments(String);
+
+impl PriorArguments {
+    /// Keeps at most 2,000 bytes.
+    pub(crate) fn of(arguments: &str) -> Self {
+        Self(cut_text(arguments, MAX_ARGUMENTS_BYTES))
+    }
+}
+
+impl fmt::Debug for PriorArguments {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("..")
+    }
+}
 
 impl ToolFailure {
     /// Creates a failure with this error message only.
     pub fn new(kind: ToolFailureKind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into(), tell_model: None, issues: Vec::new(), time_limit: None }
+        Self {
+            kind,
+            message: message.into(),
+            tell_model: None,
+            issues: Vec::new(),
+            code: String::new(),
+            example: None,
+            arguments: PriorArguments::default(),
+            time_limit: None,
+        }
     }
 
     /// Creates the failure of a body that returned an error, with the message for the model if the
@@ -111,21 +152,89 @@ impl ToolFailure {
         self.tell_model.as_deref().unwrap_or(&self.message)
     }
 
-    /// Returns the violations of the schema in a form that a model can use: a sentence and a JSON
-    /// list of `{"field", "constraint", "allowed"}`. It repeats nothing of the arguments
-    /// themselves.
+    /// Returns the reason in a form that a model can use: a sentence, the code in brackets, a JSON
+    /// list of the issues as `{"field", "constraint", "allowed"}`, and the example. It repeats
+    /// nothing of the arguments themselves.
     pub fn issues_message(&self) -> String {
-        match serde_json::to_string(&self.issues) {
-            Ok(issues) if !self.issues.is_empty() => format!("{}. What does not fit: {issues}", self.reason()),
-            _ => self.reason().to_owned(),
+        let mut text = self.reason().to_owned();
+        if !self.code.is_empty() {
+            text = format!("{text} ({})", self.code);
         }
+        if let (false, Ok(issues)) = (self.issues.is_empty(), serde_json::to_string(&self.issues)) {
+            text = format!("{text}. What does not fit: {issues}");
+        }
+        if let Some(example) = &self.example {
+            text = format!("{text}. Arguments that fit: {example}");
+        }
+        text
+    }
+
+    /// Returns what the model needs to write a better call, as a JSON object; `None` if the failure
+    /// says nothing of its arguments.
+    ///
+    /// | member | |
+    /// |---|---|
+    /// | `reason` | `missing_fields`, `invalid_arguments` or `timeout` |
+    /// | `message` | the [reason](Self::reason) of the failure; absent for one that is hidden |
+    /// | `code` | absent without one |
+    /// | `fields` | the issues, as `{"field", "constraint", "allowed"}`; absent without any |
+    /// | `prior_input` | the arguments of the call, truncated to 2,000 bytes |
+    /// | `example_input` | arguments that would fit; absent without an example |
+    ///
+    /// # Source
+    /// `RetryHint` of goa-ai.
+    pub fn retry_hint(&self) -> Option<Value> {
+        let is_missing = self.issues.iter().any(|issue| matches!(&*issue.constraint, "required" | "missing_field"));
+        let reason = match (self.kind, &*self.code) {
+            _ if is_missing => "missing_fields",
+            (ToolFailureKind::Arguments, _) | (_, "invalid_arguments" | "invalid_input") => "invalid_arguments",
+            (ToolFailureKind::TimedOut, _) | (_, "timeout") => "timeout",
+            _ if !self.issues.is_empty() => "invalid_arguments",
+            _ => return None,
+        };
+        let mut hint = Map::from_iter([("reason".to_owned(), json!(reason))]);
+        let mut add = |name: &str, value: Value| hint.insert(name.to_owned(), value);
+        if let Some(message) = &self.tell_model {
+            add("message", json!(message));
+        }
+        if !self.code.is_empty() {
+            add("code", json!(self.code));
+        }
+        if !self.issues.is_empty() {
+            add("fields", json!(self.issues));
+        }
+        if !self.arguments.0.is_empty() {
+            add("prior_input", value_of(self.arguments.0.clone()));
+        }
+        if let Some(example) = &self.example {
+            add("example_input", example.clone());
+        }
+        Some(Value::Object(hint))
+    }
+
+    /// Returns the failure with its code, issues and example.
+    pub(crate) fn with_details(self, details: ToolErrorDetails) -> Self {
+        let ToolErrorDetails { code, issues, example } = details;
+        Self { code, issues, example, ..self }
+    }
+
+    /// Returns code, issues and example.
+    #[cfg(feature = "worker")]
+    pub(crate) fn details(&self) -> ToolErrorDetails {
+        let Self { code, issues, example, .. } = self;
+        ToolErrorDetails { code: code.clone(), issues: issues.clone(), example: example.clone() }
     }
 
     /// Returns the failure with its messages redacted, if the body wrote them.
     pub(crate) fn redacted(self, redaction: &Redaction) -> Self {
         match self.kind {
             ToolFailureKind::Told | ToolFailureKind::Failed | ToolFailureKind::FailsRun | ToolFailureKind::Panicked => {
-                self.with_messages(|message| redaction.text(message))
+                let details = ToolErrorDetails {
+                    code: redaction.text(&self.code),
+                    issues: self.issues.iter().map(|issue| redaction.issue(issue)).collect(),
+                    example: self.example.clone().map(|example| redaction.value(example)),
+                };
+                self.with_messages(|message| redaction.text(message)).with_details(details)
             }
             _ => self,
         }
@@ -153,7 +262,7 @@ impl ToolFailure {
 
     /// Reads the failure of an activity of this library. One of an unknown type is the error of a
     /// body.
-    pub(crate) fn of_activity(failure_type: Option<&str>, message: String, detail: Option<String>) -> Self {
+    pub(crate) fn of_activity(failure_type: Option<&str>, message: String, detail: FailureDetail) -> Self {
         let kind = match failure_type {
             Some(TOOL_FAILS_RUN) => ToolFailureKind::FailsRun,
             Some(TOOL_PANICKED) => ToolFailureKind::Panicked,
@@ -165,8 +274,16 @@ impl ToolFailure {
 
     /// Reads the failure of any activity or workflow, also of another library: of its types, only
     /// that of an error with a message for the model means something.
-    pub(crate) fn of_error(failure_type: Option<&str>, message: String, detail: Option<String>) -> Self {
-        Self::returned(message, detail.filter(|_| failure_type == Some(TOOL_ERROR)))
+    pub(crate) fn of_error(failure_type: Option<&str>, message: String, detail: FailureDetail) -> Self {
+        let FailureDetail { tell_model, details } =
+            if failure_type == Some(TOOL_ERROR) { detail } else { FailureDetail::default() };
+        Self::returned(message, tell_model).with_details(details)
+    }
+
+    /// Returns the detail of the failure of an activity that fails in this way.
+    #[cfg(feature = "worker")]
+    pub(crate) fn detail(&self) -> FailureDetail {
+        FailureDetail { tell_model: self.tell_model.clone(), details: self.details() }
     }
 }
 
@@ -178,7 +295,7 @@ impl ToolFailure {
     pub(crate) fn recorded(&self) -> Option<ToolFailed> {
         match self.kind {
             ToolFailureKind::Told | ToolFailureKind::Failed => {
-                Some(ToolFailed::Error { tell_model: self.tell_model.clone() })
+                Some(ToolFailed::Error { detail: Box::new(self.detail()) })
             }
             ToolFailureKind::Panicked => Some(ToolFailed::Panic),
             ToolFailureKind::Oversized => Some(ToolFailed::Oversized),
@@ -195,7 +312,10 @@ impl ToolFailure {
     /// Reads a recorded failure.
     pub(crate) fn of_record(recorded: ToolFailed, message: String) -> Self {
         match recorded {
-            ToolFailed::Error { tell_model } => Self::returned(message, tell_model),
+            ToolFailed::Error { detail } => {
+                let FailureDetail { tell_model, details } = *detail;
+                Self::returned(message, tell_model).with_details(details)
+            }
             ToolFailed::Panic => Self::new(ToolFailureKind::Panicked, message),
             ToolFailed::Oversized => Self::new(ToolFailureKind::Oversized, message),
             ToolFailed::Timeout { after } => Self::timed_out(after, message),

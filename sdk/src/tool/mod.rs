@@ -54,6 +54,7 @@ pub(crate) use deltas::DeltaTransport;
 pub(crate) use deltas::ToolDelta;
 pub use enabled::Enabled;
 pub use error::{BoxError, IntoToolError, ToolError};
+pub(crate) use failure::PriorArguments;
 pub use failure::{ToolFailure, ToolFailureKind};
 pub use guardrail::{ToolGuardrailContext, ToolGuardrailOutput, ToolInputGuardrail, ToolOutputGuardrail};
 pub use hosted::{

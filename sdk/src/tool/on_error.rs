@@ -121,6 +121,13 @@ impl OnToolError {
         Self::by_kind(|_call, failure| (failure.kind == ToolFailureKind::Arguments).then(|| failure.issues_message()))
     }
 
+    /// Returns the rule by which the model gets the [retry hint](ToolFailure::retry_hint) of a
+    /// failure that has one, as compact JSON. Other failures are handled as by
+    /// [`Standard`](Self::Standard).
+    pub fn retry_hints() -> Self {
+        Self::by_kind(|_call, failure| failure.retry_hint().map(|hint| hint.to_string()))
+    }
+
     /// Returns the rule by which the model gets [`TOOL_FAILED`], without a call of the run's error
     /// formatter.
     pub fn fixed_message() -> Self {

@@ -8,7 +8,7 @@ use std::{
 
 use serde_json::Value;
 
-use crate::wire::{ServerData, SideData, ToolOutput};
+use crate::wire::{ServerData, SideData, ToolOutput, tool_error::Issue};
 
 /// A function that returns a string without what must not be recorded.
 #[derive(Clone)]
@@ -48,6 +48,12 @@ impl Redaction {
             bounds.next_cursor = bounds.next_cursor.take().map(|cursor| self.text(&cursor));
         }
         SideData { server_data, bounds }
+    }
+
+    /// Returns what does not fit with each of its strings redacted.
+    pub(crate) fn issue(&self, issue: &Issue) -> Issue {
+        let Issue { field, constraint, allowed } = issue;
+        Issue { field: self.text(field), constraint: self.text(constraint), allowed: self.value(allowed.clone()) }
     }
 
     /// Returns the value with each of its strings redacted; the keys of objects are not changed.

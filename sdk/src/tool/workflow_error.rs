@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use serde_json::Value;
+
 use crate::wire::error_debug;
 
 /// The error of an operation that a workflow tool has awaited. Through `?` it becomes a failure of
@@ -45,8 +47,8 @@ pub enum WorkflowToolError {
         error_type: Option<String>,
         /// The message of the failure.
         message: String,
-        /// The failure's first detail, if that is a string.
-        detail: Option<String>,
+        /// The failure's first detail, if that is JSON.
+        detail: Option<Value>,
     },
     /// A workflow with this id is already running.
     #[error("{what} cannot start: a workflow with id {id:?} is already running")]

@@ -48,6 +48,7 @@ pub(crate) mod size;
 pub(crate) mod stream;
 pub(crate) mod tool_batch;
 pub(crate) mod tool_call;
+pub(crate) mod tool_error;
 mod toolset;
 mod unread;
 pub(crate) mod usage;

@@ -47,6 +47,7 @@ use super::{
     session_facts::SessionFacts,
     side_data::SideData,
     tool_call::ToolOutput,
+    tool_error::FailureDetail,
     version::{Versioned, WIRE_VERSION, WireVersion},
 };
 
@@ -203,9 +204,9 @@ pub enum EffectAnswer {
 pub enum ToolFailed {
     /// The tool returned an error.
     Error {
-        /// Message for the model, if the tool chose one.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        tell_model: Option<String>,
+        /// Message for the model, code, issues and example, as far as the tool chose them.
+        #[serde(flatten)]
+        detail: Box<FailureDetail>,
     },
     /// The tool panicked.
     Panic,

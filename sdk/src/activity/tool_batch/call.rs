@@ -23,6 +23,7 @@ use crate::{
     wire::{
         ToolRequest,
         tool_batch::{BatchedFailure, BatchedOutcome, TIMEOUT},
+        tool_error::FailureDetail,
     },
 };
 
@@ -117,7 +118,7 @@ impl Attempt {
         let failure = BatchedFailure {
             failure_type: failure.activity_failure_type().to_owned(),
             message: failure.message.clone(),
-            tell_model: failure.tell_model.clone(),
+            detail: failure.detail(),
             is_retried: error.is_transient() && !self.is_last,
         };
         self.failed(index, failure)
@@ -127,7 +128,7 @@ impl Attempt {
         let failure = BatchedFailure {
             failure_type: TIMEOUT.to_owned(),
             message: TIMED_OUT.to_owned(),
-            tell_model: None,
+            detail: FailureDetail::default(),
             is_retried: !self.is_last,
         };
         self.failed(index, failure)

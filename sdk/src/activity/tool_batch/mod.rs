@@ -46,6 +46,7 @@ use crate::wire::{
     tool_batch::{
         BatchedFailure, BatchedOutcome, TOOLS_UNFINISHED, ToolBatchDetails, ToolBatchReply, ToolBatchRequest, call_in,
     },
+    tool_error::FailureDetail,
 };
 
 /// Failure type and message of a call whose only remaining attempt the worker has abandoned: those
@@ -205,7 +206,7 @@ impl Attempt {
             let failure = BatchedFailure {
                 failure_type: failure_type.to_owned(),
                 message: message.to_owned(),
-                tell_model: None,
+                detail: FailureDetail::default(),
                 is_retried: false,
             };
             self.failed(index, failure)

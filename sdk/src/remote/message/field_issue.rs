@@ -113,7 +113,7 @@ impl From<FieldIssue> for Issue {
             ("invalid_field_type", ..) => ("type", json!(expected_json_type)),
             (other, ..) => (other, json!(allowed)),
         };
-        Self::of_provider(&field, constraint, &allowed)
+        Self::of_tool(&field, constraint, &allowed)
     }
 }
 

@@ -33,10 +33,8 @@ pub use conform::{Conversions, conform};
 pub use from_type::schema_of;
 pub use output::{RESPONSE_KEY, wrap_output};
 pub use strict::{NotStrict, strict};
-#[cfg(feature = "worker")]
-pub(crate) use validate::MAX_ISSUES;
 pub use validate::{Issue, unchecked, validate};
-pub(crate) use validate::{Validate, validate_earlier_keywords};
+pub(crate) use validate::{MAX_ISSUES, Validate, cut_text, cut_value, validate_earlier_keywords};
 pub(crate) use versions::without_texts;
 #[cfg(feature = "worker")]
 pub(crate) use versions::{are_distinguishable, declares_all};

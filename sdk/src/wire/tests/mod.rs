@@ -28,6 +28,7 @@ use crate::wire::{
     session_call::{SessionReply, SessionRequest},
     session_checkpoint::KeptCheckpoint,
     tool_batch::{ToolBatchDetails, ToolBatchReply, ToolBatchRequest, batch_of, calls_in, index_in},
+    tool_error::FailureDetail,
     version::decode,
 };
 
@@ -84,6 +85,7 @@ fn tool_calls_in_one_activity_have_their_golden_shape() {
     check_all("tool_batch_request", &values::tool_batch_requests());
     check("tool_batch_reply", &values::tool_batch_reply());
     check_all("tool_batch_details", &values::tool_batch_details());
+    check_all("tool_failure_detail", &values::failure_details());
 }
 
 #[test]
@@ -245,6 +247,11 @@ fn messages_of_every_version_ever_written_are_read() {
             "tool_batch_request" => read::<ToolBatchRequest>(json),
             "tool_batch_reply" => read::<ToolBatchReply>(json),
             "tool_batch_details" => read::<ToolBatchDetails>(json),
+            // A detail of a failure, which has no version of its own.
+            "tool_failure_detail" => {
+                assert_ne!(FailureDetail::read(Some(json)), FailureDetail::default(), "{}", path.display());
+                Ok(())
+            }
             "run_event" => read::<RunEvent>(json),
             "run_note" => read::<RunNote>(json),
             "delta_window" => read::<DeltaWindow>(json),

@@ -22,6 +22,7 @@ use super::{
     event::RecordedFailure,
     side_data::SideData,
     tool_call::ToolOutput,
+    tool_error::FailureDetail,
     version::{Versioned, WireVersion},
 };
 #[cfg(any(feature = "worker", test))]
@@ -130,9 +131,9 @@ pub(crate) struct BatchedFailure {
     pub(crate) failure_type: String,
     /// Message of the failure.
     pub(crate) message: String,
-    /// Message for the model, if the tool has returned one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) tell_model: Option<String>,
+    /// Message for the model, code, issues and example, as far as the tool chose them.
+    #[serde(flatten)]
+    pub(crate) detail: FailureDetail,
     /// `true` if the next attempt makes the call again. Only in heartbeats.
     #[serde(default, skip_serializing_if = "is_default")]
     pub(crate) is_retried: bool,

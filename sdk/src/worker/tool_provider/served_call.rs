@@ -186,12 +186,17 @@ fn json_of(output: ToolOutput) -> Value {
 /// Returns the result of a call that failed.
 fn failed(id: String, failure: &ToolFailure, output: &ToolOutput) -> ToolResultMessage {
     let code = match failure.kind {
+        _ if !failure.code.is_empty() => &*failure.code,
         ToolFailureKind::Arguments => "invalid_arguments",
         ToolFailureKind::TimedOut => "timeout",
         ToolFailureKind::OutcomeUnknown => OUTCOME_UNKNOWN_CODE,
         _ => EXECUTION_FAILED,
     };
-    // The rule for arguments names no field; the issues do.
-    let message = if failure.kind == ToolFailureKind::Arguments { failure.message.clone() } else { output.to_text() };
+    // What is for the model names code and issues, which have members of their own here.
+    let message = match (&failure.tell_model, failure.kind) {
+        (Some(told), _) => told.clone(),
+        (None, ToolFailureKind::Arguments) => failure.message.clone(),
+        (None, _) => output.to_text(),
+    };
     ToolResultMessage::error(id, code, message).with_issues(failure.issues.iter().map(FieldIssue::from))
 }

@@ -11,6 +11,7 @@
 use std::time::Duration;
 
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 use temporalio_workflow::{
     ActivityExecutionError, WorkflowTermination,
     common::{
@@ -132,13 +133,13 @@ pub(in crate::workflow) fn application(failure: &ActivityExecutionError) -> Opti
     }
 }
 
-/// Returns the first detail of the application failure behind a failed activity, if it is a string.
-pub(in crate::workflow) fn string_detail(failure: &ActivityExecutionError) -> Option<String> {
+/// Returns the first detail of the application failure behind a failed activity, if it is JSON.
+pub(in crate::workflow) fn detail(failure: &ActivityExecutionError) -> Option<Value> {
     detail_of(reason(failure)?)
 }
 
-/// Returns the first detail of an application failure, if it is a string.
-pub(in crate::workflow) fn detail_of(failure: &Failure) -> Option<String> {
+/// Returns the first detail of an application failure, if it is JSON.
+pub(in crate::workflow) fn detail_of(failure: &Failure) -> Option<Value> {
     first_detail(failure)
 }
 

@@ -12,7 +12,7 @@ use temporalio_workflow::{
 };
 
 use super::{
-    failure::{NEVER_RETRIED, WORKER_SHUTDOWN, failure_type, string_detail, timeout_of},
+    failure::{NEVER_RETRIED, WORKER_SHUTDOWN, detail, failure_type, timeout_of},
     mcp_call::{self, Asked},
 };
 use crate::{
@@ -101,7 +101,7 @@ pub(in crate::workflow) fn lost(failure: &ActivityExecutionError) -> Option<bool
     match (timeout_of(failure), failure_type(failure)) {
         (Some(TimeoutType::ScheduleToStart), _) => Some(false),
         (Some(TimeoutType::Heartbeat), _) | (_, Some(WORKER_SHUTDOWN)) => Some(true),
-        (_, Some(MCP_SESSION_LOST)) => Some(string_detail(failure).as_deref() == Some(MCP_CALL_BEGAN)),
+        (_, Some(MCP_SESSION_LOST)) => Some(detail(failure).is_some_and(|detail| detail == MCP_CALL_BEGAN)),
         _ => None,
     }
 }

@@ -1,9 +1,8 @@
-//! One violation of a schema.
+//! One violation of a schema, from strings and values of any length.
 
-use std::fmt;
-
-use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
+
+pub use crate::wire::tool_error::Issue;
 
 /// Most bytes of the allowed values of one issue: a list of a few hundred short values.
 pub(super) const MAX_ALLOWED_BYTES: usize = 2_000;
@@ -14,29 +13,11 @@ pub(super) const MAX_TOTAL_BYTES: usize = 32_000;
 /// Most bytes of a path: names of members may be as long as the value.
 const MAX_FIELD_BYTES: usize = 300;
 
-/// Most bytes of a keyword that a provider names.
-#[cfg(feature = "worker")]
+/// Most bytes of a keyword that a tool names.
 const MAX_CONSTRAINT_BYTES: usize = 100;
 
 /// The marker at the end of truncated values.
 const CUT: &str = "…";
-
-/// One violation of a schema, in a form that can be shown to a model or to a person.
-///
-/// It has the path and the keyword, never the value, which may be private.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct Issue {
-    /// Path to the value, steps joined with dots (`filter.tags.0`); empty for the root. A path
-    /// beyond 300 bytes is truncated.
-    pub field: String,
-    /// The violated keyword: `type`, `required`, `enum`, ...
-    pub constraint: String,
-    /// The allowed values: the value of the keyword; for a missing member and for a union a summary
-    /// of the schemas that would fit; for an unknown member the known ones. A long list or string
-    /// is truncated, and ends in `…`.
-    pub allowed: Value,
-}
 
 impl Issue {
     pub(super) fn new(field: &str, constraint: &str, allowed: impl Into<Value>) -> Self {
@@ -44,26 +25,18 @@ impl Issue {
     }
 }
 
-/// Issues that a provider outside of the worker has found.
-#[cfg(feature = "worker")]
+/// Issues that a tool or a provider has found.
 impl Issue {
     /// Creates an issue from strings and values of any length, which are truncated.
-    pub(crate) fn of_provider(field: &str, constraint: &str, allowed: &Value) -> Self {
+    pub(crate) fn of_tool(field: &str, constraint: &str, allowed: &Value) -> Self {
         let mut room = MAX_ALLOWED_BYTES;
         Self::new(field, &cut_text(constraint, MAX_CONSTRAINT_BYTES), cut(allowed, &mut room))
     }
 }
 
-impl fmt::Display for Issue {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { field, constraint, allowed } = self;
-        let field = if field.is_empty() { "(root)" } else { field };
-        match constraint.as_str() {
-            "required" => write!(f, "{field}: missing, allowed: {allowed}"),
-            "additionalProperties" => write!(f, "{field}: unknown, allowed: {allowed}"),
-            _ => write!(f, "{field}: fails {constraint}, allowed: {allowed}"),
-        }
-    }
+/// Copies a value, truncated to what the allowed values of one issue may have.
+pub(crate) fn cut_value(value: &Value) -> Value {
+    cut(value, &mut { MAX_ALLOWED_BYTES })
 }
 
 /// Copies a value, truncated to about `room` bytes; subtracts its size from `room`.
@@ -109,7 +82,8 @@ pub(super) fn cut(value: &Value, room: &mut usize) -> Value {
     }
 }
 
-fn cut_text(text: &str, most: usize) -> String {
+/// Returns the text, truncated to this many bytes.
+pub(crate) fn cut_text(text: &str, most: usize) -> String {
     if text.len() <= most {
         return text.to_owned();
     }

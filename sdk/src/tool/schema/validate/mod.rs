@@ -55,7 +55,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-pub(crate) use self::earlier::validate_earlier_keywords;
+pub(crate) use self::{
+    earlier::validate_earlier_keywords,
+    issue::{cut_text, cut_value},
+};
 use self::{fits::Verdict, leaning::Leaning, pattern::Pattern, union::Look};
 pub use self::{issue::Issue, unchecked::unchecked};
 

@@ -9,6 +9,7 @@ use crate::wire::{
     digest::Digest,
     session_checkpoint::{EffectAnswer, KeptAs, KeptCheckpoint, SessionRun, ToolFailed},
     session_facts::SessionFacts,
+    tool_error::FailureDetail,
 };
 
 use super::{items, model_reply_full, run_states, tool_reply_content, tool_reply_question, tool_reply_side_data};
@@ -108,13 +109,13 @@ fn answers() -> BTreeMap<String, EffectAnswer> {
         question,
     };
     let failed = |how| EffectAnswer::ToolFailed { how, message: "no funds".to_owned() };
-    let told = ToolFailed::Error { tell_model: Some("There are no funds.".to_owned()) };
+    let told = ToolFailed::Error { detail: FailureDetail::read(Some("There are no funds.".into())).into() };
     let answers = [
         EffectAnswer::Model { response },
         tool(tool_reply_content()),
         tool(tool_reply_question()),
         failed(told),
-        failed(ToolFailed::Error { tell_model: None }),
+        failed(ToolFailed::Error { detail: Box::default() }),
         failed(ToolFailed::Panic),
         failed(ToolFailed::Oversized),
         failed(ToolFailed::Timeout { after: Duration::from_millis(1_500) }),

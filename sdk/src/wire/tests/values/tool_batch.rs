@@ -10,6 +10,7 @@ use crate::wire::{
     tool_batch::{
         BatchedCall, BatchedDeltas, BatchedFailure, BatchedOutcome, ToolBatchDetails, ToolBatchReply, ToolBatchRequest,
     },
+    tool_error::FailureDetail,
 };
 
 fn call(index: u32) -> BatchedCall {
@@ -46,11 +47,22 @@ pub(in crate::wire::tests) fn tool_batch_requests() -> Vec<(&'static str, ToolBa
     vec![("minimal", request(vec![call(0), call(1)])), ("full", limited)]
 }
 
+pub(in crate::wire::tests) fn failure_details() -> Vec<(&'static str, FailureDetail)> {
+    let full = json!({
+        "tell_model": "no such city",
+        "code": "no_such_city",
+        "issues": [{"field": "city", "constraint": "enum", "allowed": ["Oslo"]}],
+        "example": {"city": "Oslo"},
+    });
+    let coded = json!({"code": "busy"});
+    [("full", full), ("coded", coded)].map(|(name, json)| (name, FailureDetail::read(Some(json)))).into()
+}
+
 fn outcomes() -> Vec<BatchedOutcome> {
     let failure = BatchedFailure {
         failure_type: "ToolError".to_owned(),
         message: "no such city".to_owned(),
-        tell_model: Some("no such city".to_owned()),
+        detail: FailureDetail::read(Some("no such city".into())),
         is_retried: false,
     };
     let busy = RecordedFailure::new("ToolError", "busy");

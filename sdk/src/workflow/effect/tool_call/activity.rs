@@ -14,13 +14,14 @@ use crate::{
         ToolReply, ToolRequest, WIRE_VERSION,
         digest::Digest,
         failure::{MALFORMED_REQUEST, WIRE_VERSION_MISMATCH},
+        tool_error::FailureDetail,
     },
     workflow::{
         context::DurableContext,
         effect::{
             failure::{
-                EffectFailure, NEVER_RETRIED, PAYLOADS_TOO_LARGE, WORKER_SHUTDOWN, failure_type, is_not_registered,
-                message_of, string_detail, timeout_of,
+                EffectFailure, NEVER_RETRIED, PAYLOADS_TOO_LARGE, WORKER_SHUTDOWN, detail, failure_type,
+                is_not_registered, message_of, timeout_of,
             },
             mcp_session,
             time::{LONGEST, accepted},
@@ -153,7 +154,7 @@ pub(super) fn failure_of(failure: &ActivityExecutionError, tool: &str, options: 
         // larger, for example.
         ToolFailure::new(ToolFailureKind::Oversized, format!("tool {tool:?} returned more than the server takes"))
     } else {
-        ToolFailure::of_activity(type_name, message_of(failure), string_detail(failure))
+        ToolFailure::of_activity(type_name, message_of(failure), FailureDetail::read(detail(failure)))
     }
 }
 

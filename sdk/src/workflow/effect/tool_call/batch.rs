@@ -152,10 +152,10 @@ fn ended(
 }
 
 fn failure_in(failed: BatchedFailure, options: &ToolActivityOptions) -> ToolFailure {
-    let BatchedFailure { failure_type, message, tell_model, is_retried: _ } = failed;
+    let BatchedFailure { failure_type, message, detail, is_retried: _ } = failed;
     match &*failure_type {
         TIMEOUT => ToolFailure::timed_out(shortest(options), message),
-        other => ToolFailure::of_activity(Some(other), message, tell_model),
+        other => ToolFailure::of_activity(Some(other), message, detail),
     }
 }
 

@@ -21,13 +21,13 @@ use crate::{
     drive::{ToolAnswer, ToolEffect, ToolEffectError, guard::guarded},
     engine::TriedFor,
     tool::{ChildId, ChildWorkflow, RemoteActivity, ToolFailure, ToolFailureKind, WorkflowToolError, text_of},
-    wire::AgentReport,
+    wire::{AgentReport, tool_error::FailureDetail},
     workflow::{
         context::{ChildWorkflowError, DurableContext},
         effect::{
             failure::{
-                NEVER_RETRIED, NOT_REGISTERED_IN_GO, PAYLOADS_TOO_LARGE, WORKER_SHUTDOWN, detail_of, failure_type,
-                is_not_registered, message_of, report_of, string_detail, timeout_of,
+                NEVER_RETRIED, NOT_REGISTERED_IN_GO, PAYLOADS_TOO_LARGE, WORKER_SHUTDOWN, detail, detail_of,
+                failure_type, is_not_registered, message_of, report_of, timeout_of,
             },
             json::Foreign,
             time::{LONGEST, accepted},
@@ -148,7 +148,7 @@ fn of_activity(
         }
         Some(TimeoutType::StartToClose) => WorkflowToolError::TimedOut { what, after: Some(remote.start_to_close) },
         Some(_) => WorkflowToolError::TimedOut { what, after: None },
-        None => WorkflowToolError::Failed { what, error_type, message, detail: string_detail(failure) },
+        None => WorkflowToolError::Failed { what, error_type, message, detail: detail(failure) },
     }
 }
 
@@ -306,7 +306,7 @@ pub(super) fn outcome(
         }
         WorkflowToolError::TimedOut { after: Some(after), .. } => ToolFailure::timed_out(after, message),
         WorkflowToolError::Failed { ref error_type, ref detail, .. } => {
-            ToolFailure::of_error(error_type.as_deref(), message, detail.clone())
+            ToolFailure::of_error(error_type.as_deref(), message, FailureDetail::read(detail.clone()))
         }
         _ => ToolFailure::new(ToolFailureKind::Failed, message),
     };
