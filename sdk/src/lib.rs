@@ -143,6 +143,7 @@
 pub mod agent;
 mod drive;
 mod engine;
+pub mod gate;
 pub mod guide;
 #[doc(hidden)]
 pub mod internal;

@@ -28,10 +28,13 @@ pub(super) fn due_calls(state: &RunState, round: &ToolRound) -> Vec<DueCall> {
             CallProgress::Paused { run, since_earlier: false } => Some(run.clone()),
             _ => return None,
         };
+        let is_known = call.is_known;
         let PlannedCall { tool, call_id, .. } = &call.call;
         let decision = state.approvals.on_call(&state.agent, tool, call_id).cloned();
+        let is_permanent = decision.is_some() && !state.approvals.is_on_call(&state.agent, tool, call_id);
         let answers = call.answers.clone();
-        Some(DueCall { index, call: call.call.clone(), is_known: call.is_known, decision, paused, answers })
+        let call = call.call.clone();
+        Some(DueCall { index, call, is_known, decision, is_permanent, paused, answers })
     };
     round.calls.iter().enumerate().filter_map(due).collect()
 }

@@ -140,6 +140,8 @@ pub struct DueCall {
     pub is_known: bool,
     /// The decision on the call, if there is one.
     pub decision: Option<Decision>,
+    /// `true` if the decision is a permanent one on the tool, and not one on the call.
+    pub is_permanent: bool,
     /// State of the paused run, for an agent used as a tool.
     pub paused: Option<Box<RunState>>,
     /// Answers of people to the questions of the MCP server that executes the call.

@@ -214,6 +214,11 @@ impl RemoteBinding {
         &self.transport
     }
 
+    /// Returns the name of the toolset.
+    pub fn toolset(&self) -> &str {
+        &self.target.toolset
+    }
+
     /// Returns the target of a call in this session, made by the agent that runs as a tool in the
     /// call `parent_call`.
     pub(crate) fn target(&self, session_id: Option<String>, parent_call: Option<String>) -> RemoteTarget {

@@ -26,6 +26,7 @@ use super::{compaction::Compaction, guard::guarded, session::SessionRef};
 use crate::{
     agent::{AgentDef, HandoffInputFilter, InputGuardrail, OutputGuardrail, RunHooks},
     engine::{MAX_CALLS_PER_RESPONSE, ReasoningItemIds, Rules, RunError, UnknownTools},
+    gate::Gate,
     tool::OnToolError,
     wire::{Item, ModelSettings, run_state::ServerConversation},
 };
@@ -135,6 +136,10 @@ pub struct RunConfig {
     /// nobody approves a call that they reject. Default: only after the approval.
     #[builder(default)]
     pub guard_tools_before_approval: bool,
+    /// What must hold before any tool is called, of this run and of its nested runs: rules, modes,
+    /// untrusted content. Default: no gate; the approvals that tools require by themselves are
+    /// always requested. Agents in child workflows have the gate of their own runner.
+    pub gate: Option<Gate>,
     /// Builds the input from the stored items of the session and the new items. Default: both, in
     /// this order.
     pub session_input_callback: Option<SessionInputCallback>,

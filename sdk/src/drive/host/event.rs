@@ -50,6 +50,15 @@ pub enum LoopEvent<'a> {
         /// Message of the panic.
         reason: &'a str,
     },
+    /// The gate of the run denied a call.
+    CallDenied {
+        /// The call.
+        call: &'a CallInfo,
+        /// The rule, if one decided.
+        rule: Option<&'a str>,
+        /// The reason, which the model receives.
+        reason: &'a str,
+    },
     /// A summary of the conversation failed; the run continues with the whole conversation.
     NotSummarized {
         /// Name of the agent whose model was called.
@@ -100,6 +109,10 @@ impl LoopEvent<'_> {
             }
             Self::ApprovalRuleFailed { call, reason } => {
                 warn_of(call, reason, "the approval rule failed, so the call waits for a decision");
+            }
+            Self::CallDenied { call, rule, reason } => {
+                let CallInfo { agent, turn, tool, call_id, .. } = call;
+                tracing::warn!(agent, turn, tool, call_id, rule, reason, "the gate denied the call");
             }
             Self::NotSummarized { agent, turn, reason } => {
                 tracing::warn!(agent, turn, reason, "the run continues with the whole conversation, without a summary");

@@ -45,6 +45,7 @@ pub(super) fn conclude<H: Host>(
             tool,
             arguments,
             decision: _,
+            is_permanent: _,
             paused: _,
             answers: _,
             supplied: _,

@@ -4,7 +4,12 @@ use std::{cell::LazyCell, ops::Deref};
 
 use serde_json::Value;
 
-use super::{Call, in_tool, told::told};
+use super::{
+    Call,
+    gate::{self, Gated},
+    in_tool,
+    told::told,
+};
 use crate::{
     agent::{AgentDef, HookedCall},
     drive::{
@@ -64,6 +69,12 @@ pub(super) fn decide<H: Host>(
     if call.paused.is_some() {
         return Ok(());
     }
+    let gated = gate::ruling(env, tool, call);
+    if let Gated::Denied(message) = gated {
+        call.settled = Some(CallResult::Output(told(env, message.into())));
+        return Ok(());
+    }
+    let is_asked = gated == Gated::Asked;
     match call.decision.take() {
         // The message is the output that a client has supplied.
         Some(Decision { supplied: true, message, .. }) => {
@@ -76,7 +87,7 @@ pub(super) fn decide<H: Host>(
             call.settled = Some(CallResult::Output(told(env, message)));
             return Ok(());
         }
-        None if needs_approval(env, tool, call, run)? => {
+        None if is_asked || needs_approval(env, tool, call, run)? => {
             if env.config.guard_tools_before_approval {
                 call.settled = check_input(env, tool, call, run)?;
             }

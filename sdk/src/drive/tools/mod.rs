@@ -15,6 +15,7 @@ mod after;
 mod batch;
 mod before;
 mod body;
+mod gate;
 mod limits;
 mod one_call;
 #[cfg(feature = "worker")]
@@ -89,6 +90,8 @@ struct Call<'c> {
     tool: Option<&'c ToolDef>,
     arguments: String,
     decision: Option<Decision>,
+    /// `true` if the decision is a permanent one on the tool.
+    is_permanent: bool,
     paused: Option<Box<RunState>>,
     /// Answers of people to the questions of the MCP server that executes the call.
     answers: Vec<McpAnswer>,
@@ -173,7 +176,7 @@ fn decided(due: &[DueCall]) -> usize {
 
 impl<'c> Call<'c> {
     fn new(agent: &'c AgentDef, listed: &'c [ToolDef], turn: u32, due: DueCall, key: impl Fn(&str) -> String) -> Self {
-        let DueCall { index, call, is_known, decision, paused, answers } = due;
+        let DueCall { index, call, is_known, decision, is_permanent, paused, answers } = due;
         let PlannedCall { tool: name, variant, call_id, arguments } = call;
         let key = key(&call_id);
         let info = CallInfo::new(name, call_id, &*agent.name, turn).with_idempotency_key(key);
@@ -184,6 +187,7 @@ impl<'c> Call<'c> {
             tool,
             arguments,
             decision,
+            is_permanent,
             paused,
             answers,
             supplied: None,

@@ -72,6 +72,7 @@ pub(crate) async fn call_single<H: Host>(
         tool: Some(tool),
         arguments,
         decision: is_approved.then(Decision::approve),
+        is_permanent: false,
         paused: None,
         answers: Vec::new(),
         supplied: None,

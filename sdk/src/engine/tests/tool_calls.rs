@@ -7,7 +7,7 @@ fn planned(call_id: &str, tool: &str, arguments: &str) -> PlannedCall {
 }
 
 fn due(index: usize, call: PlannedCall) -> DueCall {
-    DueCall { index, call, is_known: true, decision: None, paused: None, answers: Vec::new() }
+    DueCall { index, call, is_known: true, decision: None, is_permanent: false, paused: None, answers: Vec::new() }
 }
 
 fn namespaced(call_id: &str, name: &str) -> Item {

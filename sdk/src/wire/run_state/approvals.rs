@@ -80,6 +80,11 @@ impl Approvals {
         self.tools.on(agent, tool, call_id)
     }
 
+    /// Returns `true` if there is a decision on the call itself.
+    pub(crate) fn is_on_call(&self, agent: &str, tool: &str, call_id: &str) -> bool {
+        self.tools.on_it(agent, tool, call_id).is_some()
+    }
+
     /// Returns the decision that ends the wait of a call for its output: the output, or a
     /// rejection. An earlier approval of the call does not end it.
     pub fn on_output(&self, agent: &str, tool: &str, call_id: &str) -> Option<&Decision> {
@@ -151,8 +156,11 @@ impl Decisions {
     }
 
     fn on(&self, by: &str, tool: &str, id: &str) -> Option<&Decision> {
-        let on_it = self.calls.get(id).filter(|on| on.by == by && on.tool == tool).map(|on| &on.decision);
-        on_it.or_else(|| self.always.get(by)?.get(tool))
+        self.on_it(by, tool, id).or_else(|| self.always.get(by)?.get(tool))
+    }
+
+    fn on_it(&self, by: &str, tool: &str, id: &str) -> Option<&Decision> {
+        self.calls.get(id).filter(|on| on.by == by && on.tool == tool).map(|on| &on.decision)
     }
 
     fn forget(&mut self, by: &str, tool: &str, id: &str) {

@@ -33,6 +33,7 @@ impl WorkflowHost {
             LoopEvent::Resumed { .. }
             | LoopEvent::CallRefused { .. }
             | LoopEvent::ApprovalRuleFailed { .. }
+            | LoopEvent::CallDenied { .. }
             | LoopEvent::NotSummarized { .. }
             | LoopEvent::ModelAnswered { .. }
             | LoopEvent::HandedOff { .. } => {}

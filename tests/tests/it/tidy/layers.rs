@@ -5,16 +5,17 @@ use std::path::Path;
 use super::{sources, tokens, tokens_of};
 
 /// The loop and its contract, which every host builds on.
-const LOOP: &[&str] = &["wire", "tool", "agent", "engine", "drive"];
+const LOOP: &[&str] = &["wire", "tool", "agent", "engine", "gate", "drive"];
 
 /// The directories of the crate, and what each may import beside itself: the loop or parts of it, and rooms of the worker half.
-const MAY_IMPORT: [(&str, &[&str], &[&str]); 23] = [
+const MAY_IMPORT: [(&str, &[&str], &[&str]); 24] = [
     ("guide", &[], &[]),
     ("wire", &[], &[]),
     ("tool", &["wire", "agent"], &[]),
     ("agent", &["wire", "tool"], &[]),
     ("engine", &["wire", "tool", "agent"], &[]),
-    ("drive", &["wire", "tool", "agent", "engine"], &[]),
+    ("gate", &[], &[]),
+    ("drive", &["wire", "tool", "agent", "engine", "gate"], &[]),
     ("workflow", LOOP, &[]),
     ("secret", LOOP, &[]),
     ("store", LOOP, &[]),

@@ -1,0 +1,264 @@
+//! The gate: what must hold before any tool of a run is called.
+//!
+//! | file | what is in it |
+//! |---|---|
+//! | here | the gate of a run, and its verdict about a call |
+//! | `rule.rs` | rules as data |
+//! | `command/` | the commands in arguments |
+//! | `dangers.rs` | commands that a person should see |
+//!
+//! # Design
+//! **One function decides, on every host.** It is pure, so a replay comes to the same verdict, and
+//! an inline run to the same as a workflow. Hosts call it in `drive/tools/before.rs`, for tools of
+//! the agent, of MCP servers and of providers, agents used as tools, and the tools of those agents.
+//!
+//! **The gate only narrows.** An approval that a tool requires by itself is requested in every
+//! mode; a rule that allows a call does not change that.
+//!
+//! **The worst part of a command decides.** `ls && rm -rf /` is as bad as `rm -rf /`.
+
+mod command;
+mod dangers;
+mod rule;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+pub use self::rule::{Rule, RuleDecision, UnusedRule};
+use self::{
+    command::{Clarity, Command, Part, commands},
+    dangers::danger,
+    rule::{Rules, is_named},
+};
+
+/// Who decides about a call that no rule denies.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum GateMode {
+    /// Nobody: the call is made.
+    Autonomous,
+    /// A person, about each call, also one that a rule allows.
+    #[default]
+    ApproveEach,
+    /// A person, about each call that no rule allows.
+    ApproveUnknown,
+}
+
+/// The gate of a run.
+///
+/// ```
+/// use temporal_agents::{RunConfig, gate::{Gate, GateMode}};
+///
+/// let rules = serde_json::from_str(
+///     r#"[{"id": "read", "decision": "allow", "program": "ls"},
+///         {"id": "no-terraform", "decision": "deny", "reason": "ask the platform team", "program": "terraform"}]"#,
+/// )?;
+/// let gate = Gate::new(GateMode::ApproveUnknown).rules::<Vec<_>>(rules).privileged(["run_command", "dev_*"]);
+/// assert!(gate.unused_rules().is_empty());
+/// let config = RunConfig::builder().gate(gate).build();
+/// # let _ = config;
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+///
+/// In the example the model can call a tool with `ls -l` at once, with `terraform apply` never (it
+/// gets `[blocked by command policy] ask the platform team`), and with anything else after a person
+/// has approved it.
+#[derive(Clone, Debug, Default)]
+pub struct Gate {
+    mode: GateMode,
+    rules: Rules,
+    unused: Vec<UnusedRule>,
+    privileged: Vec<String>,
+    is_untrusted: bool,
+    ignores_dangers: bool,
+}
+
+impl Gate {
+    /// Creates a gate without rules.
+    pub fn new(mode: GateMode) -> Self {
+        Self { mode, ..Self::default() }
+    }
+
+    /// Sets the rules; the first one that matches a part of a command, or a call without a command,
+    /// decides about it. A rule that makes no sense is not used; [`unused_rules`](Self::unused_rules)
+    /// has it, with the reason.
+    ///
+    /// # Determinism
+    /// The rules are workflow code. Other rules may break the replay of histories of open runs.
+    #[must_use]
+    pub fn rules<R: IntoIterator<Item = Rule>>(mut self, rules: R) -> Self {
+        (self.rules, self.unused) = Rules::of(rules);
+        self
+    }
+
+    /// Returns the rules that are not used.
+    pub fn unused_rules(&self) -> &[UnusedRule] {
+        &self.unused
+    }
+
+    /// Sets the tools that no run with [untrusted](Self::untrusted) content may call: names, or
+    /// prefixes that end in `*`.
+    #[must_use]
+    pub fn privileged<N: Into<String>>(mut self, tools: impl IntoIterator<Item = N>) -> Self {
+        self.privileged = tools.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// Declares that the run has content that nobody answers for: a mail, a web page, the event
+    /// that triggered it. Its calls of privileged tools are denied.
+    #[must_use]
+    pub fn untrusted(mut self, is_untrusted: bool) -> Self {
+        self.is_untrusted = is_untrusted;
+        self
+    }
+
+    /// Turns off the built-in list of dangerous commands. By default they need an approval where
+    /// any call does.
+    #[must_use]
+    pub fn without_dangers(mut self) -> Self {
+        self.ignores_dangers = true;
+        self
+    }
+
+    /// Decides about a call.
+    pub(crate) fn verdict(&self, call: &GatedCall<'_>) -> GateVerdict {
+        let GatedCall { tool, place, arguments } = call;
+        if self.is_untrusted && self.privileged.iter().any(|name| is_named(name, tool)) {
+            let reason = format!("{tool:?} is not available in a run with untrusted content");
+            return GateVerdict::Deny { rule: None, reason };
+        }
+        let parsed = serde_json::from_str::<Map<String, Value>>(arguments).unwrap_or_default();
+        let commands = commands(&parsed);
+        let found = if commands.is_empty() {
+            Found::of(self.rules.on_call(tool, place, &Value::Object(parsed).to_string()))
+        } else {
+            commands.iter().map(|command| self.on_command(tool, place, command)).reduce(Found::max).unwrap_or_default()
+        };
+        self.of_mode(found)
+    }
+
+    fn on_command(&self, tool: &str, place: &str, command: &Command) -> Found {
+        // Of one part, the rules are asked about the part.
+        let by_text = if command.parts.len() == 1 { None } else { self.rules.on_text(tool, place, &command.text) };
+        let by_text = Found::of(by_text);
+        let mut found: Option<Found> = None;
+        // Programs that run another one do not count as parts that no rule speaks of.
+        for (at, part) in command.parts.iter().enumerate() {
+            let of_part = self.on_part(tool, place, part);
+            let runs_next = part.is_wrapper && at + 1 < command.parts.len();
+            if runs_next && of_part.level <= Level::Unknown {
+                continue;
+            }
+            found = Some(found.map_or_else(|| of_part.clone(), |worst| worst.max(of_part.clone())));
+        }
+        // Where nothing runs, nothing is allowed either.
+        let found = found.unwrap_or_default();
+        if by_text.level > Level::Unknown { found.max(by_text) } else { found }
+    }
+
+    fn on_part(&self, tool: &str, place: &str, part: &Part) -> Found {
+        let rule = self.rules.on_part(tool, place, part);
+        let by_rule = match (rule, part.clarity) {
+            (Some(rule), Clarity::NotPlain | Clarity::Unclear(_)) if rule.decision == RuleDecision::Allow => {
+                Found::default()
+            }
+            (rule, _) => Found::of(rule),
+        };
+        let asks = |reason: String| Found { level: Level::Ask, rule: None, reason };
+        let by_itself = match part.clarity {
+            Clarity::Unclear(why) => asks(why.reason()),
+            _ => Found::default(),
+        };
+        let is_dangerous = || if self.ignores_dangers { None } else { danger(part) };
+        match (rule, is_dangerous()) {
+            (None, Some(reason)) => asks(reason.to_owned()).max(by_itself),
+            // A rule that allows the part speaks for it as it is.
+            _ if by_rule.level == Level::Allow => by_rule,
+            (Some(_), Some(reason)) if by_rule.level == Level::Unknown => asks(reason.to_owned()).max(by_itself),
+            _ => by_rule.max(by_itself),
+        }
+    }
+
+    fn of_mode(&self, found: Found) -> GateVerdict {
+        let Found { level, rule, reason } = found;
+        match (level, self.mode) {
+            (Level::Deny, _) => GateVerdict::Deny { rule, reason },
+            (_, GateMode::Autonomous) | (Level::Allow, GateMode::ApproveUnknown) => GateVerdict::Run { rule },
+            (Level::Ask | Level::Unknown, GateMode::ApproveUnknown) | (_, GateMode::ApproveEach) => {
+                GateVerdict::Ask { rule, reason }
+            }
+        }
+    }
+}
+
+/// A call before it is made.
+pub(crate) struct GatedCall<'c> {
+    /// Name of the tool.
+    pub(crate) tool: &'c str,
+    /// Where the tool runs: name of its MCP server or toolset; empty = in this library.
+    pub(crate) place: &'c str,
+    /// The arguments, as the model wrote them.
+    pub(crate) arguments: &'c str,
+}
+
+impl GatedCall<'_> {
+    /// Returns `true` if the arguments have a command.
+    pub(crate) fn has_command(&self) -> bool {
+        serde_json::from_str(self.arguments).is_ok_and(|arguments| !commands(&arguments).is_empty())
+    }
+}
+
+/// What the gate says about a call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum GateVerdict {
+    /// The call is made.
+    Run {
+        /// The rule that allows it.
+        rule: Option<String>,
+    },
+    /// A person decides.
+    Ask { rule: Option<String>, reason: String },
+    /// The call is not made.
+    Deny { rule: Option<String>, reason: String },
+}
+
+/// How bad a part is; later ones are worse.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+enum Level {
+    Allow,
+    #[default]
+    Unknown,
+    Ask,
+    Deny,
+}
+
+/// What was found about a part, and by which rule; ordered by its level.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Found {
+    level: Level,
+    rule: Option<String>,
+    reason: String,
+}
+
+impl Found {
+    fn of(rule: Option<&Rule>) -> Self {
+        let Some(rule) = rule else { return Self::default() };
+        let level = match rule.decision {
+            RuleDecision::Allow => Level::Allow,
+            RuleDecision::RequireApproval => Level::Ask,
+            RuleDecision::Deny => Level::Deny,
+            RuleDecision::Unknown => Level::Unknown,
+        };
+        let reason = if rule.reason.is_empty() { format!("rule {:?}", rule.id) } else { rule.reason.clone() };
+        Self { level, rule: Some(rule.id.clone()), reason }
+    }
+
+    /// Returns the worse one; of equals, the first.
+    fn max(self, other: Self) -> Self {
+        if other.level > self.level { other } else { self }
+    }
+}
+
+#[cfg(test)]
+mod tests;
