@@ -25,10 +25,11 @@ use tokio::time::{Instant, sleep};
 use super::{
     answer,
     message::{
-        INIT_EVENT, OUTPUT_DELTA_EVENT, RESULT_EVENT, ToolCallMessage, ToolCallMeta, ToolOutputDeltaMessage,
-        ToolResultMessage, result_stream, toolset_stream,
+        OUTPUT_DELTA_EVENT, RESULT_EVENT, ToolCallMessage, ToolCallMeta, ToolOutputDeltaMessage, ToolResultMessage,
+        result_stream,
     },
-    transport::{Append, Appended, Entry, EntryId, StreamError, Streams},
+    publish,
+    transport::{Appended, Entry, EntryId, StreamError, Streams},
 };
 use crate::{
     tool::{ActivityBody, OUTCOME_UNKNOWN, ToolContext, ToolError},
@@ -52,9 +53,6 @@ const RETAINED_BEYOND_THE_WAIT: Duration = Duration::from_mins(5);
 
 /// Most entries that one request returns.
 const MOST_ENTRIES: usize = 100;
-
-/// Approximate number of entries after which the oldest of a request stream are removed.
-const MOST_REQUESTS: usize = 10_000;
 
 /// Most deltas of a call that are passed on.
 const MOST_DELTAS: usize = 256;
@@ -164,18 +162,12 @@ impl<'c> RemoteCall<'c> {
 
     /// Publishes the call, unless it is published.
     async fn publish(&mut self) -> Result<(), Lost> {
-        let requests = toolset_stream(&self.target.toolset);
         let payload = serde_json::to_vec(&self.message).map_err(|error| Lost::NotPublished(error.to_string()))?;
         loop {
             if self.target.once && self.may_be_published {
                 return if self.exists().await? { Ok(()) } else { Err(Lost::Unknown) };
             }
-            let append = Append::new()
-                .unless_exists(&*self.results)
-                .entry(&*self.results, INIT_EVENT, b"{}".to_vec())
-                .expire(&*self.results, self.retention())
-                .entry(&*requests, "call", payload.clone())
-                .max_len(&*requests, MOST_REQUESTS);
+            let append = publish::call(&self.target.toolset, &self.id, payload.clone(), self.retention());
             let streams = Arc::clone(&self.streams);
             match self.unless_cancelled(streams.append(append)).await? {
                 Ok(Appended::Appended | Appended::Exists) => {

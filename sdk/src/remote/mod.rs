@@ -15,6 +15,8 @@
 //! | [`transport`] | streams in memory and in Redis (feature `redis`) |
 //! | `answer` | the result of a call as the output of a tool |
 //! | `executor` | one call, from the caller's side: published once, its result awaited |
+//! | `publish` | what is appended for a call |
+//! | [`gateway`] | registered toolsets, and calls that are checked before they are published |
 //! | `activities` | the activity that runs the executor |
 
 #![allow(
@@ -25,7 +27,9 @@
 mod activities;
 mod answer;
 mod executor;
+pub mod gateway;
 pub mod message;
+mod publish;
 pub mod transport;
 mod transports;
 

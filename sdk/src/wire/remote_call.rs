@@ -1,9 +1,9 @@
 //! Tools that a provider offers over streams: their description, and the target of a call.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
-use super::schema::Schema;
+use super::{absent, schema::Schema};
 
 /// Prefix of the types of the activities that call such tools; the name of the transport and
 /// [`REMOTE_CALL_TOOL`] follow, as in `agents.remote.streams.call_tool`.
@@ -14,30 +14,30 @@ pub(crate) const REMOTE_CALL_TOOL: &str = "call_tool";
 /// A tool of a toolset, as its provider describes it.
 ///
 /// JSON: `{"name": "echo", "description": "..", "payload_schema": {..}}`. Members that this release
-/// does not know are ignored.
+/// does not know are ignored, and `null` counts as absent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct RemoteTool {
     /// Name of the tool in its toolset.
     pub name: String,
     /// Description of the tool for the model.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
+    #[serde(default, deserialize_with = "absent::or_default", skip_serializing_if = "String::is_empty")]
     pub description: String,
     /// Tags, by which a catalogue is searched.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, deserialize_with = "absent::list_or_null", skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<String>,
     /// JSON schema of the arguments, an object. Default: any object.
-    #[serde(default = "any_object")]
+    #[serde(default = "any_object", deserialize_with = "schema_or_null")]
     pub payload_schema: Schema,
     /// JSON schema of the result, if the provider states one. A result that does not fit is an
     /// error.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result_schema: Option<Schema>,
     /// `true` if a call may be made twice without harm.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, deserialize_with = "absent::or_default", skip_serializing_if = "is_false")]
     pub idempotent: bool,
     /// `true` if each result states the part of a whole that it is (`bounds`).
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, deserialize_with = "absent::or_default", skip_serializing_if = "is_false")]
     pub bounded: bool,
 }
 
@@ -53,6 +53,13 @@ impl RemoteTool {
             idempotent: false,
             bounded: false,
         }
+    }
+
+    /// Adds tags, by which a catalogue is searched.
+    #[must_use]
+    pub fn tags(mut self, tags: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.tags.extend(tags.into_iter().map(Into::into));
+        self
     }
 
     /// Sets the JSON schema of the result.
@@ -106,6 +113,10 @@ pub struct RemoteTarget {
 
 fn any_object() -> Schema {
     serde_json::json!({"type": "object", "properties": {}}).into()
+}
+
+fn schema_or_null<'de, D: Deserializer<'de>>(member: D) -> Result<Schema, D::Error> {
+    Ok(Option::deserialize(member)?.unwrap_or_else(any_object))
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]

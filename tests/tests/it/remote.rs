@@ -5,4 +5,5 @@ mod kills;
 mod lost;
 mod other_language;
 mod redis;
+mod registered;
 mod support;

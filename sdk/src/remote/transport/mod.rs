@@ -40,6 +40,12 @@ impl EntryId {
         Self { millis, number }
     }
 
+    /// Returns the time at which the entry was appended, by the clock of the broker, in
+    /// milliseconds since the Unix epoch.
+    pub(in crate::remote) fn millis(self) -> u64 {
+        self.millis
+    }
+
     /// Reads an id in the form `1700000000000-0`.
     pub(super) fn parse(text: &str) -> Option<Self> {
         let (millis, number) = text.split_once('-')?;

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | here | the provider: it reads requests, within its limits, and ends gracefully |
 //! | `request.rs` | one entry of the request stream |
+//! | `registration.rs` | the registration of the toolset at gateways, and pongs |
 //! | `served_call.rs` | one call: its marks, its body, its result |
 //! | `output.rs` | parts of outputs on their way to the result stream |
 //!
@@ -20,26 +21,31 @@
 //! Both are streams with one entry, beside the result stream, and expire with it.
 
 mod output;
+mod registration;
 mod request;
 mod served_call;
 
 use std::{
     collections::BTreeMap,
     future::Future,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, PoisonError, atomic::AtomicBool},
     time::Duration,
 };
 
 use tokio::{
     sync::Semaphore,
     task::JoinSet,
-    time::{Instant, sleep, timeout},
+    time::{Instant, sleep, sleep_until, timeout},
 };
 use uuid::Uuid;
 
-use self::request::Request;
+use self::{
+    registration::{BUSY_PONG_INTERVAL, REGISTRATION_INTERVAL},
+    request::Request,
+};
 use super::tool_registry::ToolRegistry;
 use crate::remote::{
+    gateway::Toolset,
     message::toolset_stream,
     transport::{Entry, EntryId, GroupMember, StreamError, Streams},
 };
@@ -86,6 +92,8 @@ pub struct ToolProvider {
     lease: Duration,
     retention: Duration,
     drain: Duration,
+    registered: Option<Toolset>,
+    registration_interval: Duration,
 }
 
 /// The parts of a provider that its calls use.
@@ -97,6 +105,8 @@ struct Shared {
     retention: Duration,
     /// The calls in progress: the id of the call, and its entries in the request stream.
     running: Mutex<BTreeMap<String, Vec<EntryId>>>,
+    /// `true` if the toolset is registered, or a gateway has sent a ping.
+    is_watched: AtomicBool,
 }
 
 impl ToolProvider {
@@ -110,6 +120,8 @@ impl ToolProvider {
             lease: Duration::from_secs(30),
             retention: Duration::from_mins(15),
             drain: Duration::from_secs(30),
+            registered: None,
+            registration_interval: REGISTRATION_INTERVAL,
         }
     }
 
@@ -161,14 +173,17 @@ impl ToolProvider {
             streams: Arc::clone(&self.streams),
             retention: self.retention,
             running: Mutex::default(),
+            is_watched: AtomicBool::new(self.registered.is_some()),
         });
         let mut calls = JoinSet::new();
         {
             let serving = self.read_requests(&shared, &mut calls, ready);
+            let registered = shared.keep_registered(self.registered.clone(), self.registration_interval);
             tokio::select! {
                 biased;
                 () = stop => {}
                 () = serving => {}
+                () = registered => {}
             }
         }
         let drained = async { while calls.join_next().await.is_some() {} };
@@ -183,6 +198,7 @@ impl ToolProvider {
         let consumer = Uuid::new_v4().to_string();
         let (mut has_group, mut claims_at) = (false, Instant::now());
         let mut renews = tokio::time::interval(self.lease / 3);
+        let mut busy_at = Instant::now() + BUSY_PONG_INTERVAL;
         loop {
             while calls.try_join_next().is_some() {}
             if !has_group {
@@ -195,13 +211,20 @@ impl ToolProvider {
             }
             // Waits for room before it takes requests: those beyond it are for other providers.
             let permit = tokio::select! {
+                biased;
                 permit = Arc::clone(&room).acquire_owned() => permit,
+                () = sleep_until(busy_at) => {
+                    busy_at = Instant::now() + BUSY_PONG_INTERVAL;
+                    shared.pong_while_busy().await;
+                    continue;
+                }
                 _ = renews.tick() => {
                     shared.renew(&consumer).await;
                     continue;
                 }
             };
             let Ok(permit) = permit else { return };
+            busy_at = Instant::now() + BUSY_PONG_INTERVAL;
             let taken = if Instant::now() >= claims_at {
                 claims_at = Instant::now() + self.lease / 3;
                 shared.renew(&consumer).await;
@@ -243,7 +266,10 @@ impl Shared {
         let id = entry.id;
         match Request::read(&self.toolset, &entry) {
             Request::Call(call) => self.call(id, *call).await,
-            Request::Ping => self.acknowledge(vec![id]).await,
+            Request::Ping(ping_id) => {
+                self.answer_ping(ping_id).await;
+                self.acknowledge(vec![id]).await;
+            }
             Request::Unreadable(reason) => {
                 tracing::warn!(toolset = self.toolset, entry = %id, reason, "a request is skipped");
                 self.acknowledge(vec![id]).await;

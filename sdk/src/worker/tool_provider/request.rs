@@ -8,7 +8,8 @@ use crate::remote::{
 /// An entry of the request stream, as a provider reads it.
 pub(super) enum Request {
     Call(Box<CallMessage>),
-    Ping,
+    /// A ping of this id.
+    Ping(String),
     /// Not a request of this toolset, for this reason.
     Unreadable(String),
 }
@@ -17,7 +18,7 @@ impl Request {
     /// Reads an entry of this toolset's stream.
     pub(super) fn read(toolset: &str, entry: &Entry) -> Self {
         match serde_json::from_slice(&entry.payload) {
-            Ok(ToolCallMessage::Ping { .. }) => Self::Ping,
+            Ok(ToolCallMessage::Ping { ping_id }) => Self::Ping(ping_id),
             Ok(ToolCallMessage::Call(call)) if call.tool_use_id.is_empty() => {
                 Self::Unreadable("the call has no tool_use_id".to_owned())
             }
