@@ -14,7 +14,7 @@ use crate::{
     engine::RunError,
     wire::{
         Item, RecordedFailure, RunState, SideData,
-        event::{GuardrailStage, NoteKind, NotedOutput, RunNote, TrippedGuardrail, untold_outputs},
+        event::{GatedCallNote, GuardrailStage, NoteKind, NotedOutput, RunNote, TrippedGuardrail, untold_outputs},
     },
 };
 
@@ -69,6 +69,13 @@ pub(super) fn nested_failed<H: Host>(env: &Env<'_, H>, state: &RunState, error: 
 /// that no recorded effect shows.
 pub(super) fn side_data<H: Host>(env: &Env<'_, H>, agent: &str, turn: u32, calls: Vec<(String, SideData)>) {
     if let Some(note) = RunNote::side_data(agent, turn, calls.into_iter()) {
+        env.host.note(&env.path, note, &[]);
+    }
+}
+
+/// Notes what the gate says about calls of a response.
+pub(super) fn gated<H: Host>(env: &Env<'_, H>, agent: &str, turn: u32, calls: Vec<GatedCallNote>) {
+    if let Some(note) = RunNote::gated(agent, turn, calls) {
         env.host.note(&env.path, note, &[]);
     }
 }

@@ -234,7 +234,13 @@ fn plan(setup: &TurnSetup, call: &FunctionCall<'_>, sorted: &mut Sorted) -> NewI
     let variant = setup.variant(&tool);
     let planned =
         PlannedCall { tool, variant, call_id: call.call_id.to_owned(), arguments: call.arguments.to_string() };
-    sorted.calls.push(RoundCall { call: planned, is_known, progress: CallProgress::Due, answers: Vec::new() });
+    sorted.calls.push(RoundCall {
+        call: planned,
+        is_known,
+        progress: CallProgress::Due,
+        answers: Vec::new(),
+        asks_each: false,
+    });
     NewItemKind::ToolCall
 }
 

@@ -23,9 +23,10 @@ pub(super) fn take_up(state: &mut RunState) {
     state.turn_began = TurnMark::here(state);
     state.completed.clear();
     for call in &mut round.calls {
+        let is_decided = state.approvals.on_round_call(&state.agent, call).is_some();
         let PlannedCall { tool, call_id, .. } = &call.call;
         match &mut call.progress {
-            CallProgress::NeedsApproval if state.approvals.on_call(&state.agent, tool, call_id).is_some() => {
+            CallProgress::NeedsApproval if is_decided => {
                 call.progress = CallProgress::Due;
             }
             CallProgress::NeedsOutput if state.approvals.on_output(&state.agent, tool, call_id).is_some() => {
@@ -83,7 +84,7 @@ pub(super) fn decide(
         if offered.get(&call.call.tool) == Some(&call.call.variant) {
             continue;
         }
-        let decision = state.approvals.on_call(&state.agent, &call.call.tool, &call.call.call_id);
+        let decision = state.approvals.on_round_call(&state.agent, call);
         if decision.is_some_and(|decision| !decision.approve) {
             continue;
         }

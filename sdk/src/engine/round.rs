@@ -30,7 +30,7 @@ pub(super) fn due_calls(state: &RunState, round: &ToolRound) -> Vec<DueCall> {
         };
         let is_known = call.is_known;
         let PlannedCall { tool, call_id, .. } = &call.call;
-        let decision = state.approvals.on_call(&state.agent, tool, call_id).cloned();
+        let decision = state.approvals.on_round_call(&state.agent, call).cloned();
         let is_permanent = decision.is_some() && !state.approvals.is_on_call(&state.agent, tool, call_id);
         let answers = call.answers.clone();
         let call = call.call.clone();
@@ -155,7 +155,8 @@ fn settle(state: &mut RunState, round: &mut ToolRound, outcome: ToolOutcome) -> 
             let (kind, agent) = (NewItemKind::ToolCallOutput, state.agent.clone());
             Some(NewItem { kind, agent, raw, handoff: None, side_data })
         }
-        CallResult::NeedsApproval => {
+        CallResult::NeedsApproval | CallResult::NeedsOwnApproval => {
+            call.asks_each = result == CallResult::NeedsOwnApproval;
             call.progress = CallProgress::NeedsApproval;
             let raw = state.raw_call(&call.call.call_id);
             item(NewItemKind::ToolApproval, raw)

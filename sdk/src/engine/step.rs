@@ -248,6 +248,8 @@ pub enum CallResult {
     Output(ToolOutput),
     /// The call waits for a decision on its approval.
     NeedsApproval,
+    /// The call waits for a decision of its own: no permanent decision holds for it.
+    NeedsOwnApproval,
     /// The call is executed elsewhere, and waits for its output.
     NeedsOutput,
     /// The call waits for people to answer a question of an MCP server.

@@ -24,6 +24,7 @@ use crate::{
     },
     engine::RunError,
     events::{EventPublisher, EventSink},
+    gate::Gate,
     resources::Resources,
     tool::OnToolError,
     wire::{RunEvent, RunState},
@@ -105,6 +106,13 @@ impl InlineRunner {
     #[must_use]
     pub fn max_turns(mut self, max_turns: u32) -> Self {
         self.config.max_turns = Some(max_turns);
+        self
+    }
+
+    /// See [`RunConfig::gate`].
+    #[must_use]
+    pub fn gate(mut self, gate: Gate) -> Self {
+        self.config.gate = Some(gate);
         self
     }
 

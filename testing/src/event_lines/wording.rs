@@ -151,6 +151,9 @@ fn of_tool(event: &RunEvent) -> Option<Line> {
             let info = if output_info.is_null() { String::new() } else { format!(": {output_info}") };
             (Colour::Red, format!("! guardrail {} has tripped{}", one_line(guardrail), one_line(&info)))
         }
+        EventKind::ToolGated { tool, is_denied: true, reason, .. } => {
+            (Colour::Red, format!("! the gate has denied a call of {}: {}", one_line(tool), one_line(reason)))
+        }
         _ => return None,
     };
     Some(Line { colour: Some(colour), form: Form::OfTurn, text })

@@ -19,6 +19,7 @@ mod examples;
 mod expired_conversation;
 mod forged_starts;
 mod fuzz;
+mod gate;
 mod gateway;
 mod genai_provider;
 mod golden_history;

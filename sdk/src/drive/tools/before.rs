@@ -74,7 +74,10 @@ pub(super) fn decide<H: Host>(
         call.settled = Some(CallResult::Output(told(env, message.into())));
         return Ok(());
     }
-    let is_asked = gated == Gated::Asked;
+    let (is_asked, asks_each) = match gated {
+        Gated::Asked { asks_each } => (true, asks_each),
+        Gated::Open | Gated::Denied(_) => (false, false),
+    };
     match call.decision.take() {
         // The message is the output that a client has supplied.
         Some(Decision { supplied: true, message, .. }) => {
@@ -91,7 +94,8 @@ pub(super) fn decide<H: Host>(
             if env.config.guard_tools_before_approval {
                 call.settled = check_input(env, tool, call, run)?;
             }
-            call.settled.get_or_insert(CallResult::NeedsApproval);
+            let waits = if asks_each { CallResult::NeedsOwnApproval } else { CallResult::NeedsApproval };
+            call.settled.get_or_insert(waits);
             return Ok(());
         }
         _ => {}

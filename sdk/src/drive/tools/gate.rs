@@ -7,8 +7,8 @@ use crate::{
         host::{Host, LoopEvent},
     },
     gate::{GateVerdict, GatedCall},
-    tool::{ToolBinding, ToolDef},
-    wire::run_state::Decision,
+    tool::{CallInfo, ToolBinding, ToolDef},
+    wire::{event::GatedCallNote, run_state::Decision},
 };
 
 /// The ruling about a call.
@@ -16,8 +16,8 @@ use crate::{
 pub(super) enum Gated {
     /// The gate has nothing against it, or a person has approved it.
     Open,
-    /// A person decides.
-    Asked,
+    /// A person decides; about each such call, if it has a command.
+    Asked { asks_each: bool },
     /// The call is not made; the model gets this message.
     Denied(String),
 }
@@ -34,16 +34,27 @@ pub(super) fn ruling<H: Host>(env: &Env<'_, H>, tool: &ToolDef, call: &mut Call<
         GateVerdict::Run { .. } => Gated::Open,
         GateVerdict::Deny { rule, reason } => {
             env.host.observe(&LoopEvent::CallDenied { call: &call.info, rule: rule.as_deref(), reason: &reason });
-            Gated::Denied(format!("[blocked by command policy] {reason}"))
+            let message = format!("[blocked by command policy] {reason}");
+            call.gated = Some(note(&call.info, true, rule, reason));
+            Gated::Denied(message)
         }
-        GateVerdict::Ask { .. } => {
+        GateVerdict::Ask { rule, reason } => {
+            let asks_each = gated.has_command();
             // A permanent approval of a tool says nothing about another command.
-            if call.is_permanent && gated.has_command() && is_approval(call.decision.as_ref()) {
+            if asks_each && call.is_permanent && is_approval(call.decision.as_ref()) {
                 call.decision = None;
             }
-            if call.decision.is_none() { Gated::Asked } else { Gated::Open }
+            if call.decision.is_some() {
+                return Gated::Open;
+            }
+            call.gated = Some(note(&call.info, false, rule, reason));
+            Gated::Asked { asks_each }
         }
     }
+}
+
+fn note(info: &CallInfo, is_denied: bool, rule: Option<String>, reason: String) -> GatedCallNote {
+    GatedCallNote { call_id: info.call_id.clone(), tool: info.tool.clone(), is_denied, rule, reason }
 }
 
 fn is_approval(decision: Option<&Decision>) -> bool {

@@ -44,6 +44,7 @@ use crate::{
     tool::{CallInfo, ToolDef, ToolFailure},
     wire::{
         McpAnswer, McpQuestion, RunState, SideData, ToolOutput,
+        event::GatedCallNote,
         run_state::{Decision, GuardrailResults, PlannedCall, ToolGuardrailResult},
         size::encoded_len,
     },
@@ -98,6 +99,8 @@ struct Call<'c> {
     /// The output of a call that was executed elsewhere.
     supplied: Option<ToolOutput>,
     input_guardrails: Vec<ToolGuardrailResult>,
+    /// What the gate says about the call, if it does not let it pass.
+    gated: Option<GatedCallNote>,
     /// The result of a call that needs no body.
     settled: Option<CallResult>,
 }
@@ -133,6 +136,7 @@ pub(super) async fn run<'g, H: Host>(
         engine.resolve(Resolution::ToolsFailed { outcomes: Vec::new(), found })?;
         return Err(error);
     }
+    notes::gated(env, &agent.name, turn, calls.iter_mut().filter_map(|call| call.gated.take()).collect());
     let call_ids: Vec<(usize, String)> = calls.iter().map(|call| (call.index, call.info.call_id.clone())).collect();
     let ran = bodies(env, engine, guards, &mut calls).await?;
     let concluded = conclude(env, engine, agent, calls, ran);
@@ -192,6 +196,7 @@ impl<'c> Call<'c> {
             answers,
             supplied: None,
             input_guardrails: Vec::new(),
+            gated: None,
             settled: None,
         }
     }

@@ -77,6 +77,7 @@ pub(crate) async fn call_single<H: Host>(
         answers: Vec::new(),
         supplied: None,
         input_guardrails: Vec::new(),
+        gated: None,
         settled: None,
     };
     decide(&env, &Box::new(RunContext::new(context.clone())), &mut call)?;

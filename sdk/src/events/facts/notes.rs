@@ -8,7 +8,7 @@ use crate::{
     wire::{
         AgentDecision, EventKind, Verdict,
         asked_questions::{AskedQuestions, PendingQuestion},
-        event::{NoteKind, NotedDecision, NotedOutput, RunNote, TrippedGuardrail},
+        event::{GatedCallNote, NoteKind, NotedDecision, NotedOutput, RunNote, TrippedGuardrail},
     },
 };
 
@@ -66,6 +66,12 @@ impl Facts {
         match note {
             NoteKind::Paused => self.paused(&run, questions),
             NoteKind::GuardrailTripped { guardrail } => self.tripped(&run, guardrail),
+            NoteKind::Gated { calls } => {
+                for GatedCallNote { call_id, tool, is_denied, rule, reason } in calls {
+                    let local = self.run(&run).numbered("gated");
+                    self.tell(&run, &local, EventKind::ToolGated { call_id, tool, is_denied, rule, reason });
+                }
+            }
             NoteKind::Compacted { before, after } => {
                 let kind = EventKind::Compaction { items_before: before, items_after: after };
                 self.tell(&run, &format!("{turn}/compaction"), kind);

@@ -126,6 +126,10 @@ const STEPS = {
     type: "guardrail", name: event.guardrail, stage: event.stage, tool: event.tool,
     info: event.output_info,
   })),
+  tool_gated: (view, event) => !event.is_denied ? view : put(view, event, event.id, () => ({
+    type: "guardrail", name: event.rule ?? "gate", stage: "gate", tool: event.tool,
+    info: event.reason,
+  })),
   question_asked: (view, event) => put(view, event, event.id, (before) => ({
     type: "question", questionId: event.question_id, tool: event.tool,
     waitsFor: event.waits_for ?? "approval", decision: before?.decision, by: before?.by,

@@ -194,6 +194,24 @@ pub enum EventKind {
         #[serde(default, skip_serializing_if = "Value::is_null")]
         output_info: Value,
     },
+    /// The gate of the run has denied a call, whose output is then the reason, or lets a person
+    /// decide about it.
+    ToolGated {
+        /// Id of the call.
+        call_id: String,
+        /// Name of the tool.
+        tool: String,
+        /// `true` if the call is not made, whatever a person says.
+        #[serde(default, skip_serializing_if = "is_default")]
+        is_denied: bool,
+        /// The rule that decided; absent = none: the mode of the gate, untrusted content, or a
+        /// command that is dangerous or not clear.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        rule: Option<String>,
+        /// The reason.
+        #[serde(default, skip_serializing_if = "is_default")]
+        reason: String,
+    },
     /// A call waits for a decision, or for its output.
     QuestionAsked {
         /// Id to decide by.

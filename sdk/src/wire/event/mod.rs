@@ -24,7 +24,9 @@ use serde_json::{Map, Value};
 pub use self::{
     failure::RecordedFailure,
     kind::{EventKind, GuardrailStage},
-    note::{NoteKind, NotedDecision, NotedOutput, RUN_NOTE_MEMO, RunNote, TrippedGuardrail, untold_outputs},
+    note::{
+        GatedCallNote, NoteKind, NotedDecision, NotedOutput, RUN_NOTE_MEMO, RunNote, TrippedGuardrail, untold_outputs,
+    },
 };
 #[cfg(any(feature = "http", feature = "postgres", feature = "sqlite"))]
 use super::side_data::SideData;

@@ -11,6 +11,7 @@ use serde_json::Value;
 
 use super::{failure::RecordedFailure, kind::GuardrailStage};
 use crate::wire::{
+    absent::is_default,
     agent_handlers::Verdict,
     item::{Item, ItemView},
     run_state::{CallProgress, Decision, Phase, RunState},
@@ -76,6 +77,11 @@ pub enum NoteKind {
         /// The data, by the id of the call.
         calls: BTreeMap<String, SideData>,
     },
+    /// The gate of the run has denied calls of a response, or lets a person decide about them.
+    Gated {
+        /// The calls, in call order; those beyond 64 KiB are left out.
+        calls: Vec<GatedCallNote>,
+    },
     /// The run has ended with a final output.
     Finished {
         /// The output, or its place.
@@ -103,6 +109,24 @@ pub enum NoteKind {
     /// A subject that this build does not know.
     #[serde(other)]
     Other,
+}
+
+/// What the gate says about a call.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GatedCallNote {
+    /// Id of the call.
+    pub call_id: String,
+    /// Name of the tool.
+    pub tool: String,
+    /// `true` if the call is not made, whatever a person says; otherwise a person decides.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub is_denied: bool,
+    /// The rule that decided, if one did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rule: Option<String>,
+    /// The reason, at most 1 KiB.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub reason: String,
 }
 
 /// The final output of a run, or its place.
@@ -185,6 +209,21 @@ impl RunNote {
         };
         let calls: BTreeMap<_, _> = calls.filter(fits).collect();
         (!calls.is_empty()).then(|| Self::new(agent, turn, NoteKind::SideData { calls }))
+    }
+
+    /// Returns the note of what the gate says about calls; `None` without any.
+    pub fn gated(agent: &str, turn: u32, calls: Vec<GatedCallNote>) -> Option<Self> {
+        let mut left = MAX_SIDE_DATA_BYTES;
+        let fits = |call: &GatedCallNote| {
+            left = left.saturating_sub(encoded_len(call).unwrap_or(usize::MAX));
+            left > 0
+        };
+        let cut = |call: GatedCallNote| {
+            let end = call.reason.floor_char_boundary(MAX_MESSAGE_BYTES);
+            GatedCallNote { reason: call.reason[..end].to_owned(), ..call }
+        };
+        let calls: Vec<_> = calls.into_iter().map(cut).take_while(fits).collect();
+        (!calls.is_empty()).then(|| Self::new(agent, turn, NoteKind::Gated { calls }))
     }
 
     /// Returns the note that the run begins from a state, with the decisions in it.

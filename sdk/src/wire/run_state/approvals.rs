@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::McpApproval;
+use super::{McpApproval, PlannedCall, RoundCall};
 use crate::wire::{absent::is_default, decider};
 
 /// A decision on a call that needs approval.
@@ -78,6 +78,12 @@ impl Approvals {
     /// its tool.
     pub fn on_call(&self, agent: &str, tool: &str, call_id: &str) -> Option<&Decision> {
         self.tools.on(agent, tool, call_id)
+    }
+
+    /// Returns the decision that holds for a call of a round.
+    pub(crate) fn on_round_call(&self, agent: &str, call: &RoundCall) -> Option<&Decision> {
+        let PlannedCall { tool, call_id, .. } = &call.call;
+        if call.asks_each { self.tools.on_it(agent, tool, call_id) } else { self.on_call(agent, tool, call_id) }
     }
 
     /// Returns `true` if there is a decision on the call itself.

@@ -251,7 +251,7 @@ impl RunState {
                 CallProgress::NeedsOutput | CallProgress::NeedsInput { .. } => {
                     self.approvals.on_output(&self.agent, tool, call_id)
                 }
-                _ => self.approvals.on_call(&self.agent, tool, call_id),
+                _ => self.approvals.on_round_call(&self.agent, call),
             };
         }
         let asked = |question: &&McpApproval| question.waits_for_a_person() && escaped(&question.request_id) == id;
@@ -277,7 +277,8 @@ impl RunState {
         self.decide(id, Decision::supply(output))
     }
 
-    /// Decides on a pending call and on all later calls of this tool by this agent, in this run.
+    /// Decides on a pending call and on all later calls of this tool by this agent, in this run. If
+    /// the gate of the run asks about a command, the decision is only about this call.
     ///
     /// # Errors
     /// [`DecisionRefused`] if the run does not wait for such a decision.
@@ -307,7 +308,7 @@ impl RunState {
         }
         if let Some(call) = round.calls.iter().find(|call| call.is_pending_as(id)) {
             let PlannedCall { tool, call_id, .. } = &call.call;
-            self.approvals.decide_call(&self.agent, tool, call_id, decision, always);
+            self.approvals.decide_call(&self.agent, tool, call_id, decision, always && !call.asks_each);
         } else {
             let asked = |question: &&McpApproval| question.waits_for_a_person() && escaped(&question.request_id) == id;
             self.approvals.decide_mcp(round.mcp_approvals.iter().find(asked)?, decision, always);

@@ -206,6 +206,10 @@ pub struct RoundCall {
     /// Answers of people to the MCP server that makes the call.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub answers: Vec<McpAnswer>,
+    /// `true` if each such call is decided on its own: no permanent decision holds for it, or comes
+    /// of it. So it is with a command, which is another one each time.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub asks_each: bool,
 }
 
 impl RoundCall {

@@ -30,6 +30,7 @@ use super::{
 };
 use crate::{
     drive::{RunConfig, SessionRef},
+    gate::Gate,
     tool::OnToolError,
     wire::{Ledger, ModelSettings},
 };
@@ -217,6 +218,13 @@ impl<W: 'static> Runner<W> {
     #[must_use]
     pub fn unlimited_turns(mut self) -> Self {
         self.config_mut().max_turns = None;
+        self
+    }
+
+    /// See [`RunConfig::gate`].
+    #[must_use]
+    pub fn gate(mut self, gate: Gate) -> Self {
+        self.config_mut().gate = Some(gate);
         self
     }
 

@@ -161,6 +161,17 @@ impl AguiMapper {
                 ];
                 self.custom(scope, "guardrail", object(value));
             }
+            EventKind::ToolGated { call_id, tool, is_denied, rule, reason } => {
+                let tool_call_id = self.tool_call_id(scope, call_id);
+                let value = [
+                    ("toolCallId", Some(json!(tool_call_id))),
+                    ("tool", Some(json!(tool))),
+                    ("denied", Some(json!(is_denied))),
+                    ("rule", rule.as_ref().map(|rule| json!(rule))),
+                    ("reason", Some(json!(reason))),
+                ];
+                self.custom(scope, "tool_gated", object(value));
+            }
             EventKind::AttemptDelta { effect, attempt, failure, .. } => {
                 if let Some(turn) = streams::turn_of(effect).filter(|_| failure.is_none()) {
                     self.is_latest_attempt(scope, turn, *attempt);

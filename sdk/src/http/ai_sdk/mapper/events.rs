@@ -26,6 +26,13 @@ impl AiSdkMapper {
             EventKind::ToolOutput { call_id, output, attempts, .. } => {
                 self.calls.nested_output(call_id, output, *attempts, &mut self.steps);
             }
+            EventKind::ToolGated { call_id, tool, is_denied, rule, reason } => {
+                let mut data = json!({"toolCallId": call_id, "tool": tool, "denied": is_denied, "reason": reason});
+                if let Some(rule) = rule {
+                    data["rule"] = rule.clone().into();
+                }
+                self.steps.keep(Chunk::data("tool-gated", None, data));
+            }
             EventKind::QuestionDecided { question_id, decision, .. } => self.calls.decided(question_id, decision),
             _ => {}
         }
@@ -74,6 +81,13 @@ impl AiSdkMapper {
                     data["info"] = output_info.clone();
                 }
                 self.steps.keep(Chunk::data("guardrail", None, data));
+            }
+            EventKind::ToolGated { call_id, tool, is_denied, rule, reason } => {
+                let mut data = json!({"toolCallId": call_id, "tool": tool, "denied": is_denied, "reason": reason});
+                if let Some(rule) = rule {
+                    data["rule"] = rule.clone().into();
+                }
+                self.steps.keep(Chunk::data("tool-gated", None, data));
             }
             EventKind::QuestionDecided { question_id, decision, .. } => self.calls.decided(question_id, decision),
             EventKind::RunReset { .. } => self.rewind(),

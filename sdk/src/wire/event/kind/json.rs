@@ -32,6 +32,7 @@ impl EventKind {
             Self::ToolFailed { .. } => "tool_failed",
             Self::Handoff { .. } => "handoff",
             Self::GuardrailTripped { .. } => "guardrail_tripped",
+            Self::ToolGated { .. } => "tool_gated",
             Self::QuestionAsked { .. } => "question_asked",
             Self::QuestionDecided { .. } => "question_decided",
             Self::Compaction { .. } => "compaction",

@@ -8,7 +8,7 @@ use super::tool_call;
 
 use crate::wire::{
     EventKind, GuardrailStage, Item, RecordedFailure, RunEvent, Usage, Verdict,
-    event::{NoteKind, NotedDecision, NotedOutput, RunNote, TrippedGuardrail},
+    event::{GatedCallNote, NoteKind, NotedDecision, NotedOutput, RunNote, TrippedGuardrail},
     run_state::InterruptionKind,
 };
 
@@ -21,6 +21,16 @@ fn event(id: &str, kind: EventKind) -> RunEvent {
         turn: 1,
         time: "2026-11-23T12:00:00.5Z".to_owned(),
         ..RunEvent::new(kind)
+    }
+}
+
+fn gated() -> GatedCallNote {
+    GatedCallNote {
+        call_id: "call_1".to_owned(),
+        tool: "run_command".to_owned(),
+        is_denied: true,
+        rule: Some("no-force".to_owned()),
+        reason: "history is shared".to_owned(),
     }
 }
 
@@ -151,6 +161,19 @@ pub(in crate::wire) fn run_events() -> Vec<(&'static str, RunEvent)> {
             ),
         ),
         (
+            "tool_gated",
+            event(
+                "1-gated-1",
+                EventKind::ToolGated {
+                    call_id: "call_1".to_owned(),
+                    tool: "run_command".to_owned(),
+                    is_denied: true,
+                    rule: Some("no-force".to_owned()),
+                    reason: "history is shared".to_owned(),
+                },
+            ),
+        ),
+        (
             "question_asked",
             event(
                 "1-question-1",
@@ -258,6 +281,7 @@ pub(in crate::wire::tests) fn run_notes() -> Vec<(&'static str, RunNote)> {
         ("paused", note(NoteKind::Paused).with_outputs(vec![output])),
         ("resumed", note(NoteKind::Resumed { decisions: vec![decision] })),
         ("guardrail_tripped", note(NoteKind::GuardrailTripped { guardrail: guardrail() })),
+        ("gated", note(NoteKind::Gated { calls: vec![gated()] })),
         ("compacted", note(NoteKind::Compacted { before: 40, after: 9 })),
         ("finished-text", note(NoteKind::Finished { output: NotedOutput::Text, usage: usage() })),
         ("finished-json", note(NoteKind::Finished { output: NotedOutput::Json, usage: usage() })),

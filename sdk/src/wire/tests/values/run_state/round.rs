@@ -86,7 +86,7 @@ fn planned(tool: &str, call_id: &str) -> PlannedCall {
 }
 
 fn known(call: PlannedCall, progress: CallProgress) -> RoundCall {
-    RoundCall { call, is_known: true, progress, answers: Vec::new() }
+    RoundCall { call, is_known: true, progress, answers: Vec::new(), asks_each: false }
 }
 
 fn question(id: &str, by: McpAnswerer, answered: bool) -> McpApproval {
