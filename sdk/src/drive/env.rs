@@ -17,6 +17,7 @@ use super::{
 use crate::{
     agent::{AgentDef, Graph, HookContext, HookResult, RunHooks},
     engine::{Engine, Once, RunError, StateMismatch, unknown_agent},
+    gate::Gate,
     tool::{RunContext, ToolDef, idempotency_key},
 };
 
@@ -73,6 +74,11 @@ impl<'r, H: Host> Env<'r, H> {
     {
         let mcp_sessions = self.mcp_sessions.of_nested();
         Env { mcp: Rc::clone(&self.mcp), mcp_sessions, ..Env::new(self.host, graph, config, inside, path) }
+    }
+
+    /// Returns `true` if the run has content that nobody answers for.
+    pub(super) fn is_untrusted(&self) -> bool {
+        self.config.gate.as_ref().is_some_and(Gate::is_untrusted)
     }
 
     /// Returns `true` if this run is not nested in another.

@@ -300,8 +300,9 @@ fn activity<'f, H: Host>(
     let info = CallInfo::new(tool.name(), &*name, &*agent.name, turn).with_idempotency_key(key);
     let context = named_keys(run.values(), tool.context_keys());
     let (id, fails_run) = (env.effect(&name), false);
-    let effect =
-        ToolEffect { tool, info, id, arguments, context, mcp: None, mcp_session: None, remote: None, fails_run };
+    let (mcp, mcp_session, remote) = (None, None, None);
+    let untrusted = env.is_untrusted();
+    let effect = ToolEffect { tool, info, id, arguments, context, mcp, mcp_session, remote, fails_run, untrusted };
     let calling = env.host.call_tool(effect, scope);
     async move {
         match calling.await {

@@ -113,6 +113,11 @@ impl Gate {
         self
     }
 
+    /// Returns `true` if the run has untrusted content.
+    pub(crate) fn is_untrusted(&self) -> bool {
+        self.is_untrusted
+    }
+
     /// Turns off the built-in list of dangerous commands. By default they need an approval where
     /// any call does.
     #[must_use]

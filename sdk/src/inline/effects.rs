@@ -27,7 +27,18 @@ pub(crate) async fn call(
     scope: &CancellationToken,
     deltas: Option<Arc<dyn DeltaTransport>>,
 ) -> Result<ToolAnswer, ToolEffectError> {
-    let ToolEffect { tool, info, id: _, arguments, context, mcp: _, mcp_session: _, remote: _, fails_run: _ } = call;
+    let ToolEffect {
+        tool,
+        info,
+        id: _,
+        arguments,
+        context,
+        mcp: _,
+        mcp_session: _,
+        remote: _,
+        fails_run: _,
+        untrusted: _,
+    } = call;
     let call = ToolContext::new(info, RunContext::new(context)).with_settings(tool.settings().clone());
     let call = call.with_deltas(deltas);
     let mut ctx = WorkflowToolContext::new(call, Rc::new(InlineEffects(scope.clone())));

@@ -10,15 +10,17 @@ use rstest::rstest;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use temporal_agents::{
-    Agent, Runner, ToolDef,
+    Agent, RunConfig, Runner, ToolDef,
+    agent::ChildAgent,
     client::RunEvents,
     gate::{Gate, GateMode, Rule, RuleDecision},
     inline::InlineRunner,
     run::{PausedRun, RunOutcome},
-    wire::{Decision, EventKind, Item, ModelCall, RunEvent, RunState},
+    wire::{AgentRequest, Decision, EventKind, Item, ModelCall, RunEvent, RunState},
+    workflow::{AgentSet, AgentWorkflow},
 };
 use temporal_agents_testing::{
-    FakeModel,
+    AgentEnvironment, FakeModel,
     fake_model::{Reply, text, tool_call, tool_calls},
 };
 use temporalio_macros::{workflow, workflow_methods};
@@ -267,5 +269,65 @@ async fn tools_of_an_agent_used_as_a_tool_pass_the_same_gate() -> anyhow::Result
     let runner = InlineRunner::new(model.clone()).gate(Gate::new(GateMode::Autonomous).rules([deny]));
     assert_eq!(runner.run(&desk, "Go.").await?.final_output, "done");
     assert_eq!(outputs(&model.calls()[2].input), [r#"[blocked by command policy] rule "no-rm""#]);
+    Ok(())
+}
+
+fn desk() -> Agent {
+    let child = ChildAgent::new();
+    Agent::new("desk").model("gpt-5").tool(agent().as_tool().description("Works.").in_child_workflow(child))
+}
+
+/// Plays a request of a desk that has the clerk work in a child workflow, on a worker with a gate or without one.
+async fn asked_to_list(
+    model: &FakeModel,
+    gate: Option<Gate>,
+    untrusted: bool,
+) -> anyhow::Result<Result<Value, String>> {
+    let config = RunConfig::builder().maybe_gate(gate).build();
+    let agents = AgentSet::new((desk(), agent())).config(config);
+    let env = AgentEnvironment::builder()
+        .workflow_with_factory::<AgentWorkflow, _>(AgentWorkflow::factory(agents))?
+        .agents((desk(), agent()))
+        .model(model)
+        .start()
+        .await?;
+    let mut request = AgentRequest::new("desk", "Go.");
+    request.untrusted = untrusted;
+    let finished = env.run(AgentWorkflow::run, request).await?;
+    env.replay(&finished.history).await?;
+    let output = finished.output().map_err(|error| format!("{error:#}"));
+    env.finish().await?;
+    Ok(output)
+}
+
+fn listing() -> FakeModel {
+    FakeModel::script([
+        tool_call("clerk", json!({"input": "List it."})),
+        tool_call("run_command", json!({"command": "ls"})),
+        text("listed"),
+        text("done"),
+    ])
+}
+
+#[tokio::test]
+async fn an_untrusted_request_has_no_privileged_tools_nor_have_its_children() -> anyhow::Result<()> {
+    let gate = || Some(Gate::new(GateMode::Autonomous).privileged(["run_command"]));
+    let model = listing();
+    assert_eq!(asked_to_list(&model, gate(), true).await?, Ok(json!("done")));
+    let denied = r#"[blocked by command policy] "run_command" is not available in a run with untrusted content"#;
+    assert_eq!(outputs(&model.calls()[2].input), [denied]);
+
+    let model = listing();
+    assert_eq!(asked_to_list(&model, gate(), false).await?, Ok(json!("done")));
+    assert_eq!(outputs(&model.calls()[2].input), ["ran"]);
+    Ok(())
+}
+
+#[tokio::test]
+async fn an_untrusted_request_is_refused_where_there_is_no_gate() -> anyhow::Result<()> {
+    let model = FakeModel::function(|_, _| text("done"));
+    let error = asked_to_list(&model, None, true).await?.expect_err("there is no gate");
+    assert!(error.contains("the request has untrusted content, and this workflow has no gate"), "{error}");
+    assert_eq!(model.calls().len(), 0);
     Ok(())
 }

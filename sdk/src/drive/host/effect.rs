@@ -110,6 +110,8 @@ pub struct ToolEffect<'a> {
     pub remote: Option<RemoteTarget>,
     /// `true` if any failure of the call ends the run.
     pub fails_run: bool,
+    /// `true` if the run has untrusted content, and so has the run of an agent in a child workflow.
+    pub untrusted: bool,
 }
 
 /// A request to an MCP server: for its tools, or for a new session.

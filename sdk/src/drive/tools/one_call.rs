@@ -135,7 +135,9 @@ impl<H: Host> CallExecution<'_, '_, '_, H> {
                 _ => None,
             };
             let (mcp, mcp_session) = (None, None);
-            let effect = ToolEffect { tool, info, id, arguments, context, mcp, mcp_session, remote, fails_run };
+            let untrusted = self.env.is_untrusted();
+            let effect =
+                ToolEffect { tool, info, id, arguments, context, mcp, mcp_session, remote, fails_run, untrusted };
             self.batches.call(effect).await
         };
         match answer {
@@ -217,6 +219,7 @@ impl<H: Host> CallExecution<'_, '_, '_, H> {
                 mcp_session: mcp_session.clone(),
                 remote: None,
                 fails_run: tool_failure::fails_run(env.config, self.tool),
+                untrusted: env.is_untrusted(),
             };
             let (began, source) = match env.host.call_tool(effect, self.scope).await {
                 Err(ToolEffectError::SessionLost { began, source }) => (began, source),

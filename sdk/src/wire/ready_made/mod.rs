@@ -72,6 +72,11 @@ pub struct AgentRequest {
     /// the workflow's set of agents.
     #[serde(default, skip_serializing_if = "is_default")]
     pub batch_tools: bool,
+    /// `true` if the run begins with content that nobody answers for, or was triggered by it: the
+    /// gate of the workflow's set of agents then denies the calls of privileged tools, also in
+    /// child workflows of agents used as tools. Without a gate, such a request fails the workflow.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub untrusted: bool,
     /// The run so far; the workflow sets it when it continues as new. An input from any other
     /// source that has it fails the workflow.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -204,6 +209,7 @@ impl AgentRequest {
             report_items: false,
             max_turns: None,
             batch_tools: false,
+            untrusted: false,
             carried: None,
             agent_version: None,
             loaded: Vec::new(),

@@ -153,6 +153,7 @@ async fn run(ctx: &WorkflowContext<AgentWorkflow>, request: AgentRequest) -> Wor
         report_items,
         max_turns,
         batch_tools,
+        untrusted,
         carried,
         agent_version,
         loaded,
@@ -180,6 +181,11 @@ async fn run(ctx: &WorkflowContext<AgentWorkflow>, request: AgentRequest) -> Wor
     }
     let session = session?;
     if carried.is_none() {
+        if untrusted && agents.config.gate.is_none() {
+            let message = "the request has untrusted content, and this workflow has no gate; set one in the \
+                           configuration of its agents: AgentSet::config(RunConfig::builder().gate(..).build())";
+            return Err(nonsense(&name, message.to_owned()));
+        }
         let is_child = ctx.info().parent().is_some();
         let version = agent_version.as_deref();
         agents.admit(&name, &Asked { input: input.items(), context: &context, max_turns, version, is_child })?;
@@ -199,6 +205,7 @@ async fn run(ctx: &WorkflowContext<AgentWorkflow>, request: AgentRequest) -> Wor
         report_items,
         max_turns,
         batch_tools,
+        untrusted,
         agent_version: agent_version.clone(),
         spec: spec.clone(),
         loaded: loaded.clone(),
@@ -212,6 +219,9 @@ async fn run(ctx: &WorkflowContext<AgentWorkflow>, request: AgentRequest) -> Wor
     }
     if batch_tools {
         runner = runner.batch_tools();
+    }
+    if untrusted {
+        runner = runner.untrusted();
     }
     for (key, value) in context {
         runner = runner.context(key, value);

@@ -221,6 +221,14 @@ impl<W: 'static> Runner<W> {
         self
     }
 
+    /// Declares that the run has untrusted content; see [`Gate::untrusted`].
+    pub(crate) fn untrusted(mut self) -> Self {
+        let config = self.config_mut();
+        // Without a gate, no tool is privileged.
+        config.gate = config.gate.take().map(|gate| gate.untrusted(true));
+        self
+    }
+
     /// See [`RunConfig::gate`].
     #[must_use]
     pub fn gate(mut self, gate: Gate) -> Self {

@@ -24,10 +24,13 @@ pub(in crate::wire::tests) fn agent_requests() -> Vec<(&'static str, AgentReques
     (limited.report_items, limited.max_turns) = (true, Some(3));
     let mut batching = AgentRequest::new("triage", "hi");
     batching.batch_tools = true;
+    let mut untrusted = AgentRequest::new("triage", "hi");
+    untrusted.untrusted = true;
     let mut carried_spec = continued.clone();
     (carried_spec.spec, carried_spec.loaded) = (Some(SpecRef::new("triage", 3)), loaded());
     vec![
         ("batching", batching),
+        ("untrusted", untrusted),
         ("text", AgentRequest::new("triage", "hi")),
         ("everything", everything),
         ("carried", continued),
@@ -71,6 +74,8 @@ pub(in crate::wire::tests) fn chat_requests() -> Vec<(&'static str, ChatRequest)
     (carried.agent_version, carried.last_agent) = (Some("details".to_owned()), Some("billing".to_owned()));
     let mut with_the_last_agent = ChatRequest::new("triage");
     with_the_last_agent.last_agent_continues = Some(true);
+    let mut untrusted = AgentRequest::new("triage", "hi");
+    untrusted.untrusted = true;
     let mut carried_spec = continued.clone();
     (carried_spec.spec, carried_spec.loaded) = (Some(SpecRef::newest("triage")), loaded());
     vec![

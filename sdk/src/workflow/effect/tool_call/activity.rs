@@ -44,7 +44,18 @@ pub(super) async fn call(
     token: WorkflowCancellationToken,
     schema: Option<Digest>,
 ) -> Result<(ToolAnswer, String), ToolEffectError> {
-    let ToolEffect { tool, info, id: _, arguments, context, mcp, mcp_session: session, remote, fails_run: _ } = effect;
+    let ToolEffect {
+        tool,
+        info,
+        id: _,
+        arguments,
+        context,
+        mcp,
+        mcp_session: session,
+        remote,
+        fails_run: _,
+        untrusted: _,
+    } = effect;
     match (&mcp, &remote) {
         (None, None) => size::check("the input of the call (arguments and run context)", &(&arguments, &context)),
         (None, Some(target)) => size::check("the input of the call (arguments and target)", &(&arguments, target)),

@@ -100,8 +100,18 @@ fn millis(time: Duration) -> u64 {
 }
 
 fn batched(call: &Member<'_, '_>) -> BatchedCall {
-    let ToolEffect { tool, info, id: _, arguments, context, mcp: _, mcp_session: _, remote: _, fails_run } =
-        call.effect;
+    let ToolEffect {
+        tool,
+        info,
+        id: _,
+        arguments,
+        context,
+        mcp: _,
+        mcp_session: _,
+        remote: _,
+        fails_run,
+        untrusted: _,
+    } = call.effect;
     BatchedCall {
         index: index_of(call),
         tool: info.tool.clone(),

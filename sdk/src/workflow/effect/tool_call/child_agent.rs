@@ -38,6 +38,7 @@ pub(super) async fn call(
     request.report = true;
     request.report_items = agent.tool().extractor().is_some();
     request.max_turns = agent.tool().given_turn_limit();
+    request.untrusted = effect.untrusted;
     let input = serde_json::to_value(request).map_err(|error| ToolEffectError::Host(error.into()))?;
     let at = At { id, summary: summary_of(&effect.info), token: token.clone() };
     let returned =

@@ -85,7 +85,18 @@ pub(super) async fn call(
     token: WorkflowCancellationToken,
     passage: Passage,
 ) -> Result<ToolAnswer, ToolEffectError> {
-    let ToolEffect { tool, info, id: _, arguments, context, mcp: _, mcp_session: _, remote: _, fails_run: _ } = effect;
+    let ToolEffect {
+        tool,
+        info,
+        id: _,
+        arguments,
+        context,
+        mcp: _,
+        mcp_session: _,
+        remote: _,
+        fails_run: _,
+        untrusted: _,
+    } = effect;
     let summary = summary_of(&info);
     let scope = token.child_token();
     let (started, under_way) = (Cell::new(0), Rc::new(Cell::new(0)));
