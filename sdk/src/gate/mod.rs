@@ -1,4 +1,4 @@
-//! The gate: what must hold before any tool of a run is called.
+//! The gate that each call of a tool passes before it is made.
 //!
 //! | file | what is in it |
 //! |---|---|
@@ -31,7 +31,7 @@ use self::{
     rule::{Rules, is_named},
 };
 
-/// Who decides about a call that no rule denies.
+/// The one who decides about a call that no rule denies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -48,13 +48,14 @@ pub enum GateMode {
 /// The gate of a run.
 ///
 /// ```
-/// use temporal_agents::{RunConfig, gate::{Gate, GateMode}};
+/// use temporal_agents::{RunConfig, gate::{Gate, GateMode, Rule}};
 ///
-/// let rules = serde_json::from_str(
+/// let rules: Vec<Rule> = serde_json::from_str(
 ///     r#"[{"id": "read", "decision": "allow", "program": "ls"},
-///         {"id": "no-terraform", "decision": "deny", "reason": "ask the platform team", "program": "terraform"}]"#,
+///         {"id": "no-terraform", "decision": "deny", "program": "terraform",
+///          "reason": "ask the platform team"}]"#,
 /// )?;
-/// let gate = Gate::new(GateMode::ApproveUnknown).rules::<Vec<_>>(rules).privileged(["run_command", "dev_*"]);
+/// let gate = Gate::new(GateMode::ApproveUnknown).rules(rules).privileged(["dev_*"]);
 /// assert!(gate.unused_rules().is_empty());
 /// let config = RunConfig::builder().gate(gate).build();
 /// # let _ = config;
@@ -81,8 +82,8 @@ impl Gate {
     }
 
     /// Sets the rules; the first one that matches a part of a command, or a call without a command,
-    /// decides about it. A rule that makes no sense is not used; [`unused_rules`](Self::unused_rules)
-    /// has it, with the reason.
+    /// decides about it. A rule that makes no sense is not used:
+    /// [`unused_rules`](Self::unused_rules) has it, with the reason.
     ///
     /// # Determinism
     /// The rules are workflow code. Other rules may break the replay of histories of open runs.
@@ -214,7 +215,7 @@ impl GatedCall<'_> {
     }
 }
 
-/// What the gate says about a call.
+/// The verdict of the gate about a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum GateVerdict {
     /// The call is made.

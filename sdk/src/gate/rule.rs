@@ -14,7 +14,7 @@ const MAX_TEXT_BYTES: usize = 2_000;
 /// Most bytes of a compiled pattern.
 const MAX_PATTERN_BYTES: usize = 1 << 20;
 
-/// What a rule decides.
+/// The decision of a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -44,9 +44,9 @@ pub enum RuleDecision {
 pub struct Rule {
     /// Name of the rule, for events and logs.
     pub id: String,
-    /// What the rule decides.
+    /// The decision.
     pub decision: RuleDecision,
-    /// Why, for the model and for people.
+    /// The reason, for the model and for people.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reason: String,
     /// The program of a command, without its directory.
@@ -65,7 +65,7 @@ pub struct Rule {
     /// Names of tools; one that ends in `*` stands for all with that prefix.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<String>,
-    /// Where tools run: names of MCP servers and of toolsets.
+    /// Names of MCP servers and of toolsets; absent = anywhere.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub places: Vec<String>,
 }

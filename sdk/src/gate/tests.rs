@@ -118,7 +118,7 @@ fn no_text_panics_and_what_is_allowed_has_known_programs_only() {
     let gate = Gate::new(GateMode::ApproveUnknown).rules([allow]);
     let mut next = numbers(7);
     for _ in 0..20_000 {
-        let text: Vec<&str> = (0..1 + next(9)).map(|_| PIECES[next(PIECES.len())]).collect();
+        let text: Vec<&str> = (0..=next(9)).map(|_| PIECES[next(PIECES.len())]).collect();
         let text = text.join([" ", ""][next(2)]);
         let arguments = json!({"command": text});
         let call = GatedCall { tool: "run", place: "", arguments: &arguments.to_string() };
@@ -153,7 +153,7 @@ fn nothing_around_a_denied_command_lets_it_run() {
     let mut next = numbers(11);
     for _ in 0..5_000 {
         let mut text = "rm x".to_owned();
-        for _ in 0..1 + next(4) {
+        for _ in 0..=next(4) {
             text = around[next(around.len())](&text);
         }
         let arguments = json!({"command": text}).to_string();

@@ -215,7 +215,7 @@ impl ToolFailure {
     /// Returns the failure with its code, issues and example.
     pub(crate) fn with_details(self, details: ToolErrorDetails) -> Self {
         let ToolErrorDetails { code, issues, example } = details;
-        Self { code, issues, example, ..self }
+        Self { issues, code, example, ..self }
     }
 
     /// Returns code, issues and example.

@@ -48,7 +48,7 @@ pub enum WorkflowToolError {
         /// The message of the failure.
         message: String,
         /// The failure's first detail, if that is JSON.
-        detail: Option<Value>,
+        detail: Option<Box<Value>>,
     },
     /// A workflow with this id is already running.
     #[error("{what} cannot start: a workflow with id {id:?} is already running")]

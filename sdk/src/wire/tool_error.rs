@@ -1,4 +1,4 @@
-//! What a tool says of an error beside its message: a code, the arguments that do not fit, an
+//! The details that a tool gives of an error beside its message: a code, the arguments that do not fit, an
 //! example.
 //!
 //! In the failure of an activity, its first detail is the message for the model, a string; with

@@ -136,8 +136,8 @@ pub struct RunConfig {
     /// nobody approves a call that they reject. Default: only after the approval.
     #[builder(default)]
     pub guard_tools_before_approval: bool,
-    /// What must hold before any tool is called, of this run and of its nested runs: rules, modes,
-    /// untrusted content. Default: no gate; the approvals that tools require by themselves are
+    /// The gate that each call of a tool passes, of this run and of its nested runs: rules, a mode,
+    /// untrusted content. Default: no gate. The approvals that tools require by themselves are
     /// always requested. Agents in child workflows have the gate of their own runner.
     pub gate: Option<Gate>,
     /// Builds the input from the stored items of the session and the new items. Default: both, in

@@ -57,7 +57,7 @@ pub(super) struct Body {
     /// Data that the model does not receive.
     pub(super) side_data: Option<Box<SideData>>,
     /// The failure, if the call failed and its output is not the tool's own.
-    failure: Option<ToolFailure>,
+    failure: Option<Box<ToolFailure>>,
 }
 
 impl Body {

@@ -304,7 +304,7 @@ impl<H: Host> CallExecution<'_, '_, '_, H> {
     /// Reports a failed call to the model; observers already have the reason.
     fn settled(&self, failed: FailedCall) -> Result<Body, RunError> {
         let failed = failed.of_call(&self.call.arguments);
-        let failure = Some(failed.failure.clone());
+        let failure = Some(Box::new(failed.failure.clone()));
         let output = tool_failure::settle(self.env.config, self.tool, &self.call.info, failed)?;
         let output = told(self.env, output);
         Ok(Body { failure, ..Body::output(output) })

@@ -100,5 +100,5 @@ pub(crate) async fn call_single<H: Host>(
     if let Some(patch) = context_patch {
         merge_patch(&mut context, patch);
     }
-    Ok(SingleAnswer { output, failure, context, side_data })
+    Ok(SingleAnswer { output, failure: failure.map(|failure| *failure), context, side_data })
 }

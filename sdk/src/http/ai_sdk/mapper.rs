@@ -18,7 +18,8 @@
 //! | `data-attempt` | `{"attempt"?, "discards"}`: parts to leave out; version 6, see `texts.rs` |
 //! | `data-guardrail` | `{"guardrail", "stage", "tool"?, "info"?}` |
 //! | `data-question` | `{"toolCallId", "message", "schema"}`: the question of an MCP server |
-//! | `data-server-data` | `{"toolCallId", "kind", "data"}`: data of a tool for the people who watch |
+//! | `data-server-data` | `{"toolCallId", "kind", "data"}`: data of a tool for people |
+//! | `data-tool-gated` | `{"toolCallId", "tool", "denied", "rule", "reason"}`: see the gate |
 //! | `data-tool-output` | transient, `{"toolCallId", "stream", "delta", "fraction"?}` |
 //! | `data-<name>` | transient: the value that a tool has emitted under this name |
 

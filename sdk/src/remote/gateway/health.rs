@@ -1,4 +1,4 @@
-//! Which toolsets have a provider at work, by their pongs. Pure: the caller passes the time.
+//! The toolsets that have a provider at work, by their pongs. Pure: the caller passes the time.
 //!
 //! # Design
 //! **A pong counts for one threshold**: (3 missed pings + 1) x 10 s = 40 s, to the end inclusive.

@@ -44,8 +44,8 @@ impl ToolDef {
         self
     }
 
-    /// Declares that each output is a part of a whole, or all of it: a page of a list, the beginning
-    /// of a file. The body states which with
+    /// Declares that each output is a part of a whole, or all of it: a page of a list, the start of
+    /// a file. The body states which with
     /// [`ToolContext::set_bounds`](crate::ToolContext::set_bounds), and the model reads it in the
     /// output: `returned`, `total`, `truncated`, `next_cursor`, `refinement_hint`. A call without
     /// bounds fails, and so does one whose output is truncated without a cursor or a hint.

@@ -111,7 +111,7 @@ pub enum NoteKind {
     Other,
 }
 
-/// What the gate says about a call.
+/// The verdict of the gate about a call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GatedCallNote {
     /// Id of the call.

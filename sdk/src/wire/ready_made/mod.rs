@@ -34,6 +34,7 @@ pub const AGENT_WORKFLOW: &str = "AgentWorkflow";
 ///
 /// JSON shape: `{"agent": "triage", "input": "Where is my parcel?"}`, or only the string if there
 /// is one agent.
+#[expect(clippy::struct_excessive_bools, reason = "each is a wish of its own, under its own name")]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(remote = "Self")]
 #[non_exhaustive]

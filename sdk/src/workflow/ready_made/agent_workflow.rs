@@ -181,11 +181,7 @@ async fn run(ctx: &WorkflowContext<AgentWorkflow>, request: AgentRequest) -> Wor
     }
     let session = session?;
     if carried.is_none() {
-        if untrusted && agents.config.gate.is_none() {
-            let message = "the request has untrusted content, and this workflow has no gate; set one in the \
-                           configuration of its agents: AgentSet::config(RunConfig::builder().gate(..).build())";
-            return Err(nonsense(&name, message.to_owned()));
-        }
+        has_gate(&agents, &name, untrusted)?;
         let is_child = ctx.info().parent().is_some();
         let version = agent_version.as_deref();
         agents.admit(&name, &Asked { input: input.items(), context: &context, max_turns, version, is_child })?;
@@ -235,6 +231,16 @@ async fn run(ctx: &WorkflowContext<AgentWorkflow>, request: AgentRequest) -> Wor
     }
     let result = ended.map_err(reported)?;
     written(&agent.name, result, report_items)
+}
+
+/// Checks that there is a gate for a run with untrusted content.
+fn has_gate(agents: &AgentSet, name: &str, untrusted: bool) -> WorkflowResult<()> {
+    if !untrusted || agents.config.gate.is_some() {
+        return Ok(());
+    }
+    let message = "the request has untrusted content, and this workflow has no gate; set one in the configuration of \
+                   its agents: AgentSet::config(RunConfig::builder().gate(..).build())";
+    Err(nonsense(name, message.to_owned()))
 }
 
 /// Returns the error of an input that is not a request. That of a continued run fails the workflow

@@ -148,7 +148,7 @@ fn of_activity(
         }
         Some(TimeoutType::StartToClose) => WorkflowToolError::TimedOut { what, after: Some(remote.start_to_close) },
         Some(_) => WorkflowToolError::TimedOut { what, after: None },
-        None => WorkflowToolError::Failed { what, error_type, message, detail: detail(failure) },
+        None => WorkflowToolError::Failed { what, error_type, message, detail: detail(failure).map(Box::new) },
     }
 }
 
@@ -225,7 +225,7 @@ fn ended(what: String, error: &ChildWorkflowExecutionError, limit: Option<Durati
                 _ => None,
             };
             let message = failure.message.clone();
-            WorkflowToolError::Failed { what, error_type, message, detail: detail_of(failure) }
+            WorkflowToolError::Failed { what, error_type, message, detail: detail_of(failure).map(Box::new) }
         }
         (_, None) => {
             let message = error.to_string();
@@ -306,7 +306,7 @@ pub(super) fn outcome(
         }
         WorkflowToolError::TimedOut { after: Some(after), .. } => ToolFailure::timed_out(after, message),
         WorkflowToolError::Failed { ref error_type, ref detail, .. } => {
-            ToolFailure::of_error(error_type.as_deref(), message, FailureDetail::read(detail.clone()))
+            ToolFailure::of_error(error_type.as_deref(), message, FailureDetail::read(detail.as_deref().cloned()))
         }
         _ => ToolFailure::new(ToolFailureKind::Failed, message),
     };

@@ -114,7 +114,7 @@ fn failed(what: String, failure: &Failure, operation: &NexusOperation) -> Workfl
                 what,
                 error_type: error_type.map(str::to_owned),
                 message: message(reason),
-                detail: told.and_then(detail_of),
+                detail: told.and_then(detail_of).map(Box::new),
             }
         }
     }

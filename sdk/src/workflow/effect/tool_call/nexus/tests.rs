@@ -39,7 +39,7 @@ fn fails(error_type: Option<&str>, message: &str, detail: Option<&str>) -> Workf
         what: "it".to_owned(),
         error_type: error_type.map(str::to_owned),
         message: message.to_owned(),
-        detail: detail.map(Value::from),
+        detail: detail.map(|detail| Box::new(detail.into())),
     }
 }
 
