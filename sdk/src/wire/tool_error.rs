@@ -1,5 +1,5 @@
-//! The details that a tool gives of an error beside its message: a code, the arguments that do not fit, an
-//! example.
+//! The details that a tool gives of an error beside its message: a code, the arguments that do not
+//! fit, an example.
 //!
 //! In the failure of an activity, its first detail is the message for the model, a string; with
 //! more to say it is an object:
