@@ -13,7 +13,7 @@ use temporalio_client::GrpcCompression;
 use crate::{
     api,
     clock::monotonic_nanos,
-    measure::{self, Load, Scale},
+    measure::{self, Load, Over, Scale},
     replay, serve,
 };
 
@@ -82,6 +82,19 @@ enum Command {
         /// Number of rounds.
         #[arg(long, default_value_t = 3)]
         rounds: u32,
+    },
+    /// Measures calls of a provider's tool over Redis, 40 in flight, beside activities on a task queue, and prints a
+    /// table.
+    Remote {
+        /// Number of calls in one run.
+        #[arg(long, default_value_t = 1_000)]
+        calls: usize,
+        /// Number of rounds.
+        #[arg(long, default_value_t = 3)]
+        rounds: u32,
+        /// Measures this one once, in this process.
+        #[arg(long, value_enum, hide = true)]
+        over: Option<Over>,
     },
     /// Measures the memory of a worker with workflows that wait, and prints it per workflow: chats
     /// that have answered, chats that wait for an approval, and two kinds without agents.
@@ -190,6 +203,8 @@ pub(crate) fn run() -> anyhow::Result<()> {
             Command::Endless { turns } => measure::endless(turns).await,
             Command::Prices { turns, rounds } => measure::prices(turns, rounds).await,
             Command::Tools { rounds } => measure::tools(rounds).await,
+            Command::Remote { calls, over: Some(over), .. } => measure::remote_once(over, calls).await,
+            Command::Remote { calls, rounds, over: None } => measure::remote(rounds, calls).await,
             Command::Parked { chats, rounds } => measure::parked(chats, rounds).await,
             Command::Watch { rounds, quick } => measure::watch(rounds, quick).await,
             Command::Stream { rounds, quick } => measure::stream(rounds, quick).await,

@@ -16,6 +16,7 @@
 //! | `endless.rs` | thousands of turns that continue as new |
 //! | `prices.rs` | the cost of disabled caches and of alternating workers |
 //! | `tools.rs` | many calls of a tool in one response, and large results |
+//! | `remote.rs` | calls of a provider behind Redis, beside activities |
 //! | `parked.rs` | the memory of workflows that wait |
 //! | `service/` | the service over HTTP, with many runs and readers |
 //! | `stream/` | streamed answers: their price, and the time to their readers |
@@ -32,6 +33,7 @@ mod long;
 mod parked;
 mod prices;
 mod process;
+mod remote;
 mod replays;
 mod scale;
 mod server;
@@ -48,6 +50,7 @@ use tempfile::TempDir;
 pub(crate) use endless::endless;
 pub(crate) use parked::parked;
 pub(crate) use prices::prices;
+pub(crate) use remote::{Over, remote, remote_once};
 pub(crate) use scale::Scale;
 pub(crate) use service::{Load, service};
 pub(crate) use stream::stream;
