@@ -89,6 +89,9 @@ pub mod wire {
     pub mod tool_call {
         pub use crate::wire::tool_call::*;
     }
+    pub mod tool_error {
+        pub use crate::wire::tool_error::*;
+    }
     pub mod usage {
         pub use crate::wire::usage::*;
     }

@@ -7,7 +7,7 @@
 use futures::{FutureExt, future::LocalBoxFuture};
 use serde_json::{Map, Value};
 
-use super::{Ended, drive, env::Env, guard, host::Host, notes, tools::Body};
+use super::{Ended, config::RunConfig, drive, env::Env, guard, host::Host, notes, tools::Body};
 use crate::{
     agent::{AgentDef, AgentTool, AgentToolResult, Graph},
     engine::{Beginning, Engine, RunError},
@@ -116,10 +116,34 @@ pub(super) fn judge<'j, H: Host>(
     input: Vec<Item>,
     context: Map<String, Value>,
 ) -> LocalBoxFuture<'j, Result<Value, RunError>> {
+    judged(env, scope, judge, env.config.for_nested(Some(10)), name, input, context)
+}
+
+/// Runs the judge of the gate about a call and returns its final output.
+pub(super) fn judge_call<'j, H: Host>(
+    env: &'j Env<'_, H>,
+    judge: &'j AgentDef,
+    name: String,
+    input: Vec<Item>,
+) -> LocalBoxFuture<'j, Result<Value, RunError>> {
+    // A judge whose tools are judged would not end.
+    let mut config = env.config.for_nested(Some(10));
+    config.gate = None;
+    judged(env, &env.scope, judge, config, name, input, Map::new())
+}
+
+fn judged<'j, H: Host>(
+    env: &'j Env<'_, H>,
+    scope: &'j H::Scope,
+    judge: &'j AgentDef,
+    mut config: RunConfig,
+    name: String,
+    input: Vec<Item>,
+    context: Map<String, Value>,
+) -> LocalBoxFuture<'j, Result<Value, RunError>> {
     async move {
         let graph = Graph::new(judge);
         // The guardrails of the run do not apply to an agent that is itself a guardrail.
-        let mut config = env.config.for_nested(Some(10));
         config.input_guardrails.clear();
         config.output_guardrails.clear();
         let inside = env.nested(&graph, &config, scope, env.effect(format_args!("{name}-")).to_string());

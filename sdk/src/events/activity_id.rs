@@ -72,7 +72,12 @@ impl<'i> Place<'i> {
             })
         };
         let of_summary = || summary(run).map(|(parent, _)| parent);
-        of_tool.or_else(of_guardrail).or_else(of_summary)
+        // The judge of a call.
+        let of_gate = || {
+            let (rest, _) = last_number(run)?;
+            last_number(rest.strip_suffix("-gate")?).map(|(parent, _)| parent)
+        };
+        of_tool.or_else(of_guardrail).or_else(of_summary).or_else(of_gate)
     }
 }
 

@@ -21,6 +21,9 @@ mod command;
 mod dangers;
 mod rule;
 
+use std::sync::Arc;
+
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -30,6 +33,7 @@ use self::{
     dangers::danger,
     rule::{Rules, is_named},
 };
+use crate::agent::{Agent, AgentDef};
 
 /// The one who decides about a call that no rule denies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -43,6 +47,9 @@ pub enum GateMode {
     ApproveEach,
     /// A person, about each call that no rule allows.
     ApproveUnknown,
+    /// The [judge](Gate::judge), about each call that no rule speaks of; a person, about those that
+    /// need an approval.
+    Judge,
 }
 
 /// The gate of a run.
@@ -70,6 +77,7 @@ pub struct Gate {
     mode: GateMode,
     rules: Rules,
     unused: Vec<UnusedRule>,
+    judge: Option<Arc<AgentDef>>,
     privileged: Vec<String>,
     is_untrusted: bool,
     ignores_dangers: bool,
@@ -96,6 +104,32 @@ impl Gate {
     /// Returns the rules that are not used.
     pub fn unused_rules(&self) -> &[UnusedRule] {
         &self.unused
+    }
+
+    /// Sets the agent that decides in the mode [`GateMode::Judge`]. It gets the call as JSON,
+    /// `{"tool", "place", "arguments"}`, and returns a [`Judgement`]. Its model calls are effects of
+    /// the run: one that was made is not made again on replay. If it fails, or returns something
+    /// else, a person decides. Its own tools do not pass the gate.
+    ///
+    /// ```
+    /// use temporal_agents::{Agent, gate::{Gate, GateMode, Judgement}};
+    ///
+    /// let judge = Agent::new("judge")
+    ///     .model("gpt-5-mini")
+    ///     .instructions("Allow what only reads. Deny what deletes. Ask about the rest.")
+    ///     .output::<Judgement>();
+    /// let gate = Gate::new(GateMode::Judge).judge(&judge);
+    /// # let _ = gate;
+    /// ```
+    #[must_use]
+    pub fn judge<O>(mut self, agent: &Agent<O>) -> Self {
+        self.judge = Some(Arc::new(agent.def().clone()));
+        self
+    }
+
+    /// Returns the agent that decides, if the gate asks one.
+    pub(crate) fn judging_agent(&self) -> Option<&AgentDef> {
+        self.judge.as_deref().filter(|_| self.mode == GateMode::Judge)
     }
 
     /// Sets the tools that no run with [untrusted](Self::untrusted) content may call: names, or
@@ -190,10 +224,44 @@ impl Gate {
         let Found { level, rule, reason } = found;
         match (level, self.mode) {
             (Level::Deny, _) => GateVerdict::Deny { rule, reason },
-            (_, GateMode::Autonomous) | (Level::Allow, GateMode::ApproveUnknown) => GateVerdict::Run { rule },
-            (Level::Ask | Level::Unknown, GateMode::ApproveUnknown) | (_, GateMode::ApproveEach) => {
+            (_, GateMode::Autonomous) | (Level::Allow, GateMode::ApproveUnknown | GateMode::Judge) => {
+                GateVerdict::Run { rule }
+            }
+            (Level::Unknown, GateMode::Judge) => GateVerdict::Judge,
+            (Level::Ask | Level::Unknown, GateMode::ApproveUnknown | GateMode::Judge) | (_, GateMode::ApproveEach) => {
                 GateVerdict::Ask { rule, reason }
             }
+        }
+    }
+}
+
+/// The decision of a judge.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Judgement {
+    /// The decision.
+    pub decision: JudgeDecision,
+    /// The reason, for the model if the call is denied, and for people.
+    pub reason: String,
+}
+
+/// The decision about a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum JudgeDecision {
+    /// The call is made.
+    Allow,
+    /// The call is not made.
+    Deny,
+    /// A person decides.
+    Ask,
+}
+
+impl Judgement {
+    /// Reads the output of a judge; `None` if it is no decision.
+    pub(crate) fn read(output: &Value) -> Option<Self> {
+        match output {
+            Value::String(text) => serde_json::from_str(text).ok(),
+            output => serde_json::from_value(output.clone()).ok(),
         }
     }
 }
@@ -223,6 +291,8 @@ pub(crate) enum GateVerdict {
         /// The rule that allows it.
         rule: Option<String>,
     },
+    /// The judge decides.
+    Judge,
     /// A person decides.
     Ask { rule: Option<String>, reason: String },
     /// The call is not made.

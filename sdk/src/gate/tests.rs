@@ -37,6 +37,7 @@ fn table() -> Table {
 fn found(verdict: GateVerdict) -> (&'static str, Option<String>) {
     match verdict {
         GateVerdict::Run { rule } => ("run", rule),
+        GateVerdict::Judge => ("judge", None),
         GateVerdict::Ask { rule, .. } => ("ask", rule),
         GateVerdict::Deny { rule, .. } => ("deny", rule),
     }

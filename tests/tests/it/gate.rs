@@ -13,15 +13,15 @@ use temporal_agents::{
     Agent, RunConfig, Runner, ToolDef,
     agent::ChildAgent,
     client::RunEvents,
-    gate::{Gate, GateMode, Rule, RuleDecision},
+    gate::{Gate, GateMode, JudgeDecision, Judgement, Rule, RuleDecision},
     inline::InlineRunner,
     run::{PausedRun, RunOutcome},
-    wire::{AgentRequest, Decision, EventKind, Item, ModelCall, RunEvent, RunState},
+    wire::{AgentRequest, Decision, EventKind, Item, ModelCall, ModelFailureKind, RunEvent, RunState},
     workflow::{AgentSet, AgentWorkflow},
 };
 use temporal_agents_testing::{
     AgentEnvironment, FakeModel,
-    fake_model::{Reply, text, tool_call, tool_calls},
+    fake_model::{Reply, failure, structured, text, tool_call, tool_calls},
 };
 use temporalio_macros::{workflow, workflow_methods};
 use temporalio_sdk::{WorkflowContext, WorkflowResult};
@@ -329,5 +329,111 @@ async fn an_untrusted_request_is_refused_where_there_is_no_gate() -> anyhow::Res
     let error = asked_to_list(&model, None, true).await?.expect_err("there is no gate");
     assert!(error.contains("the request has untrusted content, and this workflow has no gate"), "{error}");
     assert_eq!(model.calls().len(), 0);
+    Ok(())
+}
+
+fn judge() -> Agent<Judgement> {
+    Agent::new("judge").model("judge").instructions("Judge it.").output::<Judgement>()
+}
+
+fn judging() -> Gate {
+    let mut allow = Rule::new("ls", RuleDecision::Allow);
+    "ls".clone_into(&mut allow.program);
+    Gate::new(GateMode::Judge).rules([allow]).judge(&judge())
+}
+
+/// The commands of a response, and what becomes of each.
+const JUDGED: [(&str, &str); 7] = [
+    ("ls", "ran"),
+    ("make", "ran"),
+    ("curl x", "[blocked by judge] nothing is sent"),
+    ("git push -f", "asked"),
+    ("odd", "asked"),
+    ("fails", "asked"),
+    ("unsure", "asked"),
+];
+
+/// A model that makes the commands, and the judge's model.
+fn judged_model() -> FakeModel {
+    FakeModel::function(|call: &ModelCall, _| -> Reply {
+        let asked = json!(call.input).to_string();
+        if call.model != "judge" {
+            let ended = call.input.iter().any(|item| item.get("output").is_some());
+            let commands = JUDGED.iter().map(|(command, _)| ("run_command", json!({"command": command})));
+            return if ended { text("done") } else { tool_calls(commands) };
+        }
+        let judgement = |decision, reason: &str| structured(&Judgement { decision, reason: reason.to_owned() });
+        match () {
+            () if asked.contains("make") => judgement(JudgeDecision::Allow, "it builds"),
+            () if asked.contains("curl") => judgement(JudgeDecision::Deny, "nothing is sent"),
+            () if asked.contains("unsure") => judgement(JudgeDecision::Ask, "who knows"),
+            () if asked.contains("fails") => failure(ModelFailureKind::BadRequest, "no"),
+            () => text("maybe"),
+        }
+    })
+}
+
+/// Checks what was asked, what the calls gave, and that each call was judged once.
+fn check_judged(model: &FakeModel, asked: &[usize], outputs: &[String]) {
+    let wanted: Vec<usize> = (0..JUDGED.len()).filter(|at| JUDGED[*at].1 == "asked").collect();
+    assert_eq!(asked, wanted);
+    let wanted = JUDGED.map(|(_, output)| if output == "asked" { "ran" } else { output });
+    assert_eq!(outputs, wanted);
+    let judged = model.calls().into_iter().filter(|call| call.model == "judge").count();
+    assert_eq!(judged, 5, "the judge decides about what no rule speaks of, once");
+}
+
+#[workflow]
+#[derive(Default)]
+pub(crate) struct Judged;
+
+#[workflow_methods]
+impl Judged {
+    #[run(name = "judged")]
+    pub(crate) async fn run(
+        ctx: &mut WorkflowContext<Self>,
+        input: String,
+    ) -> WorkflowResult<(Vec<usize>, Vec<String>)> {
+        let runner = Runner::new(ctx).gate(judging());
+        let RunOutcome::Paused(PausedRun { state, .. }) = runner.run(&agent(), input).until_paused().await? else {
+            return Ok((Vec::new(), Vec::new()));
+        };
+        let asked = places(&state);
+        let result = runner.run(&agent(), approved(state)).await?;
+        Ok((asked, outputs(&result.to_input_list())))
+    }
+}
+
+#[rstest]
+#[tokio::test]
+async fn a_judge_decides_about_what_no_rule_speaks_of_in_a_workflow(
+    #[values(Cache::On, Cache::Off)] cache: Cache,
+) -> anyhow::Result<()> {
+    let model = judged_model();
+    let env = cache.environment::<Judged>()?.model(&model).agents((agent,)).start().await?;
+    let run = env.run(Judged::run, "Go.".to_owned()).await?;
+    histories::<Judged>(&env, &run.workflow_id).await?;
+    let events: Vec<RunEvent> = RunEvents::new(env.client())
+        .watch(&run.workflow_id)
+        .map(|event| event.expect("facts are read"))
+        .collect()
+        .await;
+    assert_eq!(gated(&events), (1, 4));
+    let (asked, outputs) = run.output()?;
+    check_judged(&model, &asked, &outputs);
+    env.finish().await?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_judge_decides_about_what_no_rule_speaks_of_inline() -> anyhow::Result<()> {
+    let model = judged_model();
+    let runner = InlineRunner::new(model.clone()).gate(judging());
+    let RunOutcome::Paused(PausedRun { state, .. }) = runner.run(&agent(), "Go.").until_paused().await? else {
+        anyhow::bail!("it did not pause")
+    };
+    let asked = places(&state);
+    let result = runner.run(&agent(), approved(state)).await?;
+    check_judged(&model, &asked, &outputs(&result.to_input_list()));
     Ok(())
 }

@@ -50,6 +50,13 @@ pub enum LoopEvent<'a> {
         /// Message of the panic.
         reason: &'a str,
     },
+    /// The judge of the gate failed, so a person decides about the call.
+    JudgeFailed {
+        /// The call.
+        call: &'a CallInfo,
+        /// The reason for the failure.
+        reason: &'a str,
+    },
     /// The gate of the run denied a call.
     CallDenied {
         /// The call.
@@ -109,6 +116,9 @@ impl LoopEvent<'_> {
             }
             Self::ApprovalRuleFailed { call, reason } => {
                 warn_of(call, reason, "the approval rule failed, so the call waits for a decision");
+            }
+            Self::JudgeFailed { call, reason } => {
+                warn_of(call, reason, "the judge of the gate failed, so a person decides");
             }
             Self::CallDenied { call, rule, reason } => {
                 let CallInfo { agent, turn, tool, call_id, .. } = call;

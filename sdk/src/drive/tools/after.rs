@@ -50,6 +50,7 @@ pub(super) fn conclude<H: Host>(
             answers: _,
             supplied: _,
             input_guardrails,
+            judgement: _,
             gated: _,
             settled,
         } = call;

@@ -1,14 +1,19 @@
 //! The gate of the run, for one call.
 
+use serde_json::json;
+
 use super::Call;
 use crate::{
     drive::{
         env::Env,
         host::{Host, LoopEvent},
+        join::join_in_order,
+        nested,
     },
-    gate::{GateVerdict, GatedCall},
+    engine::RunError,
+    gate::{GateVerdict, GatedCall, JudgeDecision, Judgement},
     tool::{CallInfo, ToolBinding, ToolDef},
-    wire::{event::GatedCallNote, run_state::Decision},
+    wire::{Item, event::GatedCallNote, run_state::Decision},
 };
 
 /// The ruling about a call.
@@ -30,15 +35,23 @@ pub(super) fn ruling<H: Host>(env: &Env<'_, H>, tool: &ToolDef, call: &mut Call<
         return Gated::Open;
     }
     let gated = GatedCall { tool: &call.info.tool, place: place_of(tool), arguments: &call.arguments };
-    match gate.verdict(&gated) {
+    let (by, verdict) = match (gate.verdict(&gated), call.judgement.take()) {
+        (GateVerdict::Judge, judgement) => ("judge", of_judge(judgement)),
+        (verdict, _) => ("command policy", verdict),
+    };
+    match verdict {
         GateVerdict::Run { .. } => Gated::Open,
         GateVerdict::Deny { rule, reason } => {
             env.host.observe(&LoopEvent::CallDenied { call: &call.info, rule: rule.as_deref(), reason: &reason });
-            let message = format!("[blocked by command policy] {reason}");
+            let message = format!("[blocked by {by}] {reason}");
             call.gated = Some(note(&call.info, true, rule, reason));
             Gated::Denied(message)
         }
-        GateVerdict::Ask { rule, reason } => {
+        GateVerdict::Ask { .. } | GateVerdict::Judge => {
+            let (rule, reason) = match verdict {
+                GateVerdict::Ask { rule, reason } => (rule, reason),
+                _ => (None, String::new()),
+            };
             let asks_each = gated.has_command();
             // A permanent approval of a tool says nothing about another command.
             if asks_each && call.is_permanent && is_approval(call.decision.as_ref()) {
@@ -50,6 +63,54 @@ pub(super) fn ruling<H: Host>(env: &Env<'_, H>, tool: &ToolDef, call: &mut Call<
             call.gated = Some(note(&call.info, false, rule, reason));
             Gated::Asked { asks_each }
         }
+    }
+}
+
+/// Lets the judge of the gate decide about the calls that need it, all at once.
+///
+/// # Errors
+/// [`RunError::Cancelled`]. Any other failure of the judge leaves the decision to a person.
+pub(super) async fn judge<H: Host>(env: &Env<'_, H>, turn: u32, calls: &mut [Call<'_>]) -> Result<(), RunError> {
+    let Some(gate) = &env.config.gate else { return Ok(()) };
+    let Some(judge) = gate.judging_agent() else { return Ok(()) };
+    let mut judged = Vec::new();
+    let mut judging = Vec::new();
+    for (at, call) in calls.iter().enumerate() {
+        let Some(tool) = call.tool else { continue };
+        if call.decision.is_some() || call.paused.is_some() || !call.answers.is_empty() {
+            continue;
+        }
+        let gated = GatedCall { tool: &call.info.tool, place: place_of(tool), arguments: &call.arguments };
+        if gate.verdict(&gated) == GateVerdict::Judge {
+            judged.push(at);
+            let asked = json!({"tool": gated.tool, "place": gated.place, "arguments": gated.arguments});
+            let input = vec![Item::user(asked.to_string())];
+            judging.push(nested::judge_call(env, judge, format!("{turn}-gate-{}", call.index), input));
+        }
+    }
+    let outputs = join_in_order(judging).await;
+    for (at, output) in judged.into_iter().zip(outputs) {
+        match output {
+            Ok(output) => calls[at].judgement = Judgement::read(&output),
+            Err(error @ RunError::Cancelled { .. }) => return Err(error),
+            Err(error) => {
+                let reason = &*error.to_string();
+                env.host.observe(&LoopEvent::JudgeFailed { call: &calls[at].info, reason });
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Returns the verdict of a judge; without one, a person decides.
+fn of_judge(judgement: Option<Judgement>) -> GateVerdict {
+    let Some(Judgement { decision, reason }) = judgement else {
+        return GateVerdict::Ask { rule: None, reason: "the judge has not decided".to_owned() };
+    };
+    match decision {
+        JudgeDecision::Allow => GateVerdict::Run { rule: None },
+        JudgeDecision::Deny => GateVerdict::Deny { rule: None, reason },
+        JudgeDecision::Ask => GateVerdict::Ask { rule: None, reason },
     }
 }
 

@@ -41,6 +41,7 @@ use super::{
 use crate::{
     agent::AgentDef,
     engine::{CallResult, DueCall, Engine, Resolution, RunError, ToolOutcome},
+    gate::Judgement,
     tool::{CallInfo, ToolDef, ToolFailure},
     wire::{
         McpAnswer, McpQuestion, RunState, SideData, ToolOutput,
@@ -99,6 +100,8 @@ struct Call<'c> {
     /// The output of a call that was executed elsewhere.
     supplied: Option<ToolOutput>,
     input_guardrails: Vec<ToolGuardrailResult>,
+    /// What the judge of the gate says about the call.
+    judgement: Option<Judgement>,
     /// What the gate says about the call, if it does not let it pass.
     gated: Option<GatedCallNote>,
     /// The result of a call that needs no body.
@@ -130,6 +133,11 @@ pub(super) async fn run<'g, H: Host>(
     let scope = engine.key_scope(|| env.host.idempotency_scope()).to_owned();
     let key = |call_id: &str| env.idempotency_key(&scope, &agent.name, turn, &response, call_id);
     let mut calls: Vec<Call<'_>> = due.into_iter().map(|call| Call::new(agent, &listed, turn, call, key)).collect();
+    if let Err(error) = gate::judge(env, turn, &mut calls).await {
+        let found = GuardrailResults::default();
+        engine.resolve(Resolution::ToolsFailed { outcomes: Vec::new(), found })?;
+        return Err(error);
+    }
     if let Err(error) = begin(env, engine, agent, &mut calls) {
         let tool_input = calls.into_iter().flat_map(|call| call.input_guardrails).collect();
         let found = GuardrailResults { tool_input, ..GuardrailResults::default() };
@@ -196,6 +204,7 @@ impl<'c> Call<'c> {
             answers,
             supplied: None,
             input_guardrails: Vec::new(),
+            judgement: None,
             gated: None,
             settled: None,
         }

@@ -77,6 +77,7 @@ pub(crate) async fn call_single<H: Host>(
         answers: Vec::new(),
         supplied: None,
         input_guardrails: Vec::new(),
+        judgement: None,
         gated: None,
         settled: None,
     };

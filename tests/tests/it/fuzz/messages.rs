@@ -15,6 +15,7 @@ use temporal_agents::{
         session_call::{SessionReply, SessionRequest},
         session_checkpoint::KeptCheckpoint,
         tool_batch::{ToolBatchDetails, ToolBatchReply, ToolBatchRequest},
+        tool_error::FailureDetail,
     },
     wire::{
         AgentDecision, AgentReport, AgentRequest, AgentSpec, AgentState, ApprovalRequest, ApprovalRuling, Carried,
@@ -97,6 +98,7 @@ fn read(document: &Document) -> anyhow::Result<()> {
         "tool_batch_details" => stable::<ToolBatchDetails>(text),
         "tool_batch_reply" => stable::<ToolBatchReply>(text),
         "tool_batch_request" => stable::<ToolBatchRequest>(text),
+        "tool_failure_detail" => stable::<FailureDetail>(text),
         // Vectors of digests and names of failures: no messages.
         "digests" | "failure_types" => Ok(()),
         other => anyhow::bail!("no decoder is known for {other:?}; add it here"),

@@ -14,7 +14,7 @@ const MAY_IMPORT: [(&str, &[&str], &[&str]); 24] = [
     ("tool", &["wire", "agent"], &[]),
     ("agent", &["wire", "tool"], &[]),
     ("engine", &["wire", "tool", "agent"], &[]),
-    ("gate", &[], &[]),
+    ("gate", &["wire", "tool", "agent"], &[]),
     ("drive", &["wire", "tool", "agent", "engine", "gate"], &[]),
     ("workflow", LOOP, &[]),
     ("secret", LOOP, &[]),
