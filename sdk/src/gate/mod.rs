@@ -107,8 +107,8 @@ impl Gate {
     }
 
     /// Sets the agent that decides in the mode [`GateMode::Judge`]. It gets the call as JSON,
-    /// `{"tool", "place", "arguments"}`, and returns a [`Judgement`]. Its model calls are effects of
-    /// the run: one that was made is not made again on replay. If it fails, or returns something
+    /// `{"tool", "place", "arguments"}`, and returns a [`Judgement`]. Its model calls are effects
+    /// of the run: one that was made is not made again on replay. If it fails, or returns something
     /// else, a person decides. Its own tools do not pass the gate.
     ///
     /// ```
