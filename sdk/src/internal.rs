@@ -47,6 +47,9 @@ pub mod wire {
     pub mod failure {
         pub use crate::wire::failure::*;
     }
+    pub mod find_toolsets {
+        pub use crate::wire::find_toolsets::*;
+    }
     pub mod item {
         pub use crate::wire::item::*;
     }

@@ -25,7 +25,8 @@ use crate::{
     agent::{Graph, GraphIssue},
     drive::{
         EffectId, Host, LoopEvent, McpEffect, McpEffectError, MemorySession, ModelEffectError, SessionAction,
-        SessionEffect, SessionEffectError, Stays, ToolAnswer, ToolEffect, ToolEffectError, WaitOutcome,
+        SessionEffect, SessionEffectError, Stays, ToolAnswer, ToolEffect, ToolEffectError, ToolsetsEffect,
+        ToolsetsEffectError, WaitOutcome,
     },
     engine::RunError,
     inline::{
@@ -34,7 +35,7 @@ use crate::{
     },
     tool::{DeltaTransport, ToolDef, ToolFailure, ToolFailureKind, state::StateRequirement},
     wire::{
-        Interruption, Item, McpTool, ModelCall, ModelResponse, RunState, Usage,
+        Interruption, Item, McpTool, ModelCall, ModelResponse, RunState, SelectedToolset, Usage,
         event::{NoteKind, RunNote},
         mcp_call::McpSession,
         run_state::{Admission, Phase},
@@ -316,6 +317,14 @@ impl Host for SessionHost {
 
     fn close_mcp_session(&self, session: McpSession, id: EffectId) -> LocalBoxFuture<'_, ()> {
         self.inner.close_mcp_session(session, id)
+    }
+
+    fn find_toolsets<'a>(
+        &'a self,
+        call: ToolsetsEffect<'a>,
+        scope: &'a Self::Scope,
+    ) -> LocalBoxFuture<'a, Result<Vec<SelectedToolset>, ToolsetsEffectError>> {
+        self.inner.find_toolsets(call, scope)
     }
 
     fn call_session<'a>(

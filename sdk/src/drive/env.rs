@@ -2,7 +2,7 @@
 //! nested runs.
 
 use std::{
-    cell::RefCell,
+    cell::{OnceCell, RefCell},
     collections::{BTreeMap, BTreeSet},
     rc::Rc,
 };
@@ -13,12 +13,14 @@ use super::{
     host::{EffectId, Host},
     mcp::McpLists,
     mcp_session::McpSessions,
+    toolsets,
 };
 use crate::{
     agent::{AgentDef, Graph, HookContext, HookResult, RunHooks},
     engine::{Engine, Once, RunError, StateMismatch, unknown_agent},
     gate::Gate,
     tool::{RunContext, ToolDef, idempotency_key},
+    wire::ToolsetSnapshot,
 };
 
 /// The environment of one agent loop.
@@ -45,6 +47,8 @@ pub(super) struct Env<'r, H: Host> {
     pub(super) mcp_sessions: McpSessions,
     /// Ids of the calls of the current turn whose outputs an effect of the host shows.
     pub(super) shown: RefCell<BTreeSet<String>>,
+    /// The tools that were selected for the run: those of the outermost run alone.
+    pub(super) selected: OnceCell<Rc<[ToolDef]>>,
     /// MCP tools of each agent of this run, by agent name.
     pub(super) mcp_tools: RefCell<BTreeMap<String, Rc<[ToolDef]>>>,
 }
@@ -56,9 +60,23 @@ impl<'r, H: Host> Env<'r, H> {
         let scope = host.child(inside);
         let guard_scope = host.child(&scope);
         let (once, mcp, mcp_tools) = (RefCell::default(), Rc::default(), RefCell::default());
-        let (mcp_sessions, shown) = (McpSessions::default(), RefCell::default());
+        let (mcp_sessions, shown, selected) = (McpSessions::default(), RefCell::default(), OnceCell::new());
         let parent_call = None;
-        Self { host, graph, config, scope, guard_scope, path, parent_call, once, mcp, mcp_sessions, shown, mcp_tools }
+        Self {
+            host,
+            graph,
+            config,
+            scope,
+            guard_scope,
+            path,
+            parent_call,
+            once,
+            mcp,
+            mcp_sessions,
+            shown,
+            selected,
+            mcp_tools,
+        }
     }
 
     /// Creates the environment of a run nested in this one.
@@ -74,6 +92,18 @@ impl<'r, H: Host> Env<'r, H> {
     {
         let mcp_sessions = self.mcp_sessions.of_nested();
         Env { mcp: Rc::clone(&self.mcp), mcp_sessions, ..Env::new(self.host, graph, config, inside, path) }
+    }
+
+    /// Takes over the tools that were selected for the run. Nested runs have none.
+    pub(super) fn take_selected(&self, toolset: &ToolsetSnapshot) {
+        if self.is_outermost() && !toolset.selected.is_empty() {
+            self.selected.get_or_init(|| toolsets::tools_of(toolset));
+        }
+    }
+
+    /// Returns the tools that were selected for the run.
+    pub(super) fn selected(&self) -> Rc<[ToolDef]> {
+        self.selected.get().cloned().unwrap_or_default()
     }
 
     /// Returns `true` if the run has content that nobody answers for.

@@ -70,8 +70,8 @@ pub(super) enum When {
     Resume,
 }
 
-/// Returns the tools that the agent has from its MCP servers, server by server. Lists the tools of
-/// servers that are not known yet.
+/// Returns the tools that the agent has from its MCP servers, server by server, and those that were
+/// selected for the run. Lists the tools of servers that are not known yet.
 ///
 /// # Errors
 /// [`RunError::Mcp`] of a server whose tools could not be listed, [`RunError::User`] when two tools
@@ -83,7 +83,9 @@ pub(super) async fn tools_of<H: Host>(
     when: When,
 ) -> Result<Rc<[ToolDef]>, RunError> {
     if agent.mcp_servers.is_empty() {
-        return Ok(Rc::default());
+        let selected = env.selected();
+        check_names(agent, &selected)?;
+        return Ok(selected);
     }
     let is_known = |server: &McpServer| {
         let is_new_each_turn = when == When::Turn && server.refresh_rule() == McpRefresh::EachTurn;
@@ -104,15 +106,16 @@ pub(super) async fn tools_of<H: Host>(
     let lists = env.mcp.lists.borrow();
     let of_server =
         |server: &Arc<McpServer>| lists.get(&key(server)).map(|listed| server.tools(listed)).unwrap_or_default();
-    let tools: Rc<[ToolDef]> = agent.mcp_servers.iter().flat_map(of_server).collect();
+    let of_servers = agent.mcp_servers.iter().flat_map(of_server);
+    let tools: Rc<[ToolDef]> = of_servers.chain(env.selected().iter().cloned()).collect();
     check_names(agent, &tools)?;
     env.mcp_tools.borrow_mut().insert(agent.name.clone(), Rc::clone(&tools));
     Ok(tools)
 }
 
-/// Returns the agent's MCP tools as last listed.
+/// Returns the agent's MCP tools as last listed, and the tools that were selected for the run.
 pub(super) fn known_tools<H: Host>(env: &Env<'_, H>, agent: &AgentDef) -> Rc<[ToolDef]> {
-    env.mcp_tools.borrow().get(&agent.name).cloned().unwrap_or_default()
+    env.mcp_tools.borrow().get(&agent.name).cloned().unwrap_or_else(|| env.selected())
 }
 
 /// Returns the tool of this name among the agent's own tools and those of its servers; `variant` is

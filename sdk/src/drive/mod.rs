@@ -35,6 +35,7 @@ mod run;
 mod session;
 mod tool_failure;
 mod tools;
+mod toolsets;
 mod turn_setup;
 
 use futures::{FutureExt, future::LocalBoxFuture};
@@ -49,7 +50,7 @@ pub use config::{
 pub(crate) use host::Stays;
 pub use host::{
     EffectId, Host, LoopEvent, McpEffect, McpEffectError, ModelEffectError, SessionAction, SessionEffect,
-    SessionEffectError, ToolAnswer, ToolEffect, ToolEffectError, WaitOutcome,
+    SessionEffectError, ToolAnswer, ToolEffect, ToolEffectError, ToolsetsEffect, ToolsetsEffectError, WaitOutcome,
 };
 pub use mcp_session::McpSessionLost;
 pub use request::{AgentRunner, IntoRun, RunEnd, RunRequest, RunsTo};
@@ -83,6 +84,7 @@ fn drive<'d, H: Host>(env: &'d Env<'_, H>, engine: &'d mut Engine) -> LocalBoxFu
     // to stateful MCP servers outlive a loop that pauses or continues as new.
     async move {
         env.mcp.take_over(&engine.state().toolset);
+        env.take_selected(&engine.state().toolset);
         env.mcp_sessions.take_over(std::mem::take(engine.mcp_sessions_mut()));
         let ended = run_steps_and_abandon(env, engine).await;
         let sessions = env.mcp_sessions.take();

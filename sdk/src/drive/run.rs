@@ -13,7 +13,7 @@ use super::{
     notes,
     pause::{self, Waited},
     result::{PausedRun, RunFailure, RunOutcome, RunResult, read},
-    session,
+    session, toolsets,
 };
 use crate::{
     agent::{AgentDef, Graph, GraphError, GraphIssue},
@@ -281,6 +281,7 @@ async fn begin<H: Host>(env: &Env<'_, H>, input: RunInput) -> Result<Engine, Run
         let message = SESSION_WITH_SERVER.to_owned();
         return Err(RunError::User { agent, message, has_run_data: false });
     }
+    let toolset = toolsets::find(env).await?;
     let (input, session_input) = if config.session.is_some() {
         let stored = session::load(env).await?;
         let (input, new) = session::prepare(config, &agent, stored, input.into_items())?;
@@ -290,5 +291,7 @@ async fn begin<H: Host>(env: &Env<'_, H>, input: RunInput) -> Result<Engine, Run
     };
     let beginning =
         Beginning { agent, input, max_turns: config.max_turns, context: config.context.clone(), session_input, server };
-    Ok(Engine::start(beginning, config.rules()))
+    let mut engine = Engine::start(beginning, config.rules());
+    *engine.toolset_mut() = toolset;
+    Ok(engine)
 }

@@ -2,9 +2,9 @@
 
 use crate::{
     agent::{AgentDef, Graph},
-    tool::{ToolBinding, ToolDef},
+    tool::{RemoteToolset, ToolBinding, ToolDef},
     wire::{
-        RunState, WireVersionMismatch, error_debug,
+        RunState, SelectedToolset, ToolsetSnapshot, WireVersionMismatch, error_debug,
         run_state::{CallProgress, Phase, PlannedHandoff, ToolRound, TurnSetup},
     },
 };
@@ -128,7 +128,7 @@ fn collect(state: &RunState, graph: &Graph, issues: &mut Vec<StateIssue>) {
         | Phase::ToolsDue { round }
         | Phase::McpDue { round }
         | Phase::ToolUseDue { round } => {
-            check_round(agent, round, issues);
+            check_round(agent, round, &state.toolset, issues);
             check_handoffs(graph, agent, &round.handoffs, issues);
         }
         Phase::ModelDue { setup } => check_offer(graph, agent, setup, issues),
@@ -160,7 +160,7 @@ pub(crate) fn unknown_agent(agent: &str, graph: &Graph) -> StateIssue {
     }
 }
 
-fn check_round(agent: &AgentDef, round: &ToolRound, issues: &mut Vec<StateIssue>) {
+fn check_round(agent: &AgentDef, round: &ToolRound, toolset: &ToolsetSnapshot, issues: &mut Vec<StateIssue>) {
     for call in &round.calls {
         let (tool, call_id) = (&call.call.tool, &call.call.call_id);
         if !call.is_known || matches!(call.progress, CallProgress::Done { .. }) {
@@ -170,7 +170,7 @@ fn check_round(agent: &AgentDef, round: &ToolRound, issues: &mut Vec<StateIssue>
         let definition = agent.tool_named(tool, call.call.variant);
         match (&call.progress, definition.map(ToolDef::binding)) {
             // The tools of an MCP server are known only after they are listed.
-            (_, None) if !may_be_listed(agent, &call.progress) => {
+            (_, None) if !may_be_listed(agent, &call.progress) && !is_selected(toolset, tool) => {
                 let (agent, tool, call_id) = names();
                 issues.push(StateIssue::UnknownTool { agent, tool, call_id });
             }
@@ -190,6 +190,15 @@ fn check_round(agent: &AgentDef, round: &ToolRound, issues: &mut Vec<StateIssue>
 /// servers.
 fn may_be_listed(agent: &AgentDef, progress: &CallProgress) -> bool {
     !agent.mcp_servers.is_empty() && !matches!(progress, CallProgress::Paused { .. })
+}
+
+/// Returns `true` if the tool belongs to a toolset that was selected for the run.
+fn is_selected(toolset: &ToolsetSnapshot, name: &str) -> bool {
+    let has_it = |selected: &SelectedToolset| {
+        let toolset = RemoteToolset::of_selected(selected, None);
+        selected.tools.iter().any(|tool| toolset.shown_name(&tool.name) == name)
+    };
+    toolset.selected.iter().any(has_it)
 }
 
 fn check_handoffs(graph: &Graph, agent: &AgentDef, handoffs: &[PlannedHandoff], issues: &mut Vec<StateIssue>) {

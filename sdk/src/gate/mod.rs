@@ -34,23 +34,7 @@ use self::{
     rule::{Rules, is_named},
 };
 use crate::agent::{Agent, AgentDef};
-
-/// The one who decides about a call that no rule denies.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum GateMode {
-    /// Nobody: the call is made.
-    Autonomous,
-    /// A person, about each call, also one that a rule allows.
-    #[default]
-    ApproveEach,
-    /// A person, about each call that no rule allows.
-    ApproveUnknown,
-    /// The [judge](Gate::judge), about each call that no rule speaks of; a person, about those that
-    /// need an approval.
-    Judge,
-}
+pub use crate::wire::GateMode;
 
 /// The gate of a run.
 ///
@@ -127,9 +111,9 @@ impl Gate {
         self
     }
 
-    /// Returns the agent that decides, if the gate asks one.
+    /// Returns the agent that decides where a judge does.
     pub(crate) fn judging_agent(&self) -> Option<&AgentDef> {
-        self.judge.as_deref().filter(|_| self.mode == GateMode::Judge)
+        self.judge.as_deref()
     }
 
     /// Sets the tools that no run with [untrusted](Self::untrusted) content may call: names, or
@@ -163,7 +147,7 @@ impl Gate {
 
     /// Decides about a call.
     pub(crate) fn verdict(&self, call: &GatedCall<'_>) -> GateVerdict {
-        let GatedCall { tool, place, arguments } = call;
+        let GatedCall { tool, place, arguments, mode } = call;
         if self.is_untrusted && self.privileged.iter().any(|name| is_named(name, tool)) {
             let reason = format!("{tool:?} is not available in a run with untrusted content");
             return GateVerdict::Deny { rule: None, reason };
@@ -175,7 +159,7 @@ impl Gate {
         } else {
             commands.iter().map(|command| self.on_command(tool, place, command)).reduce(Found::max).unwrap_or_default()
         };
-        self.of_mode(found)
+        Self::of_mode(found, self.mode.max(mode.unwrap_or(self.mode)))
     }
 
     fn on_command(&self, tool: &str, place: &str, command: &Command) -> Found {
@@ -220,9 +204,9 @@ impl Gate {
         }
     }
 
-    fn of_mode(&self, found: Found) -> GateVerdict {
+    fn of_mode(found: Found, mode: GateMode) -> GateVerdict {
         let Found { level, rule, reason } = found;
-        match (level, self.mode) {
+        match (level, mode) {
             (Level::Deny, _) => GateVerdict::Deny { rule, reason },
             (_, GateMode::Autonomous) | (Level::Allow, GateMode::ApproveUnknown | GateMode::Judge) => {
                 GateVerdict::Run { rule }
@@ -274,6 +258,8 @@ pub(crate) struct GatedCall<'c> {
     pub(crate) place: &'c str,
     /// The arguments, as the model wrote them.
     pub(crate) arguments: &'c str,
+    /// The mode that the tool brings; the stricter one holds.
+    pub(crate) mode: Option<GateMode>,
 }
 
 impl GatedCall<'_> {

@@ -54,7 +54,7 @@ fn each_case_of_the_table_has_its_verdict() {
             .untrusted(case.untrusted);
         assert_eq!(gate.unused_rules(), []);
         let arguments = case.arguments.to_string();
-        let call = GatedCall { tool: &case.tool, place: &case.place, arguments: &arguments };
+        let call = GatedCall { tool: &case.tool, place: &case.place, arguments: &arguments, mode: None };
         let found = found(gate.verdict(&call));
         if found != (&*case.verdict, case.rule.clone()) {
             wrong.push(format!("{case:?}: {found:?}"));
@@ -68,7 +68,7 @@ fn a_denial_says_why() {
     let rules = table().policies.remove("ops").unwrap();
     let gate = Gate::new(GateMode::Autonomous).rules(rules);
     let arguments = json!({"command": "rm -rf x"}).to_string();
-    let call = GatedCall { tool: "run_command", place: "", arguments: &arguments };
+    let call = GatedCall { tool: "run_command", place: "", arguments: &arguments, mode: None };
     let reason = "ask for a backup first".to_owned();
     assert_eq!(gate.verdict(&call), GateVerdict::Deny { rule: Some("deny-rm-rf".to_owned()), reason });
 }
@@ -84,7 +84,7 @@ fn a_rule_that_makes_no_sense_is_named(#[case] rule: Value, #[case] reason: &str
     let gate = Gate::new(GateMode::Autonomous).rules([rule, good]);
     let [unused] = gate.unused_rules() else { panic!("{:?}", gate.unused_rules()) };
     assert!(unused.id == "a" && unused.reason.contains(reason), "{unused}");
-    let call = GatedCall { tool: "any", place: "", arguments: "{}" };
+    let call = GatedCall { tool: "any", place: "", arguments: "{}", mode: None };
     assert_eq!(found(gate.verdict(&call)), ("deny", Some("good".to_owned())));
 }
 
@@ -93,7 +93,7 @@ fn arguments_that_are_no_object_are_judged_by_the_tool() {
     let rule = Rule { tools: vec!["pay*".to_owned()], ..Rule::new("no", RuleDecision::Deny) };
     let gate = Gate::new(GateMode::Autonomous).rules([rule]);
     for arguments in ["", "[]", "{", "\u{0}"] {
-        let call = GatedCall { tool: "pay_all", place: "", arguments };
+        let call = GatedCall { tool: "pay_all", place: "", arguments, mode: None };
         assert_eq!(found(gate.verdict(&call)).0, "deny", "{arguments:?}");
     }
 }
@@ -122,7 +122,7 @@ fn no_text_panics_and_what_is_allowed_has_known_programs_only() {
         let text: Vec<&str> = (0..=next(9)).map(|_| PIECES[next(PIECES.len())]).collect();
         let text = text.join([" ", ""][next(2)]);
         let arguments = json!({"command": text});
-        let call = GatedCall { tool: "run", place: "", arguments: &arguments.to_string() };
+        let call = GatedCall { tool: "run", place: "", arguments: &arguments.to_string(), mode: None };
         if found(gate.verdict(&call)).0 == "run" {
             let commands = commands(arguments.as_object().unwrap());
             let parts = commands.iter().flat_map(|command| &command.parts);
@@ -158,7 +158,7 @@ fn nothing_around_a_denied_command_lets_it_run() {
             text = around[next(around.len())](&text);
         }
         let arguments = json!({"command": text}).to_string();
-        let call = GatedCall { tool: "run", place: "", arguments: &arguments };
+        let call = GatedCall { tool: "run", place: "", arguments: &arguments, mode: None };
         assert_eq!(found(gate.verdict(&call)).0, "deny", "{text}");
     }
 }
@@ -177,6 +177,6 @@ fn a_huge_command_ends_soon_and_needs_a_person(#[case] text: String) {
     let allow = Rule { pattern: ".".to_owned(), ..Rule::new("all", RuleDecision::Allow) };
     let gate = Gate::new(GateMode::ApproveUnknown).rules([allow]);
     let arguments = json!({"command": text}).to_string();
-    let call = GatedCall { tool: "run", place: "", arguments: &arguments };
+    let call = GatedCall { tool: "run", place: "", arguments: &arguments, mode: None };
     assert_eq!(found(gate.verdict(&call)).0, "ask");
 }

@@ -19,6 +19,7 @@ use crate::{
         Item,
         ready_made::{ChatMessage, ChatOutcome, ChatRequest},
     },
+    workflow::AskedTools,
 };
 
 /// Returns the id of the mail with a message to a chat.
@@ -29,7 +30,7 @@ pub(super) fn mail_id(message: &str) -> String {
 /// Answers messages until none waits; `paused` is the run of the current one.
 pub(super) async fn talk(process: &Process, owned: &Arc<Owned>, task: &Task, paused: Option<From>) {
     let ended = match start(process, owned, task) {
-        Ok(start) => Box::pin(answer_messages(process, owned, &start, paused)).await,
+        Ok((start, tools)) => Box::pin(answer_messages(process, owned, (&start, &tools), paused)).await,
         Err(failure) => Err(failure),
     };
     match ended {
@@ -39,8 +40,9 @@ pub(super) async fn talk(process: &Process, owned: &Arc<Owned>, task: &Task, pau
     }
 }
 
-/// Prepares a chat that has begun now, and returns its start agent.
-fn start(process: &Process, owned: &Arc<Owned>, task: &Task) -> Result<AgentDef, Box<RunFailure>> {
+/// Prepares a chat that has begun now. Returns its start agent, and what its request says about
+/// tools.
+fn start(process: &Process, owned: &Arc<Owned>, task: &Task) -> Result<(AgentDef, AskedTools), Box<RunFailure>> {
     let request: ChatRequest = serde_json::from_str(&task.request).map_err(|error| Box::new(unreadable(&error)))?;
     if let Some(spec) = &request.spec {
         return Err(Box::new(no_specs(&spec.name)));
@@ -48,22 +50,25 @@ fn start(process: &Process, owned: &Arc<Owned>, task: &Task) -> Result<AgentDef,
     let agents = &process.settings.agents;
     let name = agents.name(request.agent.as_deref()).map_err(RunFailure::from)?;
     let agent = agents.choose(&name, |_| true).map_err(RunFailure::from)?.agent;
+    let ChatRequest { toolsets, user, untrusted, conversation, last_agent_continues, .. } = request;
+    let tools = AskedTools { toolsets, user, untrusted };
     if task.chat.is_some() {
-        return Ok((*agent).clone());
+        return Ok(((*agent).clone(), tools));
     }
-    agents.admit_items(&name, "conversation", &request.conversation).map_err(RunFailure::from)?;
-    let continues = agents.admit_last_agent(&name, request.last_agent_continues).map_err(RunFailure::from)?;
+    agents.admit_items(&name, "conversation", &conversation).map_err(RunFailure::from)?;
+    agents.admit_tools(&name, &tools).map_err(RunFailure::from)?;
+    let continues = agents.admit_last_agent(&name, last_agent_continues).map_err(RunFailure::from)?;
     if let Some(mut chat) = owned.chat() {
-        (chat.agent, chat.conversation, chat.last_agent_continues) = (Some(name), request.conversation, continues);
+        (chat.agent, chat.conversation, chat.last_agent_continues) = (Some(name), conversation, continues);
         owned.log.chat(&chat);
     }
-    Ok((*agent).clone())
+    Ok(((*agent).clone(), tools))
 }
 
 async fn answer_messages(
     process: &Process,
     owned: &Arc<Owned>,
-    start: &AgentDef,
+    (start, tools): (&AgentDef, &AskedTools),
     mut paused: Option<From>,
 ) -> Result<(), Box<RunFailure>> {
     loop {
@@ -82,6 +87,7 @@ async fn answer_messages(
         let mut config = RunConfig::clone(&process.settings.agents.config);
         // The chat keeps its conversation itself.
         config.session = None;
+        tools.clone().apply(&mut config);
         let ended = process.run_on(owned, agent, config, from).await;
         answer(process, owned, ended)?;
     }

@@ -23,13 +23,13 @@ use crate::{
     agent::{Graph, GraphIssue},
     drive::{
         EffectId, Host, LoopEvent, McpEffect, McpEffectError, ModelEffectError, SessionEffect, SessionEffectError,
-        ToolAnswer, ToolEffect, ToolEffectError, WaitOutcome,
+        ToolAnswer, ToolEffect, ToolEffectError, ToolsetsEffect, ToolsetsEffectError, WaitOutcome,
     },
     events::EventPublisher,
     inline::host::InlineHost,
     tool::{DeltaTransport, ToolDef},
     wire::{
-        AgentInterruption, Interruption, Item, McpTool, ModelCall, ModelResponse, RunState,
+        AgentInterruption, Interruption, Item, McpTool, ModelCall, ModelResponse, RunState, SelectedToolset,
         asked_questions::AskedQuestions,
         event::{NoteKind, RunNote},
         mcp_call::McpSession,
@@ -186,6 +186,14 @@ impl Host for TaskHost {
 
     fn close_mcp_session(&self, session: McpSession, id: EffectId) -> LocalBoxFuture<'_, ()> {
         self.inner.close_mcp_session(session, id)
+    }
+
+    fn find_toolsets<'a>(
+        &'a self,
+        call: ToolsetsEffect<'a>,
+        scope: &'a Self::Scope,
+    ) -> LocalBoxFuture<'a, Result<Vec<SelectedToolset>, ToolsetsEffectError>> {
+        self.inner.find_toolsets(call, scope)
     }
 
     fn call_session<'a>(

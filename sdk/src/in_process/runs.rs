@@ -32,7 +32,7 @@ use crate::{
     resources::Resources,
     store::{SqlStore, SqlStoreError},
     wire::{AgentRequest, EventKind, Item, RunStatus, ready_made::AgentReport},
-    workflow::{AgentSet, Requested},
+    workflow::{AgentSet, AskedTools, Requested},
 };
 
 /// Time after which the tasks of a process that does not beat are taken over.
@@ -240,12 +240,15 @@ impl Process {
             is_child: false,
         };
         agents.admit(&name, &asked).map_err(RunFailure::from)?;
+        let tools = AskedTools { toolsets: request.toolsets, user: request.user, untrusted: request.untrusted };
+        agents.admit_tools(&name, &tools).map_err(RunFailure::from)?;
         let agent = agents.choose(&name, |_| true).map_err(RunFailure::from)?.agent;
         let mut config = RunConfig::clone(&agents.config);
         config.max_turns = request.max_turns.or(config.max_turns);
         config.context.extend(request.context);
         let thread = agents.thread_session(&name, request.thread.as_deref()).map_err(RunFailure::from)?;
         config.session = thread.or(config.session);
+        tools.apply(&mut config);
         let from = paused.unwrap_or_else(|| From::Input(request.input.into_items()));
         let result = self.run_on(owned, (*agent).clone(), config, from).await?;
         if !request.report {

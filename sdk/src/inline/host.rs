@@ -24,14 +24,16 @@ use crate::{
     agent::{Graph, GraphIssue},
     drive::{
         EffectId, Host, LoopEvent, McpEffect, McpEffectError, ModelEffectError, SessionAction, SessionEffect,
-        SessionEffectError, ToolAnswer, ToolEffect, ToolEffectError,
+        SessionEffectError, ToolAnswer, ToolEffect, ToolEffectError, ToolsetsEffect, ToolsetsEffectError,
         model_limits::{FACTOR, LONGEST_PAUSE, Retries},
     },
     events::EventPublisher,
+    remote::ToolsetQuery,
     resources::Resources,
     tool::{BoxError, CallInfo, DeltaTransport, StateMap, ToolBinding, ToolDef},
     wire::{
         AgentInterruption, Interruption, Item, McpTool, ModelCall, ModelFailureKind, ModelResponse, RunState,
+        SelectedToolset,
         asked_questions::AskedQuestions,
         event::{NoteKind, RunNote},
         mcp_call::McpSession,
@@ -232,6 +234,20 @@ impl Host for InlineHost {
     fn close_mcp_session(&self, session: McpSession, _id: EffectId) -> LocalBoxFuture<'_, ()> {
         self.resources.close_mcp_session(&session);
         std::future::ready(()).boxed_local()
+    }
+
+    fn find_toolsets<'a>(
+        &'a self,
+        call: ToolsetsEffect<'a>,
+        scope: &'a Self::Scope,
+    ) -> LocalBoxFuture<'a, Result<Vec<SelectedToolset>, ToolsetsEffectError>> {
+        async move {
+            let query = ToolsetQuery::new(call.names, call.user);
+            let finding = self.resources.toolsets.find(&query);
+            let found = scope.run_until_cancelled(finding).await.ok_or(ToolsetsEffectError::Cancelled)?;
+            found.map_err(ToolsetsEffectError::Failed)
+        }
+        .boxed_local()
     }
 
     fn call_session<'a>(

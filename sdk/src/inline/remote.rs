@@ -2,7 +2,6 @@
 
 use crate::{
     drive::{ToolEffect, ToolEffectError},
-    remote,
     resources::Resources,
     tool::{ActivityBody, RemoteBinding},
 };
@@ -18,8 +17,8 @@ impl Resources {
         call: &ToolEffect<'_>,
     ) -> Result<ActivityBody, ToolEffectError> {
         let target = call.remote.clone().expect("the call of a remote tool has its target");
-        if let Some(streams) = self.transports.get(binding.transport()) {
-            return Ok(remote::body(streams, target));
+        if let Some(transport) = self.transports.get(binding.transport()) {
+            return Ok(transport.body(target));
         }
         let transport = binding.transport();
         let message = format!(

@@ -116,6 +116,20 @@ impl InlineRunner {
         self
     }
 
+    /// See [`RunConfig::toolsets`].
+    #[must_use]
+    pub fn toolsets<N: Into<String>>(mut self, names: impl IntoIterator<Item = N>) -> Self {
+        self.config.toolsets = names.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// See [`RunConfig::user`].
+    #[must_use]
+    pub fn user(mut self, user: impl Into<String>) -> Self {
+        self.config.user = Some(user.into());
+        self
+    }
+
     /// Sets the rule for failed calls of tools that have none of their own:
     /// [`OnToolError::describe_argument_errors`] reports to the model which arguments do not fit.
     /// See [`RunConfig::on_tool_error`].

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use futures::FutureExt;
 use serde_json::json;
 
-use super::{ToolTransports, executor};
+use super::{ToolTransport, ToolTransports};
 use crate::{
     activity::{
         heartbeat::HeartbeatSender,
@@ -28,18 +28,18 @@ pub(crate) fn activities(
     beater: &HeartbeatSender,
     deltas: &Deltas,
 ) -> Vec<(String, Body)> {
-    let of_transport = |(name, streams): (&str, _)| {
-        let streams = Arc::clone(streams);
+    let of_transport = |(name, transport): (&str, &ToolTransport)| {
+        let transport = transport.clone();
         let (conversations, beater, deltas) = (conversations.clone(), beater.clone(), deltas.clone());
         let body: Body = Arc::new(move |ctx, request| {
-            let streams = Arc::clone(&streams);
+            let transport = transport.clone();
             let (conversations, beater, deltas) = (conversations.clone(), beater.clone(), deltas.clone());
             async move {
                 let request: ToolRequest = read("tool request", &ctx, &request)?;
                 let Some(target) = request.remote.clone() else {
                     return Err(malformed("it does not name a tool of a provider"));
                 };
-                let body = executor::body(&streams, target);
+                let body = transport.body(target);
                 let binding =
                     ToolBinding::Activity { body: Arc::clone(&body), options: ToolActivityOptions::default() };
                 // The worker does not know the tool's options, so its output has the limits of

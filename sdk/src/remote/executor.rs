@@ -25,14 +25,14 @@ use tokio::time::{Instant, sleep};
 use super::{
     answer,
     message::{
-        OUTPUT_DELTA_EVENT, RESULT_EVENT, ToolCallMessage, ToolCallMeta, ToolOutputDeltaMessage, ToolResultMessage,
-        result_stream,
+        OUTPUT_DELTA_EVENT, RESULT_EVENT, ToolCallMessage, ToolOutputDeltaMessage, ToolResultMessage, result_stream,
     },
+    one_call::{Lost, MOST_DELTAS, message_of, unless_cancelled},
     publish,
     transport::{Appended, Entry, EntryId, StreamError, Streams},
 };
 use crate::{
-    tool::{ActivityBody, OUTCOME_UNKNOWN, ToolContext, ToolError},
+    tool::{ActivityBody, ToolContext, ToolError},
     wire::{SideData, ToolOutput, remote_call::RemoteTarget},
 };
 
@@ -42,9 +42,6 @@ const ONE_WAIT: Duration = Duration::from_secs(2);
 /// Pause before a request to a transport that was unavailable is repeated.
 const PAUSE: Duration = Duration::from_millis(500);
 
-/// Time between two looks at a cancellation.
-const LOOKS_AT_CANCELLATION: Duration = Duration::from_millis(250);
-
 /// Time for which a result stream exists at least.
 const SHORTEST_RETENTION: Duration = Duration::from_mins(15);
 
@@ -53,9 +50,6 @@ const RETAINED_BEYOND_THE_WAIT: Duration = Duration::from_mins(5);
 
 /// Most entries that one request returns.
 const MOST_ENTRIES: usize = 100;
-
-/// Most deltas of a call that are passed on.
-const MOST_DELTAS: usize = 256;
 
 /// Returns the body of the activity of a call.
 pub(crate) fn body(streams: &Arc<dyn Streams>, target: RemoteTarget) -> ActivityBody {
@@ -91,18 +85,6 @@ struct RemoteCall<'c> {
     ends_at: Instant,
 }
 
-/// The reason for which a call ends without a result.
-enum Lost {
-    /// The result is lost, or did not come in time, and the call may have taken effect.
-    Unknown,
-    /// No result came in time, of a tool that may be called again.
-    TimedOut,
-    /// The call was not published.
-    NotPublished(String),
-    /// The call was cancelled.
-    Cancelled,
-}
-
 impl<'c> RemoteCall<'c> {
     fn new(
         streams: Arc<dyn Streams>,
@@ -110,40 +92,16 @@ impl<'c> RemoteCall<'c> {
         ctx: &'c ToolContext,
         arguments: Map<String, Value>,
     ) -> Self {
-        let info = ctx.info();
-        let id = info.idempotency_key().to_owned();
-        let meta = ToolCallMeta {
-            run_id: info.run_id().to_owned(),
-            session_id: target.session_id.clone().unwrap_or_default(),
-            turn_id: info.turn.to_string(),
-            tool_call_id: id.clone(),
-            parent_tool_call_id: target.parent_call.clone().unwrap_or_default(),
-        };
-        let tool = format!("{}.{}", target.toolset, target.tool);
-        let message = ToolCallMessage::call(&*id, tool, Value::Object(arguments), Some(meta));
+        let (id, message) = message_of(ctx, &target, arguments);
         let ends_at = Instant::now() + Duration::from_secs(target.timeout_seconds);
-        let (results, may_be_published) = (result_stream(&id), info.attempt > 1);
+        let (results, may_be_published) = (result_stream(&id), ctx.info().attempt > 1);
         Self { streams, target, ctx, message, id, results, may_be_published, ends_at }
     }
 
     async fn outcome(mut self) -> Result<(ToolOutput, SideData), ToolError> {
         match self.result().await {
             Ok(result) => answer::of_result(&self.target, result),
-            Err(lost) => Err(self.lost(lost)),
-        }
-    }
-
-    /// Returns the failure of a call without a result.
-    fn lost(&self, lost: Lost) -> ToolError {
-        let (name, seconds) = (&self.ctx.info().tool, self.target.timeout_seconds);
-        match lost {
-            Lost::Unknown => ToolError::tell_model(OUTCOME_UNKNOWN),
-            Lost::TimedOut => ToolError::tell_model(format!("Tool '{name}' timed out after {seconds} seconds.")),
-            Lost::NotPublished(reason) => {
-                tracing::warn!(tool = name, toolset = self.target.toolset, reason, "a remote call was not published");
-                ToolError::tell_model(format!("Tool '{name}' was not called: its provider cannot be reached."))
-            }
-            Lost::Cancelled => ToolError::failed("the call was cancelled"),
+            Err(lost) => Err(lost.failure(self.ctx, &self.target)),
         }
     }
 
@@ -268,24 +226,14 @@ impl<'c> RemoteCall<'c> {
     }
 
     fn not_in_time(&self) -> Lost {
-        if self.target.once { Lost::Unknown } else { Lost::TimedOut }
+        Lost::not_in_time(&self.target)
     }
 
     async fn pause(&self) -> Result<(), Lost> {
         self.unless_cancelled(sleep(PAUSE)).await
     }
 
-    /// Awaits a future, unless the call is cancelled meanwhile.
     async fn unless_cancelled<T>(&self, future: impl Future<Output = T>) -> Result<T, Lost> {
-        let cancelled = async {
-            while !self.ctx.is_cancelled() {
-                sleep(LOOKS_AT_CANCELLATION).await;
-            }
-        };
-        tokio::select! {
-            biased;
-            output = future => Ok(output),
-            () = cancelled => Err(Lost::Cancelled),
-        }
+        unless_cancelled(self.ctx, future).await
     }
 }

@@ -15,9 +15,12 @@
 //! | [`transport`] | streams in memory and in Redis (feature `redis`) |
 //! | `answer` | the result of a call as the output of a tool |
 //! | `executor` | one call, from the caller's side: published once, its result awaited |
+//! | `one_call` | what calls over streams and calls of devices have in common |
 //! | `publish` | what is appended for a call |
+//! | `source`, `find_activity` | the toolsets that are selected for a run |
 //! | [`gateway`] | registered toolsets, and calls that are checked before they are published |
-//! | `activities` | the activity that runs the executor |
+//! | [`device`] | machines of people, whose connections one process holds |
+//! | `activities` | the activity that makes a call |
 
 #![allow(
     clippy::disallowed_methods,
@@ -26,13 +29,23 @@
 
 mod activities;
 mod answer;
+pub mod device;
 mod executor;
+mod find_activity;
 pub mod gateway;
 pub mod message;
+mod one_call;
 mod publish;
+mod source;
 pub mod transport;
 mod transports;
 
+pub use self::source::{ToolsetQuery, ToolsetSource};
 pub(crate) use self::{
-    activities::activities, answer::OUTCOME_UNKNOWN_CODE, executor::body, transports::ToolTransports,
+    activities::activities,
+    answer::OUTCOME_UNKNOWN_CODE,
+    device::DEVICES,
+    find_activity::find_activity,
+    source::ToolsetSources,
+    transports::{ToolTransport, ToolTransports},
 };

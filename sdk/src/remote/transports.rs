@@ -2,26 +2,50 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use super::transport::Streams;
+use super::{
+    device::{self, DeviceGateway},
+    executor,
+    transport::Streams,
+};
+use crate::{tool::ActivityBody, wire::remote_call::RemoteTarget};
+
+/// The way to a remote tool.
+#[derive(Clone)]
+pub(crate) enum ToolTransport {
+    /// Streams, which providers read.
+    Streams(Arc<dyn Streams>),
+    /// Connections that some process holds.
+    Devices(DeviceGateway),
+}
+
+impl ToolTransport {
+    /// Returns the body of the activity that calls this tool.
+    pub(crate) fn body(&self, target: RemoteTarget) -> ActivityBody {
+        match self {
+            Self::Streams(streams) => executor::body(streams, target),
+            Self::Devices(gateway) => device::body(gateway, target),
+        }
+    }
+}
 
 /// The transports of a process, by name.
 #[derive(Clone, Default)]
-pub(crate) struct ToolTransports(BTreeMap<String, Arc<dyn Streams>>);
+pub(crate) struct ToolTransports(BTreeMap<String, ToolTransport>);
 
 impl ToolTransports {
-    pub(crate) fn add(&mut self, name: String, streams: Arc<dyn Streams>) {
-        self.0.insert(name, streams);
+    pub(crate) fn add(&mut self, name: String, transport: ToolTransport) {
+        self.0.insert(name, transport);
     }
 
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    pub(crate) fn get(&self, name: &str) -> Option<&Arc<dyn Streams>> {
+    pub(crate) fn get(&self, name: &str) -> Option<&ToolTransport> {
         self.0.get(name)
     }
 
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &Arc<dyn Streams>)> {
-        self.0.iter().map(|(name, streams)| (&**name, streams))
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &ToolTransport)> {
+        self.0.iter().map(|(name, transport)| (&**name, transport))
     }
 }

@@ -16,7 +16,10 @@ use std::{fmt, sync::Arc};
 use crate::mcp::{McpServers, McpTransport};
 use crate::{
     provider::{ModelProvider, providers::Providers},
-    remote::{ToolTransports, transport::Streams},
+    remote::{
+        DEVICES, ToolTransport, ToolTransports, ToolsetSource, ToolsetSources, device::DeviceGateway,
+        transport::Streams,
+    },
     secret::Destination,
     store::{AgentStore, OptionalAgentStore, OptionalSpillStore, Session, Sessions, SpillStore},
     tool::{StateMap, remote_toolset::DEFAULT_TRANSPORT},
@@ -58,6 +61,7 @@ use crate::{
 /// | environment variables | yes | yes | in settings of tools, and for MCP servers |
 /// | MCP servers | yes | yes | with `register_mcp` |
 /// | streams of remote tools | yes | yes | yes |
+/// | devices, sources of selected toolsets | yes | yes | no |
 ///
 /// Each host connects to the MCP servers by itself; a clone of a host shares its connections.
 #[derive(Clone, Default)]
@@ -69,6 +73,7 @@ pub struct Resources {
     pub(crate) spills: OptionalSpillStore,
     pub(crate) agents: OptionalAgentStore,
     pub(crate) transports: ToolTransports,
+    pub(crate) toolsets: ToolsetSources,
     #[cfg(feature = "mcp")]
     pub(crate) mcp: McpServers,
 }
@@ -154,7 +159,23 @@ impl Resources {
     /// ([`RemoteToolset::transport`](crate::tool::RemoteToolset::transport)).
     #[must_use]
     pub fn named_tool_streams(mut self, name: impl Into<String>, streams: impl Streams) -> Self {
-        self.transports.add(name.into(), Arc::new(streams));
+        self.transports.add(name.into(), ToolTransport::Streams(Arc::new(streams)));
+        self
+    }
+
+    /// Adds the devices that are connected to this process or to others, as the transport `devices`
+    /// and as a [source](Self::toolset_source): a run of their owner can select them.
+    #[must_use]
+    pub fn devices(mut self, gateway: DeviceGateway) -> Self {
+        self.transports.add(DEVICES.to_owned(), ToolTransport::Devices(gateway.clone()));
+        self.toolset_source(gateway)
+    }
+
+    /// Adds a source of the toolsets and devices that can be selected for a run
+    /// ([`RunConfig::toolsets`](crate::RunConfig::toolsets)). Several are asked one after another.
+    #[must_use]
+    pub fn toolset_source(mut self, source: impl ToolsetSource) -> Self {
+        self.toolsets.add(source);
         self
     }
 

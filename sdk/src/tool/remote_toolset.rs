@@ -13,7 +13,7 @@ use super::{
     schema,
 };
 use crate::wire::{
-    RemoteTool,
+    GateMode, RemoteTool, SelectedToolset,
     remote_call::{REMOTE_ACTIVITY, REMOTE_CALL_TOOL, RemoteTarget},
 };
 
@@ -61,6 +61,8 @@ pub struct RemoteToolset {
     asks_for_all: bool,
     asks_for: BTreeSet<String>,
     on_error: OnToolError,
+    user: Option<String>,
+    mode: Option<GateMode>,
 }
 
 impl RemoteToolset {
@@ -76,6 +78,8 @@ impl RemoteToolset {
             asks_for_all: false,
             asks_for: BTreeSet::new(),
             on_error: OnToolError::default(),
+            user: None,
+            mode: None,
         }
     }
 
@@ -136,6 +140,16 @@ impl RemoteToolset {
         self
     }
 
+    /// Returns the toolset that was selected for a run of this user, as it was found.
+    pub(crate) fn of_selected(selected: &SelectedToolset, user: Option<&str>) -> Self {
+        let toolset = Self::named(&*selected.name).transport(&*selected.transport).prefix(&*selected.prefix);
+        let toolset = match selected.timeout_seconds {
+            Some(seconds) => toolset.timeout(Duration::from_secs(seconds)),
+            None => toolset,
+        };
+        Self { user: user.map(str::to_owned), mode: selected.mode, ..toolset }
+    }
+
     /// Returns the name that a model sees of the tool that has this name in the toolset.
     pub fn shown_name(&self, tool: &str) -> String {
         shown_name(&self.prefix, self.own_name(tool))
@@ -175,6 +189,7 @@ impl RemoteToolset {
                 bounded: listed.bounded,
                 session_id: None,
                 parent_call: None,
+                user: self.user.clone(),
             },
             options: self.options(),
         };
@@ -186,6 +201,7 @@ impl RemoteToolset {
         )
         .approval(if asks { NeedsApproval::Always } else { NeedsApproval::Never })
         .with_on_error(self.on_error.clone())
+        .gated(self.mode)
         .with_issues(issues)
     }
 

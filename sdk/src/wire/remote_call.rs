@@ -39,6 +39,10 @@ pub struct RemoteTool {
     /// `true` if each result states the part of a whole that it is (`bounds`).
     #[serde(default, deserialize_with = "absent::or_default", skip_serializing_if = "is_false")]
     pub bounded: bool,
+    /// `true` if a call changes nothing. A device makes such calls side by side, any other call
+    /// alone.
+    #[serde(default, deserialize_with = "absent::or_default", skip_serializing_if = "is_false")]
+    pub read_only: bool,
 }
 
 impl RemoteTool {
@@ -52,6 +56,7 @@ impl RemoteTool {
             result_schema: None,
             idempotent: false,
             bounded: false,
+            read_only: false,
         }
     }
 
@@ -73,6 +78,13 @@ impl RemoteTool {
     #[must_use]
     pub fn idempotent(mut self) -> Self {
         self.idempotent = true;
+        self
+    }
+
+    /// Declares that a call changes nothing, so that it may also be made twice.
+    #[must_use]
+    pub fn read_only(mut self) -> Self {
+        (self.read_only, self.idempotent) = (true, true);
         self
     }
 
@@ -109,6 +121,9 @@ pub struct RemoteTarget {
     /// Id of the call of the agent that runs as a tool and makes this call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent_call: Option<String>,
+    /// The user for whom the toolset was found; a device must belong to them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user: Option<String>,
 }
 
 fn any_object() -> Schema {

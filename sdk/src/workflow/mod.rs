@@ -28,6 +28,6 @@ pub(crate) use inbox::{InboxContext, RunInbox, Waits};
 pub use mcp::{McpHandle, McpHandleError};
 pub use ready_made::{AgentSet, AgentWorkflow, ApprovalWorkflow, ChatWorkflow};
 #[cfg(any(feature = "postgres", feature = "sqlite"))]
-pub(crate) use ready_made::{Chat, Requested};
+pub(crate) use ready_made::{AskedTools, Chat, Requested};
 pub use runner::Runner;
 pub use stream::{WorkflowStream, WorkflowStreamPublishError};

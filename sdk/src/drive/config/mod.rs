@@ -140,6 +140,14 @@ pub struct RunConfig {
     /// untrusted content. Default: no gate. The approvals that tools require by themselves are
     /// always requested. Agents in child workflows have the gate of their own runner.
     pub gate: Option<Gate>,
+    /// Names of the toolsets and devices whose tools the agents of the run have beside their own.
+    /// They are found when the run begins (`Resources::toolset_source`), and frozen: what changes
+    /// later changes nothing for the run. If one is not there, the run fails before any model call.
+    /// Agents used as tools do not have them, nor does a run with untrusted content have devices.
+    #[builder(default, with = |names: impl IntoIterator<Item: Into<String>>| names.into_iter().map(Into::into).collect())]
+    pub toolsets: Vec<String>,
+    /// The user for whom the run works: devices that are [selected](Self::toolsets) must be theirs.
+    pub user: Option<String>,
     /// Builds the input from the stored items of the session and the new items. Default: both, in
     /// this order.
     pub session_input_callback: Option<SessionInputCallback>,
@@ -214,6 +222,7 @@ impl RunConfig {
             hooks: None,
             session: None,
             session_input_callback: None,
+            toolsets: Vec::new(),
             error_handlers: ErrorHandlers::default(),
             conversation_id: None,
             conversation_begins_here: false,

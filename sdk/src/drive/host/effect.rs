@@ -130,6 +130,20 @@ pub struct McpEffect<'a> {
     pub session: Option<&'a McpSession>,
 }
 
+/// A search for the toolsets and devices that are selected for a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ToolsetsEffect<'a> {
+    /// Id of the effect in the run.
+    pub id: EffectId,
+    /// Their names, each once.
+    pub names: Vec<String>,
+    /// The user who must own a device; `None` = nobody in particular.
+    pub user: Option<String>,
+    /// Name of the agent with which the run begins.
+    pub agent: &'a str,
+}
+
 /// The result of a tool call.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolAnswer {

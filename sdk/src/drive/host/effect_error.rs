@@ -100,6 +100,22 @@ impl From<ToolError> for ToolEffectError {
     }
 }
 
+/// The error of a search for the toolsets of a run.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum ToolsetsEffectError {
+    /// The run was cancelled.
+    Cancelled,
+    /// The search failed, after all its attempts.
+    Failed(BoxError),
+}
+
+impl From<BoxError> for ToolsetsEffectError {
+    fn from(source: BoxError) -> Self {
+        Self::Failed(source)
+    }
+}
+
 /// The error of a request to an MCP server for its tools or for a session.
 #[derive(Debug)]
 #[non_exhaustive]

@@ -9,8 +9,8 @@ use std::sync::Arc;
 use futures::{FutureExt, future::LocalBoxFuture};
 
 pub use self::{
-    effect::{EffectId, McpEffect, SessionAction, SessionEffect, ToolAnswer, ToolEffect},
-    effect_error::{McpEffectError, ModelEffectError, SessionEffectError, ToolEffectError},
+    effect::{EffectId, McpEffect, SessionAction, SessionEffect, ToolAnswer, ToolEffect, ToolsetsEffect},
+    effect_error::{McpEffectError, ModelEffectError, SessionEffectError, ToolEffectError, ToolsetsEffectError},
     event::LoopEvent,
 };
 use crate::{
@@ -18,7 +18,10 @@ use crate::{
     drive::join::join_in_order,
     engine::RunError,
     tool::{DeltaTransport, ToolDef},
-    wire::{Interruption, Item, McpTool, ModelCall, ModelResponse, RunState, event::RunNote, mcp_call::McpSession},
+    wire::{
+        Interruption, Item, McpTool, ModelCall, ModelResponse, RunState, SelectedToolset, event::RunNote,
+        mcp_call::McpSession,
+    },
 };
 
 /// The error of a host at which a run cannot leave the current execution, so that the run continues
@@ -108,6 +111,18 @@ pub trait Host {
     fn close_mcp_session(&self, session: McpSession, id: EffectId) -> LocalBoxFuture<'_, ()> {
         let _ = (session, id);
         std::future::ready(()).boxed_local()
+    }
+
+    /// Finds the toolsets that are selected for the run. The default, for a host that has no source
+    /// of them, fails.
+    fn find_toolsets<'a>(
+        &'a self,
+        call: ToolsetsEffect<'a>,
+        scope: &'a Self::Scope,
+    ) -> LocalBoxFuture<'a, Result<Vec<SelectedToolset>, ToolsetsEffectError>> {
+        let _ = (call, scope);
+        let source = "this host has no source of toolsets".into();
+        std::future::ready(Err(ToolsetsEffectError::Failed(source))).boxed_local()
     }
 
     /// Reads or writes a session in a store. A write is not cancelled with its scope: the session

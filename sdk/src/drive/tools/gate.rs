@@ -1,5 +1,7 @@
 //! The gate of the run, for one call.
 
+use std::borrow::Cow;
+
 use serde_json::json;
 
 use super::Call;
@@ -11,7 +13,7 @@ use crate::{
         nested,
     },
     engine::RunError,
-    gate::{GateVerdict, GatedCall, JudgeDecision, Judgement},
+    gate::{Gate, GateMode, GateVerdict, GatedCall, JudgeDecision, Judgement},
     tool::{CallInfo, ToolBinding, ToolDef},
     wire::{Item, event::GatedCallNote, run_state::Decision},
 };
@@ -30,11 +32,12 @@ pub(super) enum Gated {
 /// Asks the gate about a call. A denial holds whatever a person has decided, except about the
 /// output of a call that was made elsewhere: that call has passed the gate.
 pub(super) fn ruling<H: Host>(env: &Env<'_, H>, tool: &ToolDef, call: &mut Call<'_>) -> Gated {
-    let Some(gate) = &env.config.gate else { return Gated::Open };
+    let Some(gate) = gate_of(env, tool) else { return Gated::Open };
     if call.decision.as_ref().is_some_and(|decision| decision.supplied) {
         return Gated::Open;
     }
-    let gated = GatedCall { tool: &call.info.tool, place: place_of(tool), arguments: &call.arguments };
+    let mode = tool.gate_mode();
+    let gated = GatedCall { tool: &call.info.tool, place: place_of(tool), arguments: &call.arguments, mode };
     let (by, verdict) = match (gate.verdict(&gated), call.judgement.take()) {
         (GateVerdict::Judge, judgement) => ("judge", of_judge(judgement)),
         (verdict, _) => ("command policy", verdict),
@@ -80,7 +83,7 @@ pub(super) async fn judge<H: Host>(env: &Env<'_, H>, turn: u32, calls: &mut [Cal
         if call.decision.is_some() || call.paused.is_some() || !call.answers.is_empty() {
             continue;
         }
-        let gated = GatedCall { tool: &call.info.tool, place: place_of(tool), arguments: &call.arguments };
+        let gated = gated_call(tool, call);
         if gate.verdict(&gated) == GateVerdict::Judge {
             judged.push(at);
             let asked = json!({"tool": gated.tool, "place": gated.place, "arguments": gated.arguments});
@@ -100,6 +103,20 @@ pub(super) async fn judge<H: Host>(env: &Env<'_, H>, turn: u32, calls: &mut [Cal
         }
     }
     Ok(())
+}
+
+/// Returns the gate for calls of this tool: that of the run, or the one of a tool that brings a
+/// mode.
+fn gate_of<'g, H: Host>(env: &'g Env<'_, H>, tool: &ToolDef) -> Option<Cow<'g, Gate>> {
+    match &env.config.gate {
+        Some(gate) => Some(Cow::Borrowed(gate)),
+        None => tool.gate_mode().map(|_| Cow::Owned(Gate::new(GateMode::Autonomous))),
+    }
+}
+
+fn gated_call<'c>(tool: &'c ToolDef, call: &'c Call<'_>) -> GatedCall<'c> {
+    let mode = tool.gate_mode();
+    GatedCall { tool: &call.info.tool, place: place_of(tool), arguments: &call.arguments, mode }
 }
 
 /// Returns the verdict of a judge; without one, a person decides.

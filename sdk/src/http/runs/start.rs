@@ -37,6 +37,13 @@ pub(in crate::http) struct NewRunBody {
     /// Id of a stored conversation, which the run continues.
     #[serde(default)]
     thread: Option<String>,
+    /// Names of toolsets and devices whose tools the agents have beside their own; devices of the
+    /// caller.
+    #[serde(default)]
+    toolsets: Vec<String>,
+    /// `true` if nobody answers for the content of the run.
+    #[serde(default)]
+    untrusted: bool,
     /// Starts a chat, which takes messages; without an input.
     #[serde(default)]
     chat: bool,
@@ -108,10 +115,12 @@ pub(in crate::http) async fn start(
                            messages to POST /runs/{id}/messages";
             return Err(ApiError::invalid(message));
         }
-        NewRun::chat(match agent {
+        let mut request = match agent {
             Agent::Code(agent) => ChatRequest::new(agent),
             Agent::Spec(spec) => ChatRequest::of_spec(spec),
-        })
+        };
+        (request.toolsets, request.untrusted, request.user) = (body.toolsets, body.untrusted, caller.name);
+        NewRun::chat(request)
     } else {
         let Some(input) = body.input else {
             return Err(ApiError::invalid("the run has no \"input\": send a string, or a list of items"));
@@ -122,6 +131,7 @@ pub(in crate::http) async fn start(
         };
         (request.input, request.context, request.max_turns) = (input, body.context, body.max_turns);
         request.thread = body.thread;
+        (request.toolsets, request.untrusted, request.user) = (body.toolsets, body.untrusted, caller.name);
         NewRun::new(request)
     };
     run = run.id_conflict(body.id_conflict);

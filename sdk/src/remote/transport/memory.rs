@@ -12,7 +12,9 @@ use tokio::{
     time::{Instant, timeout},
 };
 
-use super::{Append, Appended, Entry, EntryId, GroupMember, StreamError, Streams, checked};
+use super::{
+    Append, Appended, Entry, EntryId, GroupMember, StreamError, Streams, checked, memory_channels::MemoryChannels,
+};
 
 /// Streams in the memory of one process. Clones share them.
 ///
@@ -24,6 +26,7 @@ pub struct MemoryTransport(Arc<Shared>);
 struct Shared {
     streams: Mutex<BTreeMap<String, Stream>>,
     appended: Notify,
+    channels: MemoryChannels,
 }
 
 #[derive(Debug, Default)]
@@ -52,6 +55,11 @@ impl MemoryTransport {
     pub fn clear(&self) {
         self.0.streams.lock().unwrap_or_else(PoisonError::into_inner).clear();
         self.0.appended.notify_waiters();
+        self.0.channels.clear();
+    }
+
+    pub(super) fn channels(&self) -> &MemoryChannels {
+        &self.0.channels
     }
 
     /// Returns the streams that have not expired.

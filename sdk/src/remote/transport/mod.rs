@@ -5,12 +5,15 @@
 //! | here | the trait, and the entries of a stream |
 //! | `append.rs` | entries to append, to several streams at once |
 //! | `error.rs` | errors, by what they leave behind |
-//! | `memory.rs` | streams in the memory of one process |
-//! | `redis.rs` | streams in Redis, in the layout of Pulse (feature `redis`) |
+//! | `channels.rs` | messages to whoever listens now, and values that expire |
+//! | `memory.rs`, `memory_channels.rs` | both in the memory of one process |
+//! | `redis.rs`, `redis/channels.rs` | both in Redis (feature `redis`); streams in the layout of Pulse |
 
 mod append;
+mod channels;
 mod error;
 mod memory;
+mod memory_channels;
 #[cfg(feature = "redis")]
 mod redis;
 
@@ -22,6 +25,7 @@ use futures::future::BoxFuture;
 pub use self::redis::{RedisAddressError, RedisTransport};
 pub use self::{
     append::{Append, Appended},
+    channels::{Channels, Subscription},
     error::StreamError,
     memory::MemoryTransport,
 };

@@ -12,6 +12,7 @@
 //! # Source
 //! Package `pulse/streaming` of goadesign, as goa-ai's toolregistry uses it.
 
+mod channels;
 mod pool;
 
 use std::{fmt, time::Duration};

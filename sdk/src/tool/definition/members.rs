@@ -16,7 +16,7 @@ use crate::{
         side_by_side::SideBySide,
         state::StateRequirement,
     },
-    wire::{ToolSpec, digest::Digest},
+    wire::{GateMode, ToolSpec, digest::Digest},
 };
 
 impl ToolDef {
@@ -108,7 +108,12 @@ impl ToolDef {
         &self.binding
     }
 
-    /// Returns `true` if each output states its bounds.
+    /// Returns who decides about calls, where that is stricter than the run's gate.
+    pub(crate) fn gate_mode(&self) -> Option<GateMode> {
+        self.gate_mode
+    }
+
+    /// Returns `true` if each output states the part of a whole that it is.
     pub(crate) fn is_bounded(&self) -> bool {
         self.is_bounded
     }

@@ -33,7 +33,7 @@ use super::{
     side_by_side::SideBySide,
     state::StateRequirement,
 };
-use crate::wire::{Schema, worker_env};
+use crate::wire::{GateMode, Schema, worker_env};
 
 /// Most bytes of an output of a local activity, unless its tool sets another limit.
 const LOCAL_BYTES: usize = 100_000;
@@ -78,6 +78,8 @@ pub struct ToolDef {
     side_by_side: SideBySide,
     is_versioned: bool,
     is_bounded: bool,
+    /// The one who decides about calls, where that is stricter than the run's gate.
+    gate_mode: Option<GateMode>,
     activity_prefix: &'static str,
     issues: Vec<ToolIssue>,
 }
@@ -133,9 +135,17 @@ impl ToolDef {
             side_by_side: SideBySide::default(),
             is_versioned: false,
             is_bounded: false,
+            gate_mode: None,
             activity_prefix: "agents.tool",
             issues: Vec::new(),
         }
+    }
+
+    /// Sets who decides about calls, where that is stricter than the run's gate.
+    #[must_use]
+    pub(super) fn gated(mut self, mode: Option<GateMode>) -> Self {
+        self.gate_mode = mode;
+        self
     }
 
     /// Adds problems of the definition.

@@ -56,6 +56,19 @@ pub struct ChatRequest {
     /// fails the workflow.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_agent_continues: Option<bool>,
+    /// Names of the toolsets and devices whose tools the agents have beside their own, found when
+    /// the run of a message begins. The workflow's set of agents must permit them:
+    /// [`AgentSet::allow_toolsets`](crate::workflow::AgentSet::allow_toolsets).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub toolsets: Vec<String>,
+    /// The user for whom the run works, who must own the selected devices; the service over HTTP
+    /// writes the caller whom it has authenticated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user: Option<String>,
+    /// `true` if the chat has content that nobody answers for; as
+    /// [`AgentRequest::untrusted`](super::AgentRequest::untrusted).
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub untrusted: bool,
     /// The specs that the chat has recorded; the workflow sets them when it continues as new. An
     /// input from any other source that has them fails the workflow.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -119,6 +132,9 @@ impl ChatRequest {
             conversation: Vec::new(),
             carried: None,
             last_agent_continues: None,
+            toolsets: Vec::new(),
+            user: None,
+            untrusted: false,
             loaded: Vec::new(),
             malformed: None,
         }

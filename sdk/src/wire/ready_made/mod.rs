@@ -78,6 +78,15 @@ pub struct AgentRequest {
     /// child workflows of agents used as tools. Without a gate, such a request fails the workflow.
     #[serde(default, skip_serializing_if = "is_default")]
     pub untrusted: bool,
+    /// Names of the toolsets and devices whose tools the agents have beside their own, found when
+    /// the run begins. The workflow's set of agents must permit them:
+    /// [`AgentSet::allow_toolsets`](crate::workflow::AgentSet::allow_toolsets).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub toolsets: Vec<String>,
+    /// The user for whom the run works, who must own the selected devices; the service over HTTP
+    /// writes the caller whom it has authenticated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user: Option<String>,
     /// The run so far; the workflow sets it when it continues as new. An input from any other
     /// source that has it fails the workflow.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -211,6 +220,8 @@ impl AgentRequest {
             max_turns: None,
             batch_tools: false,
             untrusted: false,
+            toolsets: Vec::new(),
+            user: None,
             carried: None,
             agent_version: None,
             loaded: Vec::new(),

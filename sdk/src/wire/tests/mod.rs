@@ -22,6 +22,7 @@ use crate::wire::{
     delta_window::DeltaWindow,
     event::RunNote,
     failure::ConversationUnavailable,
+    find_toolsets::{FindToolsetsReply, FindToolsetsRequest},
     load_agent::{LoadAgentReply, LoadAgentRequest},
     mcp_call::{McpReply, McpRequest},
     nexus_endpoint::{NexusEndpointReply, NexusEndpointRequest},
@@ -176,6 +177,12 @@ fn agents_as_data_and_how_they_are_loaded_have_their_golden_shape() {
 }
 
 #[test]
+fn the_search_for_selected_toolsets_has_its_golden_shape() {
+    check_all("find_toolsets_request", &values::find_toolsets_requests());
+    check_all("find_toolsets_reply", &values::find_toolsets_replies());
+}
+
+#[test]
 fn the_checkpoint_of_a_session_has_its_golden_shape() {
     check_all("session_checkpoint", &values::session_checkpoints());
     check("kept_checkpoint", &values::kept_checkpoint());
@@ -230,6 +237,8 @@ fn messages_of_every_version_ever_written_are_read() {
             "agent_request" => read::<AgentRequest>(json),
             "agent_report" => read::<AgentReport>(json),
             "agent_spec" => read::<AgentSpec>(json),
+            "find_toolsets_request" => read::<FindToolsetsRequest>(json),
+            "find_toolsets_reply" => read::<FindToolsetsReply>(json),
             "load_agent_request" => read::<LoadAgentRequest>(json),
             "load_agent_reply" => read::<LoadAgentReply>(json),
             "chat_request" => read::<ChatRequest>(json),

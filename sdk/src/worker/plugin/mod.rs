@@ -246,6 +246,7 @@ impl AgentsPlugin {
             && self.resources.sessions.is_empty()
             && self.resources.agents.0.is_none()
             && self.resources.transports.is_empty()
+            && self.resources.toolsets.is_empty()
             && !has_servers
         {
             issues.push(InstallIssue::Empty);
@@ -306,6 +307,7 @@ impl AgentsPlugin {
             activities.push((format!("{SESSION_ACTIVITY}.{name}"), body));
         }
         activities.extend(self.loading_agents());
+        activities.extend(crate::remote::find_activity(&self.resources.toolsets));
         let transports = &self.resources.transports;
         activities.extend(crate::remote::activities(transports, &conversations, &beater, &self.deltas));
         #[cfg(feature = "mcp")]

@@ -28,7 +28,7 @@ use super::{
     activity_backed_model::{ActivityBackedModel, HistoryAccount},
     context::DurableContext,
     continuing::{ContinuableRun, Place},
-    effect::{mcp_call, mcp_session, session_call},
+    effect::{find_toolsets, mcp_call, mcp_session, session_call},
     inbox::RunInbox,
     limits::{
         gate::{Gate, poll_until_idle},
@@ -40,11 +40,12 @@ use super::{
 use crate::{
     drive::{
         EffectId, Host, LoopEvent, McpEffect, McpEffectError, ModelEffectError, RunFailure, RunOutcome, SessionAction,
-        SessionEffect, SessionEffectError, ToolAnswer, ToolEffect, ToolEffectError, WaitOutcome,
+        SessionEffect, SessionEffectError, ToolAnswer, ToolEffect, ToolEffectError, ToolsetsEffect,
+        ToolsetsEffectError, WaitOutcome,
     },
     engine::RunError,
     wire::{
-        AgentInterruption, Interruption, Item, Ledger, McpTool, ModelCall, ModelResponse, RunState,
+        AgentInterruption, Interruption, Item, Ledger, McpTool, ModelCall, ModelResponse, RunState, SelectedToolset,
         asked_questions::AskedQuestions,
         event::RunNote,
         mcp_call::{McpOperation, McpSession},
@@ -272,6 +273,21 @@ impl Host for WorkflowHost {
         async move {
             self.record_command(|| 0);
             mcp_session::close(&self.ctx, session, activity_id).await;
+        }
+        .boxed_local()
+    }
+
+    fn find_toolsets<'a>(
+        &'a self,
+        call: ToolsetsEffect<'a>,
+        scope: &'a Self::Scope,
+    ) -> LocalBoxFuture<'a, Result<Vec<SelectedToolset>, ToolsetsEffectError>> {
+        let activity_id = format!("{}-{}", self.run(), call.id);
+        async move {
+            self.record_command(|| 0);
+            let found = find_toolsets::find(&self.ctx, call, &activity_id, scope).await?;
+            self.notes(|| encoded_len(&found).unwrap_or_default());
+            Ok(found)
         }
         .boxed_local()
     }

@@ -27,6 +27,7 @@ use crate::{
 ///   [`allow_privileged_items`](Self::allow_privileged_items) permits them. A string is a message
 ///   of the user.
 /// - Agents as data run only if the set has [parts](Self::specs) for them.
+/// - Toolsets and devices that [`allow_toolsets`](Self::allow_toolsets) permits can be selected.
 ///
 /// A child workflow, whose parent the server names, may receive any key and any turn limit: its
 /// parent's author chooses them, with `ToolDef::with_context` and `max_turns` of the tool. Any
@@ -62,6 +63,8 @@ pub struct AgentSet {
     pub(super) opens_last_agent: bool,
     /// The store of the threads that callers may name.
     pub(super) threads: Option<ThreadStore>,
+    /// Toolsets that callers may select: names, or prefixes that end in `*`.
+    pub(super) open_toolsets: Vec<String>,
     model: Arc<ActivityBackedModel>,
     continue_when: ContinueOptions,
 }
@@ -80,6 +83,7 @@ impl AgentSet {
             last_agent_continues: false,
             opens_last_agent: false,
             threads: None,
+            open_toolsets: Vec::new(),
             model: Arc::default(),
             continue_when: ContinueOptions::default(),
         }

@@ -12,6 +12,7 @@ use super::{
     admission::Asked,
     agent_set::{AgentSet, nonsense},
     specs::{SpecAgent, spec_agent},
+    toolsets::AskedTools,
     versions::{Chosen, carried_version},
 };
 use crate::{
@@ -154,6 +155,8 @@ async fn run(ctx: &WorkflowContext<AgentWorkflow>, request: AgentRequest) -> Wor
         max_turns,
         batch_tools,
         untrusted,
+        toolsets,
+        user,
         carried,
         agent_version,
         loaded,
@@ -170,6 +173,7 @@ async fn run(ctx: &WorkflowContext<AgentWorkflow>, request: AgentRequest) -> Wor
         workflow.is_taken_up = true;
         workflow.agents.clone()
     });
+    let tools = AskedTools { toolsets, user, untrusted };
     let name = agents.name_of(agent.as_deref(), spec.as_ref());
     if let (Err(error), true) = (&name, carried.is_some()) {
         fail_task(ctx, agent.as_deref().unwrap_or_default(), error).await;
@@ -181,7 +185,7 @@ async fn run(ctx: &WorkflowContext<AgentWorkflow>, request: AgentRequest) -> Wor
     }
     let session = session?;
     if carried.is_none() {
-        has_gate(&agents, &name, untrusted)?;
+        agents.admit_tools(&name, &tools)?;
         let is_child = ctx.info().parent().is_some();
         let version = agent_version.as_deref();
         agents.admit(&name, &Asked { input: input.items(), context: &context, max_turns, version, is_child })?;
@@ -216,9 +220,7 @@ async fn run(ctx: &WorkflowContext<AgentWorkflow>, request: AgentRequest) -> Wor
     if batch_tools {
         runner = runner.batch_tools();
     }
-    if untrusted {
-        runner = runner.untrusted();
-    }
+    runner = runner.asked_tools(tools);
     for (key, value) in context {
         runner = runner.context(key, value);
     }
@@ -231,16 +233,6 @@ async fn run(ctx: &WorkflowContext<AgentWorkflow>, request: AgentRequest) -> Wor
     }
     let result = ended.map_err(reported)?;
     written(&agent.name, result, report_items)
-}
-
-/// Checks that there is a gate for a run with untrusted content.
-fn has_gate(agents: &AgentSet, name: &str, untrusted: bool) -> WorkflowResult<()> {
-    if !untrusted || agents.config.gate.is_some() {
-        return Ok(());
-    }
-    let message = "the request has untrusted content, and this workflow has no gate; set one in the configuration of \
-                   its agents: AgentSet::config(RunConfig::builder().gate(..).build())";
-    Err(nonsense(name, message.to_owned()))
 }
 
 /// Returns the error of an input that is not a request. That of a continued run fails the workflow

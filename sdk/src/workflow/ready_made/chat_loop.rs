@@ -25,6 +25,7 @@ use super::{
     chat_agents::{Begins, ChatAgents},
     chat_workflow::ChatWorkflow,
     specs::{SpecAgent, spec_agent},
+    toolsets::AskedTools,
 };
 use crate::{
     agent::AgentDef,
@@ -84,8 +85,19 @@ async fn begin(ctx: &WorkflowContext<ChatWorkflow>, request: ChatRequest) -> Wor
         }
         record_deploy_patch(ctx);
     }
-    let ChatRequest { version: _, agent, spec, conversation, carried, last_agent_continues, loaded, malformed } =
-        request;
+    let ChatRequest {
+        version: _,
+        agent,
+        spec,
+        conversation,
+        carried,
+        last_agent_continues,
+        toolsets,
+        user,
+        untrusted,
+        loaded,
+        malformed,
+    } = request;
     if let Some(Malformed { json, reason }) = malformed {
         if continued.is_ok() {
             let agent = json["agent"].as_str().unwrap_or_default();
@@ -103,6 +115,8 @@ async fn begin(ctx: &WorkflowContext<ChatWorkflow>, request: ChatRequest) -> Wor
     let mut keeps_agent = last_agent_continues.unwrap_or(set.last_agent_continues);
     if carried.is_none() {
         set.admit_items(&start, "conversation", &conversation)?;
+        let tools = AskedTools { toolsets: toolsets.clone(), user: user.clone(), untrusted };
+        set.admit_tools(&start, &tools)?;
         keeps_agent = set.admit_last_agent(&start, last_agent_continues)?;
     }
     let version = carried.as_ref().and_then(|carried| carried.agent_version.clone());
@@ -131,7 +145,8 @@ async fn begin(ctx: &WorkflowContext<ChatWorkflow>, request: ChatRequest) -> Wor
             (ChatAgents::of_spec(set, agent), loaded)
         }
     };
-    let next = ChatRequest { spec, last_agent_continues, loaded, ..ChatRequest::new(&*start) };
+    let next =
+        ChatRequest { spec, last_agent_continues, toolsets, user, untrusted, loaded, ..ChatRequest::new(&*start) };
     let runner = runner(ctx, next, agents.latest());
     if let Some(run) = run {
         let last_agent = ctx.state(|workflow| workflow.chat.last_agent.clone());
@@ -176,6 +191,7 @@ async fn answer_next(
 /// history already holds. `next` is the request of the next execution, without the chat.
 fn runner(ctx: &WorkflowContext<ChatWorkflow>, next: ChatRequest, start: &AgentDef) -> Runner<ChatWorkflow> {
     let (state, is_spec) = (ctx.clone(), next.spec.is_some());
+    let tools = AskedTools { toolsets: next.toolsets.clone(), user: next.user.clone(), untrusted: next.untrusted };
     let next = move |run: Carried| {
         let chat = state.state(|workflow| workflow.chat.leave(run));
         ChatRequest { carried: Some(Box::new(chat)), ..next.clone() }
@@ -183,6 +199,7 @@ fn runner(ctx: &WorkflowContext<ChatWorkflow>, next: ChatRequest, start: &AgentD
     let agents = ctx.state(|workflow| Arc::clone(&workflow.agents));
     let runner = if is_spec { agents.runner_of(ctx, start) } else { agents.runner(ctx) };
     runner
+        .asked_tools(tools)
         .without_session()
         .continue_with(next)
         .on_continue_as_new(|workflow| workflow.is_leaving = true)

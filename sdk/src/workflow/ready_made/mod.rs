@@ -21,6 +21,7 @@ mod chat_loop;
 mod chat_workflow;
 mod specs;
 mod threads;
+mod toolsets;
 mod versions;
 
 #[cfg(any(feature = "postgres", feature = "sqlite"))]
@@ -31,3 +32,4 @@ pub use approval_workflow::ApprovalWorkflow;
 #[cfg(any(feature = "postgres", feature = "sqlite"))]
 pub(crate) use chat::Chat;
 pub use chat_workflow::ChatWorkflow;
+pub(crate) use toolsets::AskedTools;

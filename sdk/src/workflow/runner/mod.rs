@@ -27,6 +27,7 @@ use super::{
     continuing::{ActiveRuns, Announcement, AutoContinue, ContinueOptions},
     effect::model_activity_options::ModelActivityOptions,
     inbox::{HasAgentInbox, InboxContext},
+    ready_made::AskedTools,
 };
 use crate::{
     drive::{RunConfig, SessionRef},
@@ -221,11 +222,11 @@ impl<W: 'static> Runner<W> {
         self
     }
 
-    /// Declares that the run has untrusted content; see [`Gate::untrusted`].
-    pub(crate) fn untrusted(mut self) -> Self {
-        let config = self.config_mut();
-        // Without a gate, no tool is privileged.
-        config.gate = config.gate.take().map(|gate| gate.untrusted(true));
+    /// Sets what a request says about the tools of the run.
+    pub(crate) fn asked_tools(mut self, asked: AskedTools) -> Self {
+        if asked != AskedTools::default() {
+            asked.apply(self.config_mut());
+        }
         self
     }
 
@@ -233,6 +234,20 @@ impl<W: 'static> Runner<W> {
     #[must_use]
     pub fn gate(mut self, gate: Gate) -> Self {
         self.config_mut().gate = Some(gate);
+        self
+    }
+
+    /// See [`RunConfig::toolsets`].
+    #[must_use]
+    pub fn toolsets<N: Into<String>>(mut self, names: impl IntoIterator<Item = N>) -> Self {
+        self.config_mut().toolsets = names.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// See [`RunConfig::user`].
+    #[must_use]
+    pub fn user(mut self, user: impl Into<String>) -> Self {
+        self.config_mut().user = Some(user.into());
         self
     }
 

@@ -27,6 +27,10 @@ impl Pool {
         Self { client, idle: Arc::default() }
     }
 
+    pub(super) fn client(&self) -> &Client {
+        &self.client
+    }
+
     /// Returns a connection that no request uses; with `is_fresh` a new one.
     ///
     /// # Errors

@@ -18,6 +18,7 @@ mod session_call;
 mod session_checkpoint;
 mod tool_batch;
 mod tool_call;
+mod toolset;
 
 use serde_json::{Map, Value};
 
@@ -39,6 +40,7 @@ pub(super) use session_call::*;
 pub(super) use session_checkpoint::*;
 pub(super) use tool_batch::*;
 pub(super) use tool_call::*;
+pub(super) use toolset::*;
 
 fn object(json: Value) -> Map<String, Value> {
     let Value::Object(map) = json else { panic!("an object literal") };

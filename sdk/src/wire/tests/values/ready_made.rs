@@ -26,11 +26,14 @@ pub(in crate::wire::tests) fn agent_requests() -> Vec<(&'static str, AgentReques
     batching.batch_tools = true;
     let mut untrusted = AgentRequest::new("triage", "hi");
     untrusted.untrusted = true;
+    let mut with_toolsets = AgentRequest::new("triage", "hi");
+    (with_toolsets.toolsets, with_toolsets.user) = (vec!["laptop".to_owned()], Some("ada".to_owned()));
     let mut carried_spec = continued.clone();
     (carried_spec.spec, carried_spec.loaded) = (Some(SpecRef::new("triage", 3)), loaded());
     vec![
         ("batching", batching),
         ("untrusted", untrusted),
+        ("toolsets", with_toolsets),
         ("text", AgentRequest::new("triage", "hi")),
         ("everything", everything),
         ("carried", continued),
@@ -74,8 +77,9 @@ pub(in crate::wire::tests) fn chat_requests() -> Vec<(&'static str, ChatRequest)
     (carried.agent_version, carried.last_agent) = (Some("details".to_owned()), Some("billing".to_owned()));
     let mut with_the_last_agent = ChatRequest::new("triage");
     with_the_last_agent.last_agent_continues = Some(true);
-    let mut untrusted = AgentRequest::new("triage", "hi");
-    untrusted.untrusted = true;
+    let mut with_toolsets = ChatRequest::new("triage");
+    (with_toolsets.toolsets, with_toolsets.user) = (vec!["laptop".to_owned()], Some("ada".to_owned()));
+    with_toolsets.untrusted = true;
     let mut carried_spec = continued.clone();
     (carried_spec.spec, carried_spec.loaded) = (Some(SpecRef::newest("triage")), loaded());
     vec![
@@ -84,6 +88,7 @@ pub(in crate::wire::tests) fn chat_requests() -> Vec<(&'static str, ChatRequest)
         ("carried", continued),
         ("carried_version", versioned),
         ("last_agent", with_the_last_agent),
+        ("toolsets", with_toolsets),
         ("spec", ChatRequest::of_spec(SpecRef::new("desk", 3))),
         ("carried_spec", carried_spec),
     ]

@@ -24,6 +24,7 @@ pub(in crate::wire::tests) fn run_states() -> Vec<(&'static str, RunState)> {
         ("in_session", parts::in_session()),
         ("begun_here", parts::begun_here()),
         ("listed", parts::listed()),
+        ("selected", parts::with_selected()),
         ("side_data", parts::side_data()),
         ("shown", RunState { shown: BTreeSet::from(["call_1".to_owned()]), ..state(Phase::TurnDue) }),
     ]);

@@ -9,7 +9,7 @@ use crate::wire::{
     ToolGuardrailBehavior, ToolGuardrailResult, ToolsetSnapshot,
     mcp_call::McpSession,
     run_state::{Admission, HandoffEnds, Phase, Rewritten, ServerConversation, SessionProgress, TurnMark},
-    tests::values::{item, model_call::usage, object, tool_call},
+    tests::values::{item, model_call::usage, object, tool_call, toolset::selected},
 };
 
 use super::{round::round, state};
@@ -121,7 +121,13 @@ pub(super) fn listed() -> RunState {
     ]);
     let lists = [("files", tools), ("shop {\"tenant\":\"acme\"}", json!([]))];
     let list = |(key, tools): (&str, _)| (key.to_owned(), serde_json::from_value(tools).expect("a list"));
-    let toolset = ToolsetSnapshot { mcp: lists.into_iter().map(list).collect() };
+    let toolset = ToolsetSnapshot { mcp: lists.into_iter().map(list).collect(), ..ToolsetSnapshot::default() };
+    RunState { toolset, ..state(Phase::TurnDue) }
+}
+
+/// With toolsets that were selected for it.
+pub(super) fn with_selected() -> RunState {
+    let toolset = ToolsetSnapshot { selected: selected(), user: Some("ada".to_owned()), ..ToolsetSnapshot::default() };
     RunState { toolset, ..state(Phase::TurnDue) }
 }
 

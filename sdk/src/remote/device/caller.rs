@@ -1,0 +1,261 @@
+//! One call of a device's tool, from the worker's side.
+
+use std::{future::Future, sync::Arc, time::Duration};
+
+use futures::FutureExt;
+use serde_json::{Map, Value};
+use tokio::time::{Instant, sleep, timeout};
+
+use super::{
+    DeviceGateway, Inner,
+    connection::Connected,
+    request::{CallRequest, DeviceRequest, NumberedReply, Reply},
+};
+use crate::{
+    remote::{
+        answer,
+        message::{CallMessage, ToolCallMessage, ToolResultMessage},
+        one_call::{Lost, message_of, unless_cancelled},
+        transport::{StreamError, Subscription},
+    },
+    tool::{ActivityBody, ToolContext, ToolError},
+    wire::{SideData, ToolOutput, remote_call::RemoteTarget},
+};
+
+/// Time of silence after which the caller asks again.
+const SILENCE: Duration = Duration::from_secs(5);
+
+/// Pause before a request to channels that were unavailable is repeated.
+const PAUSE: Duration = Duration::from_millis(500);
+
+/// Longest time to tell a device that nobody waits for its call any more.
+const LAST_REQUEST: Duration = Duration::from_secs(2);
+
+/// Returns the body of the activity of a call.
+pub(crate) fn body(gateway: &DeviceGateway, target: RemoteTarget) -> ActivityBody {
+    let gateway = Arc::clone(&gateway.0);
+    Arc::new(move |ctx: &mut ToolContext, arguments| {
+        let (gateway, target) = (Arc::clone(&gateway), target.clone());
+        async move {
+            let call = DeviceCall::new(gateway, target, ctx, arguments);
+            let (output, SideData { server_data, bounds }) = call.outcome().await?;
+            for data in server_data {
+                ctx.add_server_data(data);
+            }
+            if let Some(bounds) = bounds {
+                ctx.set_bounds(bounds);
+            }
+            Ok(output)
+        }
+        .boxed()
+    })
+}
+
+/// A call, at one attempt.
+struct DeviceCall<'c> {
+    gateway: Arc<Inner>,
+    target: RemoteTarget,
+    ctx: &'c ToolContext,
+    call: CallMessage,
+    /// `true` if the device may have received the call.
+    may_be_sent: bool,
+    /// Number of replies that were taken.
+    taken: u64,
+    ends_at: Instant,
+}
+
+impl<'c> DeviceCall<'c> {
+    fn new(gateway: Arc<Inner>, target: RemoteTarget, ctx: &'c ToolContext, arguments: Map<String, Value>) -> Self {
+        let (_, message) = message_of(ctx, &target, arguments);
+        let call = match message {
+            ToolCallMessage::Call(call) => CallMessage { tool: target.tool.clone(), ..*call },
+            ToolCallMessage::Ping { .. } => CallMessage::default(),
+        };
+        let ends_at = Instant::now() + Duration::from_secs(target.timeout_seconds);
+        let may_be_sent = ctx.info().attempt > 1;
+        Self { gateway, target, ctx, call, may_be_sent, taken: 0, ends_at }
+    }
+
+    async fn outcome(mut self) -> Result<(ToolOutput, SideData), ToolError> {
+        match self.result().await {
+            Ok(result) => answer::of_result(&self.target, result),
+            Err(lost) => {
+                if !matches!(lost, Lost::Offline | Lost::NotPublished(_)) {
+                    self.cancel().await;
+                }
+                Err(lost.failure(self.ctx, &self.target))
+            }
+        }
+    }
+
+    /// Returns the result: from a device that is connected to this process, or else from the
+    /// process that holds it.
+    async fn result(&mut self) -> Result<ToolResultMessage, Lost> {
+        loop {
+            let result = match self.gateway.here(&self.target.toolset) {
+                Some(connected) => self.here(&connected).await?,
+                None => self.elsewhere().await?,
+            };
+            match result {
+                Some(result) => return Ok(result),
+                // The connection was lost during the call.
+                None if self.target.once => return Err(Lost::Unknown),
+                None if self.is_over() => return Err(Lost::TimedOut),
+                None => self.pause().await?,
+            }
+        }
+    }
+
+    /// Makes the call at a device that is connected to this process; `None` if its connection is
+    /// lost.
+    async fn here(&mut self, connected: &Arc<Connected>) -> Result<Option<ToolResultMessage>, Lost> {
+        let request = self.request(String::new());
+        self.may_be_sent = true;
+        self.taken = 0;
+        let log = self.gateway.call(connected, request);
+        loop {
+            let left = self.ends_at.saturating_duration_since(Instant::now());
+            let next = self.unless_cancelled(timeout(left, log.next(self.taken))).await?;
+            match next {
+                Ok(Some(reply)) => {
+                    if let Some(ended) = self.take(reply) {
+                        return Ok(ended);
+                    }
+                }
+                Ok(None) => return Ok(None),
+                Err(_) => return Err(Lost::not_in_time(&self.target)),
+            }
+        }
+    }
+
+    /// Makes the call through the process that holds the device; `None` if the device's connection
+    /// is lost.
+    async fn elsewhere(&mut self) -> Result<Option<ToolResultMessage>, Lost> {
+        let reply_to = self.gateway.replies();
+        let mut replies = self.subscribed(&reply_to).await?;
+        loop {
+            self.send(&reply_to).await?;
+            loop {
+                let next = self.unless_cancelled(timeout(SILENCE, replies.next())).await?;
+                match next {
+                    Ok(Some(reply)) => {
+                        let reply = serde_json::from_slice::<NumberedReply>(&reply).ok();
+                        if let Some(ended) = reply.and_then(|reply| self.take(reply)) {
+                            return Ok(ended);
+                        }
+                    }
+                    Ok(None) => {
+                        replies = self.subscribed(&reply_to).await?;
+                        break;
+                    }
+                    Err(_) if self.is_over() => return Err(Lost::not_in_time(&self.target)),
+                    Err(_) => break,
+                }
+                if self.is_over() {
+                    return Err(Lost::not_in_time(&self.target));
+                }
+            }
+        }
+    }
+
+    async fn subscribed(&self, channel: &str) -> Result<Subscription, Lost> {
+        loop {
+            match self.unless_cancelled(self.gateway.channels.subscribe(channel)).await? {
+                Ok(subscription) => return Ok(subscription),
+                Err(error) if self.is_over() => return Err(self.not_sent(&error)),
+                Err(_) => self.pause().await?,
+            }
+        }
+    }
+
+    /// Sends the call, or asks again about it.
+    async fn send(&mut self, reply_to: &str) -> Result<(), Lost> {
+        let channel = self.gateway.requests(&self.target.toolset);
+        loop {
+            let request = DeviceRequest::Call(Box::new(self.request(reply_to.to_owned())));
+            let request = serde_json::to_vec(&request).map_err(|error| Lost::NotPublished(error.to_string()))?;
+            match self.unless_cancelled(self.gateway.channels.publish(&channel, request)).await? {
+                Ok(0) if !self.may_be_sent => return Err(Lost::Offline),
+                Ok(0) if self.target.once => return Err(Lost::Unknown),
+                Ok(0) => return Err(Lost::Offline),
+                Ok(_) => {
+                    self.may_be_sent = true;
+                    return Ok(());
+                }
+                Err(error @ StreamError::Name { .. }) => return Err(Lost::NotPublished(error.to_string())),
+                Err(error) => {
+                    self.may_be_sent |= error.is_ambiguous();
+                    if self.is_over() {
+                        return Err(self.not_sent(&error));
+                    }
+                    self.pause().await?;
+                }
+            }
+        }
+    }
+
+    fn request(&self, reply_to: String) -> CallRequest {
+        let left = self.ends_at.saturating_duration_since(Instant::now());
+        CallRequest {
+            call: self.call.clone(),
+            reply_to,
+            after: self.taken,
+            again: self.may_be_sent,
+            once: self.target.once,
+            user: self.target.user.clone().unwrap_or_default(),
+            timeout_ms: u64::try_from(left.as_millis()).unwrap_or(u64::MAX),
+        }
+    }
+
+    /// Takes a reply; returns the result with which the call has ended, or `None` in it if the
+    /// device's connection is lost.
+    fn take(&mut self, NumberedReply { at, reply }: NumberedReply) -> Option<Option<ToolResultMessage>> {
+        if at > 0 && at != self.taken + 1 {
+            return None;
+        }
+        self.taken = self.taken.max(at);
+        match reply {
+            Reply::OutputDelta(delta) => {
+                self.ctx.output_delta(&delta.stream, delta.delta);
+                None
+            }
+            Reply::Result(result) if result.tool_use_id == self.call.tool_use_id => Some(Some(*result)),
+            Reply::Gone => {
+                self.taken = 0;
+                Some(None)
+            }
+            Reply::Result(_) | Reply::Accepted | Reply::Other => None,
+        }
+    }
+
+    /// Tells the device that nobody waits for the call any more, as far as it can be reached.
+    async fn cancel(&self) {
+        let (id, device) = (&self.call.tool_use_id, &self.target.toolset);
+        if let Some(connected) = self.gateway.here(device) {
+            self.gateway.cancel(&connected, id);
+            return;
+        }
+        let user = self.target.user.clone().unwrap_or_default();
+        let request = DeviceRequest::Cancel { tool_use_id: id.clone(), user };
+        if let Ok(request) = serde_json::to_vec(&request) {
+            let channel = self.gateway.requests(device);
+            let _ = timeout(LAST_REQUEST, self.gateway.channels.publish(&channel, request)).await;
+        }
+    }
+
+    fn not_sent(&self, error: &StreamError) -> Lost {
+        if self.may_be_sent { Lost::not_in_time(&self.target) } else { Lost::NotPublished(error.to_string()) }
+    }
+
+    fn is_over(&self) -> bool {
+        Instant::now() >= self.ends_at
+    }
+
+    async fn pause(&self) -> Result<(), Lost> {
+        self.unless_cancelled(sleep(PAUSE)).await
+    }
+
+    async fn unless_cancelled<T>(&self, future: impl Future<Output = T>) -> Result<T, Lost> {
+        unless_cancelled(self.ctx, future).await
+    }
+}

@@ -1,0 +1,79 @@
+//! The messages between the process that calls a device and the one that holds it, as JSON.
+
+use serde::{Deserialize, Serialize};
+
+use crate::remote::message::{CallMessage, ToolOutputDeltaMessage, ToolResultMessage};
+
+/// A request to the process that holds a device.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub(super) enum DeviceRequest {
+    /// Makes a call, or tells what is known of it.
+    Call(Box<CallRequest>),
+    /// Nobody waits for the call any more.
+    Cancel {
+        /// Id of the call.
+        tool_use_id: String,
+        /// The user for whom the call was made.
+        user: String,
+    },
+    /// A request of a later release.
+    #[serde(other)]
+    Other,
+}
+
+/// A call of a device's tool.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct CallRequest {
+    /// The call; its `tool` is the name of the device's tool alone.
+    pub(super) call: CallMessage,
+    /// Channel for the replies; empty for a caller in the same process.
+    #[serde(default)]
+    pub(super) reply_to: String,
+    /// Number of replies that the caller has.
+    #[serde(default)]
+    pub(super) after: u64,
+    /// `true` if the call may have been made already.
+    #[serde(default)]
+    pub(super) again: bool,
+    /// `true` if the call must not be made twice.
+    #[serde(default)]
+    pub(super) once: bool,
+    /// The user for whom the call is made.
+    #[serde(default)]
+    pub(super) user: String,
+    /// Longest time for the call, in milliseconds.
+    pub(super) timeout_ms: u64,
+}
+
+/// A reply about a call, with its number; replies are counted from 1.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct NumberedReply {
+    pub(super) at: u64,
+    #[serde(flatten)]
+    pub(super) reply: Reply,
+}
+
+/// A reply about a call.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub(super) enum Reply {
+    /// The request has arrived; it has the number 0.
+    Accepted,
+    /// Output of a call that has not ended.
+    OutputDelta(ToolOutputDeltaMessage),
+    /// The result of the call, which ends it.
+    Result(Box<ToolResultMessage>),
+    /// The connection of the device is lost, which ends the call.
+    Gone,
+    /// A reply of a later release.
+    #[serde(other)]
+    Other,
+}
+
+impl Reply {
+    /// Returns `true` if no reply comes after this one.
+    pub(super) fn is_last(&self) -> bool {
+        matches!(self, Self::Result(_) | Self::Gone)
+    }
+}

@@ -1,0 +1,92 @@
+//! What a call over streams and a call of a device have in common: its message, its ends without a
+//! result, and its cancellation.
+
+use std::{future::Future, time::Duration};
+
+use serde_json::{Map, Value};
+use tokio::time::sleep;
+
+use super::message::{ToolCallMessage, ToolCallMeta};
+use crate::{
+    tool::{OUTCOME_UNKNOWN, ToolContext, ToolError},
+    wire::remote_call::RemoteTarget,
+};
+
+/// Time between two looks at a cancellation.
+const LOOKS_AT_CANCELLATION: Duration = Duration::from_millis(250);
+
+/// Most deltas of a call that are passed on.
+pub(super) const MOST_DELTAS: usize = 256;
+
+/// The reason for which a call ends without a result.
+pub(super) enum Lost {
+    /// The result is lost, or did not come in time, and the call may have taken effect.
+    Unknown,
+    /// No result came in time, of a tool that may be called again.
+    TimedOut,
+    /// The call was not published.
+    NotPublished(String),
+    /// The device is not connected, and the call has no effect that counts.
+    Offline,
+    /// The call was cancelled.
+    Cancelled,
+}
+
+impl Lost {
+    /// Returns the reason of a call without a result in time.
+    pub(super) fn not_in_time(target: &RemoteTarget) -> Self {
+        if target.once { Self::Unknown } else { Self::TimedOut }
+    }
+
+    /// Returns the failure of the call.
+    pub(super) fn failure(&self, ctx: &ToolContext, target: &RemoteTarget) -> ToolError {
+        let (name, seconds) = (&ctx.info().tool, target.timeout_seconds);
+        match self {
+            Self::Unknown => ToolError::tell_model(OUTCOME_UNKNOWN),
+            Self::TimedOut => ToolError::tell_model(format!("Tool '{name}' timed out after {seconds} seconds.")),
+            Self::NotPublished(reason) => {
+                tracing::warn!(tool = name, toolset = target.toolset, reason, "a remote call was not published");
+                ToolError::tell_model(format!("Tool '{name}' was not called: its provider cannot be reached."))
+            }
+            Self::Offline => {
+                let message = format!("Tool '{name}' could not be called: device '{}' is offline.", target.toolset);
+                ToolError::tell_model(message).code("device_offline")
+            }
+            Self::Cancelled => ToolError::failed("the call was cancelled"),
+        }
+    }
+}
+
+/// Returns the id of a call, the same at all attempts, and its message.
+pub(super) fn message_of(
+    ctx: &ToolContext,
+    target: &RemoteTarget,
+    arguments: Map<String, Value>,
+) -> (String, ToolCallMessage) {
+    let info = ctx.info();
+    let id = info.idempotency_key().to_owned();
+    let meta = ToolCallMeta {
+        run_id: info.run_id().to_owned(),
+        session_id: target.session_id.clone().unwrap_or_default(),
+        turn_id: info.turn.to_string(),
+        tool_call_id: id.clone(),
+        parent_tool_call_id: target.parent_call.clone().unwrap_or_default(),
+    };
+    let tool = format!("{}.{}", target.toolset, target.tool);
+    let message = ToolCallMessage::call(&*id, tool, Value::Object(arguments), Some(meta));
+    (id, message)
+}
+
+/// Awaits a future, unless the call is cancelled meanwhile.
+pub(super) async fn unless_cancelled<T>(ctx: &ToolContext, future: impl Future<Output = T>) -> Result<T, Lost> {
+    let cancelled = async {
+        while !ctx.is_cancelled() {
+            sleep(LOOKS_AT_CANCELLATION).await;
+        }
+    };
+    tokio::select! {
+        biased;
+        output = future => Ok(output),
+        () = cancelled => Err(Lost::Cancelled),
+    }
+}

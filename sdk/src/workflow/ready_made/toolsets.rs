@@ -1,0 +1,83 @@
+//! What the caller of a ready-made workflow may say about the tools of a run: which toolsets and
+//! devices it has beside those of its agents, for whom, and whether its content is untrusted.
+
+use super::agent_set::{AgentSet, invalid_input_error};
+use crate::{drive::RunConfig, engine::RunError, workflow::continuing::refused};
+
+/// What a request says about the tools of its runs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct AskedTools {
+    /// Names of toolsets and devices.
+    pub(crate) toolsets: Vec<String>,
+    /// The user for whom the run works.
+    pub(crate) user: Option<String>,
+    /// `true` if the run has untrusted content.
+    pub(crate) untrusted: bool,
+}
+
+impl AskedTools {
+    /// Sets what was asked for in the configuration of a run.
+    pub(crate) fn apply(self, config: &mut RunConfig) {
+        let Self { toolsets, user, untrusted } = self;
+        config.toolsets.extend(toolsets);
+        config.user = user.or(config.user.take());
+        if untrusted {
+            // Without a gate the request is refused.
+            config.gate = config.gate.take().map(|gate| gate.untrusted(true));
+        }
+    }
+}
+
+impl AgentSet {
+    /// Permits callers to select these toolsets and devices for a run
+    /// ([`AgentRequest::toolsets`](crate::wire::AgentRequest::toolsets)): names, or prefixes that
+    /// end in `*`. By default they may select none.
+    ///
+    /// A device must belong to the user of the request. Whoever may start the workflow writes that
+    /// member: the service over HTTP writes the caller whom it has authenticated, and other
+    /// programs that start the workflow must do the same.
+    ///
+    /// ```
+    /// use temporal_agents::{Agent, workflow::AgentSet};
+    ///
+    /// fn assistant() -> Agent {
+    ///     Agent::new("assistant").model("gpt-5")
+    /// }
+    ///
+    /// let agents = AgentSet::new((assistant,)).allow_toolsets(["search", "dev-*"]);
+    /// ```
+    #[must_use]
+    pub fn allow_toolsets<N: Into<String>>(mut self, names: impl IntoIterator<Item = N>) -> Self {
+        self.open_toolsets.extend(names.into_iter().map(Into::into));
+        self
+    }
+
+    /// Checks what a caller says about the tools of a run.
+    ///
+    /// # Errors
+    /// [`RunError::Refused`] with a toolset that callers may not select; [`RunError::User`] if the
+    /// content is untrusted, and there is no gate.
+    pub(crate) fn admit_tools(&self, agent: &str, asked: &AskedTools) -> Result<(), RunError> {
+        if asked.untrusted && self.config.gate.is_none() {
+            let message = "the request has untrusted content, and this workflow has no gate; set one in the \
+                           configuration of its agents: AgentSet::config(RunConfig::builder().gate(..).build())";
+            return Err(invalid_input_error(agent, message.to_owned()));
+        }
+        let closed = asked.toolsets.iter().find(|name| !self.open_toolsets.iter().any(|open| is_open(open, name)));
+        match closed {
+            None => Ok(()),
+            Some(name) => {
+                let what = format!("toolset {name:?}");
+                let reason = "callers may select only the toolsets that AgentSet::allow_toolsets permits";
+                Err(refused(agent, &what, reason))
+            }
+        }
+    }
+}
+
+fn is_open(open: &str, name: &str) -> bool {
+    match open.strip_suffix('*') {
+        Some(prefix) => name.starts_with(prefix),
+        None => open == name,
+    }
+}
