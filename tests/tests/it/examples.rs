@@ -133,14 +133,22 @@ where
     W: WorkflowImplementation,
     <W::Run as WorkflowDefinition>::Input: Send,
 {
+    let histories = executions_of(client, workflow_id).await?;
+    for history in &histories {
+        replay::<W>(history).await?;
+        replay_without_cache::<W>(history).await?;
+        let failed: Vec<_> = history.events.iter().filter_map(failed_cause).collect();
+        assert_eq!(failed, [], "failed workflow tasks of {workflow_id}");
+    }
+    Ok(histories)
+}
+
+/// The histories of all runs of a workflow, the first one first.
+pub(crate) async fn executions_of(client: &Client, workflow_id: &str) -> anyhow::Result<Vec<History>> {
     let mut histories = Vec::new();
     let mut run = history::fetch(client, workflow_id, None).await?.events.first().and_then(first_run_of);
     while let Some(run_id) = run {
         let history = history::fetch(client, workflow_id, Some(&*run_id)).await?;
-        replay::<W>(&history).await?;
-        replay_without_cache::<W>(&history).await?;
-        let failed: Vec<_> = history.events.iter().filter_map(failed_cause).collect();
-        assert_eq!(failed, [], "failed workflow tasks of run {run_id}");
         run = history.events.last().and_then(next_run_of);
         histories.push(history);
     }

@@ -13,6 +13,7 @@ mod conformance;
 mod continuing;
 mod databases;
 mod deploy_rules;
+mod devices;
 mod durable_run;
 mod error_texts;
 mod examples;

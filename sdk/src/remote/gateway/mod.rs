@@ -11,6 +11,7 @@
 //! | `toolset.rs`, `limits.rs` | a toolset as it is registered, and its limits |
 //! | `catalogue.rs`, `search.rs` | toolsets by name, by tag, by words |
 //! | `health.rs` | which toolsets have a provider at work |
+//! | `source.rs` | the toolsets that a run selects |
 //! | `error.rs` | the errors of calls |
 //!
 //! # Design
@@ -46,6 +47,7 @@ mod registration;
 mod result;
 mod search;
 mod serve;
+mod source;
 mod toolset;
 
 use std::{

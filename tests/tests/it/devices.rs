@@ -1,0 +1,6 @@
+//! Devices of people that runs select: found when a run begins, called through the process that holds their connection.
+
+mod calls;
+mod refused;
+mod snapshot;
+mod support;

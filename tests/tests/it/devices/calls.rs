@@ -1,0 +1,201 @@
+//! Calls of a device: the same events durable and inline, one outcome whatever is lost.
+
+use std::{
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use futures::StreamExt;
+use rstest::rstest;
+use serde_json::json;
+use temporal_agents::{
+    client::RunEvents,
+    remote::{
+        device::DeviceGateway,
+        transport::{MemoryTransport, RedisTransport},
+    },
+    run::{PausedRun, RunOutcome},
+    tool::OUTCOME_UNKNOWN,
+    wire::{Decision, EventKind, GateMode, RunEvent},
+    workflow::AgentWorkflow,
+};
+use temporal_agents_testing::RedisServer;
+use tokio::time::timeout;
+
+use super::support::{Laptop, Setting, agent, environment, model, request, runner, told};
+use crate::PATIENCE;
+
+/// The facts of a run that do not depend on its host.
+fn facts(events: &[RunEvent]) -> Vec<String> {
+    let fact = |event: &RunEvent| match &event.kind {
+        EventKind::ToolCall { name, .. } => Some(format!("called {name}")),
+        EventKind::ToolOutput { output, .. } => Some(format!("returned {}", json!(output))),
+        EventKind::ToolGated { tool, is_denied, .. } => Some(format!("gated {tool} {is_denied}")),
+        EventKind::RunPaused {} => Some("paused".to_owned()),
+        EventKind::RunFinished { output, .. } => Some(format!("finished {output}")),
+        _ => None,
+    };
+    events.iter().filter_map(fact).collect()
+}
+
+const CALLS: [(&str, &str); 2] = [("dev_laptop_run_command", "ls"), ("dev_laptop_read", "")];
+
+fn calls() -> Vec<(&'static str, serde_json::Value)> {
+    CALLS.map(|(name, command)| (name, if command.is_empty() { json!({}) } else { json!({"command": command}) })).into()
+}
+
+#[rstest]
+#[tokio::test]
+async fn a_durable_and_an_inline_run_tell_the_same_of_a_device_that_asks_for_each_call(
+    #[values(true, false)] cached: bool,
+) -> anyhow::Result<()> {
+    let server = RedisServer::start().await?;
+    let channels = RedisTransport::new(&server.url())?;
+    let holder = DeviceGateway::new(channels.clone());
+    let laptop = Laptop::default();
+    let working = laptop.connect(&holder, Some(GateMode::ApproveEach)).await?;
+
+    let durable = model(&calls());
+    let env = environment(&durable, channels.clone(), Setting { cached, ..Setting::default() }).await?;
+    let started = env.start_workflow(AgentWorkflow::run, request("ada")).await?;
+    let handle = env.agent_handle(&started).by("ada");
+    for _ in CALLS {
+        let asked = handle.wait_for_interruptions().await?;
+        assert_eq!(asked.len(), 1, "each call is asked for");
+        handle.approve(&*asked[0].id).await?;
+    }
+    let run = env.await_run(&started).await?;
+    env.replay(&run.history).await?;
+    let of_history: Vec<RunEvent> = RunEvents::new(env.client())
+        .watch(&run.workflow_id)
+        .map(|event| event.expect("facts are read"))
+        .collect()
+        .await;
+    let searches = run.activities().iter().filter(|activity| activity.activity_type == "agents.find_toolsets").count();
+    assert_eq!((searches, run.output()?), (1, json!("done")));
+    env.finish().await?;
+    assert_eq!(told(&durable), ["ran ls", r#"{"lines":3}"#]);
+    assert_eq!(laptop.effects(), 2);
+
+    let inline = model(&calls());
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let of_runner = Arc::clone(&seen);
+    let runner = runner(&inline, DeviceGateway::new(channels))
+        .on_event(move |event: &RunEvent| of_runner.lock().expect("not poisoned").push(event.clone()));
+    let mut outcome = runner.run(&agent(), "Work.").until_paused().await?;
+    while let RunOutcome::Paused(PausedRun { mut state, .. }) = outcome {
+        for call in state.interruptions() {
+            state.decide(&call.id, Decision::approve().by("ada"))?;
+        }
+        outcome = runner.run(&agent(), state).until_paused().await?;
+    }
+    assert_eq!(told(&inline), told(&durable));
+    let seen = seen.lock().expect("not poisoned");
+    let deltas = seen.iter().filter(|event| matches!(event.kind, EventKind::ToolOutputDelta { .. })).count();
+    assert_eq!(deltas, 1);
+    let mut of_history = facts(&of_history);
+    let mut of_inline = facts(&seen);
+    of_history.dedup();
+    of_inline.dedup();
+    assert_eq!(of_history, of_inline);
+    working.abort();
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_device_of_the_same_process_is_called_without_channels() -> anyhow::Result<()> {
+    let channels = MemoryTransport::new();
+    let gateway = DeviceGateway::new(channels.clone());
+    let laptop = Laptop::default();
+    let working = laptop.connect(&gateway, None).await?;
+    let model = model(&[("dev_laptop_held", json!({}))]);
+    let runner = runner(&model, gateway);
+    let agent = agent();
+    let running = runner.run(&agent, "Work.");
+    let meanwhile = async {
+        laptop.begun.notified().await;
+        channels.clear();
+        laptop.ends.notify_one();
+    };
+    let (ended, ()) = tokio::join!(running.into_future(), meanwhile);
+    ended?;
+    assert_eq!(told(&model), ["ended"]);
+    working.abort();
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_call_whose_worker_was_killed_is_joined_and_has_one_effect() -> anyhow::Result<()> {
+    let server = RedisServer::start().await?;
+    let channels = RedisTransport::new(&server.url())?;
+    let holder = DeviceGateway::new(channels.clone());
+    let laptop = Laptop::default();
+    let working = laptop.connect(&holder, None).await?;
+    let model = model(&[("dev_laptop_held", json!({}))]);
+    let mut env = environment(&model, channels, Setting::default()).await?;
+    let started = env.start_workflow(AgentWorkflow::run, request("ada")).await?;
+    timeout(PATIENCE, laptop.begun.notified()).await?;
+    env.kill_worker().await?;
+    env.start_worker()?;
+    // The device ends before, or after, the next attempt asks.
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    laptop.ends.notify_one();
+    let run = env.await_run(&started).await?;
+    env.replay(&run.history).await?;
+    run.output()?;
+    assert_eq!(told(&model), ["ended"]);
+    assert_eq!(laptop.effects(), 1);
+    env.finish().await?;
+    working.abort();
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_device_that_leaves_in_mid_call_leaves_an_unknown_outcome() -> anyhow::Result<()> {
+    let channels = MemoryTransport::new();
+    let holder = DeviceGateway::new(channels.clone());
+    let laptop = Laptop::default();
+    let working = laptop.connect(&holder, None).await?;
+    let model = model(&[("dev_laptop_held", json!({})), ("dev_laptop_read", json!({}))]);
+    let runner = runner(&model, DeviceGateway::new(channels));
+    let agent = agent();
+    let running = runner.run(&agent, "Work.");
+    let meanwhile = async {
+        laptop.begun.notified().await;
+        working.abort();
+    };
+    let (ended, ()) = tokio::join!(running.into_future(), meanwhile);
+    ended?;
+    let told = told(&model);
+    assert_eq!(told[0], OUTCOME_UNKNOWN);
+    assert!(told[1].contains("device 'laptop' is offline") && told[1].contains("device_offline"), "{}", told[1]);
+    assert_eq!(laptop.effects(), 1);
+    Ok(())
+}
+
+#[tokio::test]
+async fn redis_that_loses_everything_in_mid_call_changes_nothing() -> anyhow::Result<()> {
+    let mut server = RedisServer::start().await?;
+    let channels = RedisTransport::new(&server.url())?;
+    let holder = DeviceGateway::new(channels.clone());
+    let laptop = Laptop::default();
+    let working = laptop.connect(&holder, None).await?;
+    let model = model(&[("dev_laptop_held", json!({}))]);
+    let runner = runner(&model, DeviceGateway::new(channels));
+    let agent = agent();
+    let running = runner.run(&agent, "Work.");
+    let meanwhile = async {
+        laptop.begun.notified().await;
+        server.restart().await.expect("it restarts");
+        while holder.find_device("laptop").await.ok().flatten().is_none() {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        laptop.ends.notify_one();
+    };
+    let (ended, ()) = tokio::join!(running.into_future(), meanwhile);
+    ended?;
+    assert_eq!(told(&model), ["ended"]);
+    assert_eq!(laptop.effects(), 1);
+    working.abort();
+    Ok(())
+}
