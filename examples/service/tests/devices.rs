@@ -77,7 +77,7 @@ async fn three_processes_play_a_run_with_a_device() -> anyhow::Result<()> {
     let second = async {
         loop {
             let asked = handle.wait_for_interruptions().await?;
-            if let Some(next) = asked.into_iter().find(|next| next.arguments.to_string().contains("line 2")) {
+            if let Some(next) = asked.into_iter().find(|next| next.arguments.contains("line 2")) {
                 return anyhow::Ok(next);
             }
             sleep(Duration::from_millis(50)).await;
@@ -87,7 +87,7 @@ async fn three_processes_play_a_run_with_a_device() -> anyhow::Result<()> {
     // All restart. A query is answered from the history alone: nobody knows the device then.
     drop((device, gateway, worker));
     let (_worker, _) = work()?;
-    assert_eq!(timeout(PATIENCE, handle.state()).await??.interruptions, [second.clone()]);
+    assert_eq!(timeout(PATIENCE, handle.state()).await??.interruptions, std::slice::from_ref(&second));
     let (_gateway, address) = start(&["gateway", "--redis", &redis.url(), "--user", "ada=secret"])?;
     let _device = start_device(&address, "secret", directory.path())?;
     handle.approve(&*second.id).await?;

@@ -269,7 +269,7 @@ impl Process {
         config: RunConfig,
         from: From,
     ) -> Result<RunResult<Value>, Box<RunFailure>> {
-        owned.run(&self.settings.runner, agent, config, from).await.map_err(Box::new)
+        Box::pin(owned.run(&self.settings.runner, agent, config, from)).await.map_err(Box::new)
     }
 
     /// Returns `true` once the process takes no new tasks.

@@ -64,6 +64,22 @@ struct DeviceCall<'c> {
     ends_at: Instant,
 }
 
+/// The end of a call.
+enum Ended {
+    Answered(Box<ToolResultMessage>),
+    /// The connection of the device is lost.
+    Gone,
+}
+
+impl Ended {
+    fn result(self) -> Option<ToolResultMessage> {
+        match self {
+            Self::Answered(result) => Some(*result),
+            Self::Gone => None,
+        }
+    }
+}
+
 impl<'c> DeviceCall<'c> {
     fn new(gateway: Arc<Inner>, target: RemoteTarget, ctx: &'c ToolContext, arguments: Map<String, Value>) -> Self {
         let (_, message) = message_of(ctx, &target, arguments);
@@ -119,7 +135,7 @@ impl<'c> DeviceCall<'c> {
             match next {
                 Ok(Some(reply)) => {
                     if let Some(ended) = self.take(reply) {
-                        return Ok(ended);
+                        return Ok(ended.result());
                     }
                 }
                 Ok(None) => return Ok(None),
@@ -141,7 +157,7 @@ impl<'c> DeviceCall<'c> {
                     Ok(Some(reply)) => {
                         let reply = serde_json::from_slice::<NumberedReply>(&reply).ok();
                         if let Some(ended) = reply.and_then(|reply| self.take(reply)) {
-                            return Ok(ended);
+                            return Ok(ended.result());
                         }
                     }
                     Ok(None) => {
@@ -207,9 +223,8 @@ impl<'c> DeviceCall<'c> {
         }
     }
 
-    /// Takes a reply; returns the result with which the call has ended, or `None` in it if the
-    /// device's connection is lost.
-    fn take(&mut self, NumberedReply { at, reply }: NumberedReply) -> Option<Option<ToolResultMessage>> {
+    /// Takes a reply; returns the end of the call, if it is one.
+    fn take(&mut self, NumberedReply { at, reply }: NumberedReply) -> Option<Ended> {
         if at > 0 && at != self.taken + 1 {
             return None;
         }
@@ -219,10 +234,10 @@ impl<'c> DeviceCall<'c> {
                 self.ctx.output_delta(&delta.stream, delta.delta);
                 None
             }
-            Reply::Result(result) if result.tool_use_id == self.call.tool_use_id => Some(Some(*result)),
+            Reply::Result(result) if result.tool_use_id == self.call.tool_use_id => Some(Ended::Answered(result)),
             Reply::Gone => {
                 self.taken = 0;
-                Some(None)
+                Some(Ended::Gone)
             }
             Reply::Result(_) | Reply::Accepted | Reply::Other => None,
         }

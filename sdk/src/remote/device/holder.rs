@@ -167,9 +167,10 @@ impl Inner {
     /// Adds a reply of the device to its call.
     pub(super) fn add(&self, device: &str, id: &str, reply: Reply) {
         let logs = self.logs.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        match logs.get(&(device.to_owned(), id.to_owned())) {
-            Some(log) => log.add(reply),
-            None => tracing::debug!(device, id, "a device answers a call that nobody made"),
+        if let Some(log) = logs.get(&(device.to_owned(), id.to_owned())) {
+            log.add(reply);
+        } else {
+            tracing::debug!(device, id, "a device answers a call that nobody made");
         }
     }
 

@@ -36,7 +36,7 @@ mod holder;
 mod request;
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::BTreeMap,
     fmt,
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
@@ -93,7 +93,7 @@ struct Inner {
     /// The devices that are connected to this process, by name.
     connected: Mutex<BTreeMap<String, Arc<Connected>>>,
     /// The calls of those devices, by device and id; a while longer than they take.
-    logs: Mutex<HashMap<(String, String), Arc<CallLog>>>,
+    logs: Mutex<BTreeMap<(String, String), Arc<CallLog>>>,
 }
 
 impl DeviceGateway {

@@ -179,7 +179,9 @@ async fn a_device_makes_one_call_at_a_time_and_reads_side_by_side() -> Result<()
     assert_eq!(reading, ["r1", "r2"]);
     let writes = ["w1", "w2"].map(|id| gateway.0.call(&connected, call(id, "run")));
     assert!(timeout(Duration::from_millis(50), connection.next()).await.is_err(), "a write waits for the readers");
-    reading.iter().for_each(|id| answer(&connection, id));
+    for id in &reading {
+        answer(&connection, id);
+    }
     let first = called(&mut connection).await.0;
     assert!(timeout(Duration::from_millis(50), connection.next()).await.is_err(), "a write is made alone");
     answer(&connection, &first);
