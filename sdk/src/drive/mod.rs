@@ -14,6 +14,7 @@
 mod compaction;
 mod config;
 mod env;
+mod expiry;
 mod finish;
 pub(crate) mod guard;
 mod guardrails;

@@ -2,6 +2,7 @@
 
 use super::{
     env::Env,
+    expiry,
     host::{Host, LoopEvent, Stays, WaitOutcome},
     mcp_session, notes,
     result::RunFailure,
@@ -37,6 +38,7 @@ pub(super) async fn wait<H: Host>(
     scope: &H::Scope,
 ) -> Result<Waited, RunFailure> {
     let &Env { host, config, .. } = env;
+    expiry::set(env, &mut state);
     // A conversation is shortened between two turns only, so a run with a compaction leaves after
     // the turn. The exception is a run that waits for a nested agent: this wait, and the turn with
     // it, may take long.

@@ -104,6 +104,7 @@ impl Engine {
             session: session_input.map(|input| SessionProgress { input, saved: 0 }),
             mcp_sessions: Vec::new(),
             toolset: ToolsetSnapshot::default(),
+            expiries: BTreeMap::new(),
             turn_began: TurnMark::default(),
             holds_back_turn: false,
             completed: Vec::new(),

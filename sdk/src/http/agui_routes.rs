@@ -167,6 +167,7 @@ fn answer(entry: &ResumeEntry, call: Option<&AgentInterruption>) -> Result<Answe
     }
     Ok(Answer::Decision(match entry.decision()? {
         ResumeDecision::Approve => AgentDecision::approve(id),
+        ResumeDecision::ApproveWith { arguments } => AgentDecision::approve_with(id, arguments),
         ResumeDecision::Reject { message: Some(message) } => AgentDecision::reject_with(id, message),
         ResumeDecision::Reject { message: None } => AgentDecision::reject(id),
     }))

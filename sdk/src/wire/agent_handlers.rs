@@ -8,13 +8,13 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::{
     absent::is_default,
     decider,
     mcp_call::McpQuestion,
-    run_state::{Interruption, InterruptionKind},
+    run_state::{Decision, Interruption, InterruptionKind},
     run_status::{self, RunStatus},
     version::{WIRE_VERSION, WireVersion},
 };
@@ -61,6 +61,11 @@ pub struct AgentDecision {
 pub enum Verdict {
     /// The call is made, unless a guardrail stops it.
     Approve,
+    /// The call is made with these arguments, in place of those that the model wrote.
+    ApproveWith {
+        /// The arguments, which must fit the tool's schema.
+        arguments: Map<String, Value>,
+    },
     /// The call is not made.
     Reject {
         /// Output that the model gets instead; absent = `Tool execution was not approved.`, unless
@@ -75,10 +80,27 @@ pub enum Verdict {
     },
 }
 
+impl From<Decision> for Verdict {
+    fn from(decision: Decision) -> Self {
+        match decision {
+            Decision { approve: true, arguments: Some(arguments), .. } => Self::ApproveWith { arguments },
+            Decision { approve: true, .. } => Self::Approve,
+            Decision { supplied: true, message, .. } => Self::SupplyOutput { output: message.unwrap_or_default() },
+            Decision { message, .. } => Self::Reject { message },
+        }
+    }
+}
+
 impl AgentDecision {
     /// Returns the decision to make the call.
     pub fn approve(interruption_id: impl Into<String>) -> Self {
         Self::new(interruption_id, Verdict::Approve)
+    }
+
+    /// Returns the decision to make the call with these arguments, in place of those that the model
+    /// wrote.
+    pub fn approve_with(interruption_id: impl Into<String>, arguments: Map<String, Value>) -> Self {
+        Self::new(interruption_id, Verdict::ApproveWith { arguments })
     }
 
     /// Returns the decision not to make the call; the model gets the run's default message.
@@ -262,6 +284,9 @@ pub struct AgentInterruption {
     /// JSON object that fits the schema; a rejection declines.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub question: Option<McpQuestion>,
+    /// Time at which the question expires, in milliseconds since the Unix epoch; absent = never.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<u64>,
 }
 
 impl From<Interruption> for AgentInterruption {
@@ -269,7 +294,7 @@ impl From<Interruption> for AgentInterruption {
         let arguments = interruption.arguments();
         let server = interruption.server().map(str::to_owned);
         let Interruption { id, agent, tool, raw: _, kind, question } = interruption;
-        Self { id, agent, tool, arguments, server, kind, question }
+        Self { id, agent, tool, arguments, server, kind, question, expires_at: None }
     }
 }
 

@@ -5,6 +5,7 @@
 //! [`ApprovalWorkflow`](crate::workflow::ApprovalWorkflow) is one.
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 use super::{
     absent::is_default,
@@ -49,6 +50,9 @@ pub struct ApprovalRuling {
     /// `true` if the decision also applies to all later calls of this tool in the run.
     #[serde(default, skip_serializing_if = "is_default")]
     pub always: bool,
+    /// Arguments with which the call is made, in place of those that the model wrote.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arguments: Option<Map<String, Value>>,
     /// The name or id of the person who decided, as the caller states it: at most 256 characters,
     /// not sent to models and not checked. A service that lets people decide writes the
     /// authenticated user here.
@@ -59,27 +63,28 @@ pub struct ApprovalRuling {
 impl ApprovalRuling {
     /// Converts the ruling to a decision on the call with this id.
     pub fn on(self, interruption_id: impl Into<String>) -> AgentDecision {
-        let Self { version: _, approve, message, supplied, always, by } = self;
-        let verdict = match message {
+        let Self { version: _, approve, message, supplied, always, arguments, by } = self;
+        let verdict = match (message, arguments) {
             // An approval ignores the message.
+            (_, Some(arguments)) if approve => Verdict::ApproveWith { arguments },
             _ if approve => Verdict::Approve,
-            Some(output) if supplied => Verdict::SupplyOutput { output },
-            message => Verdict::Reject { message },
+            (Some(output), _) if supplied => Verdict::SupplyOutput { output },
+            (message, _) => Verdict::Reject { message },
         };
         AgentDecision { always, by, ..AgentDecision::new(interruption_id, verdict) }
     }
 
     /// Converts the ruling to a [`Decision`], without `always`.
     pub fn decision(self) -> Decision {
-        let Self { version: _, approve, message, supplied, always: _, by } = self;
-        Decision { approve, message, supplied, by }
+        let Self { version: _, approve, message, supplied, always: _, arguments, by } = self;
+        Decision { approve, message, supplied, arguments, by }
     }
 }
 
 impl From<Decision> for ApprovalRuling {
     fn from(decision: Decision) -> Self {
-        let Decision { approve, message, supplied, by } = decision;
-        Self { version: WIRE_VERSION, approve, message, supplied, always: false, by }
+        let Decision { approve, message, supplied, arguments, by } = decision;
+        Self { version: WIRE_VERSION, approve, message, supplied, always: false, arguments, by }
     }
 }
 
@@ -88,6 +93,7 @@ impl From<AgentDecision> for ApprovalRuling {
         let AgentDecision { version: _, interruption_id: _, decision, always, by } = decided;
         let decision = match decision {
             Verdict::Approve => Decision::approve(),
+            Verdict::ApproveWith { arguments } => Decision::approve_with(arguments),
             Verdict::Reject { message } => Decision { message, ..Decision::reject() },
             Verdict::SupplyOutput { output } => Decision::supply(output),
         };

@@ -87,7 +87,7 @@ impl AskedQuestions {
 
 impl From<AgentInterruption> for PendingQuestion {
     fn from(asked: AgentInterruption) -> Self {
-        let AgentInterruption { id, agent, tool, mut arguments, server, kind, question: _ } = asked;
+        let AgentInterruption { id, agent, tool, mut arguments, server, kind, question: _, expires_at: _ } = asked;
         let is_cut = arguments.len() > MAX_ARGUMENTS_BYTES;
         if is_cut {
             arguments.truncate(arguments.floor_char_boundary(MAX_ARGUMENTS_BYTES));

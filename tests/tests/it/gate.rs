@@ -1,5 +1,7 @@
 //! The gate of a run: each case of the table of verdicts through real runs, on a dev server and without one.
 
+mod edited;
+
 use std::{
     collections::BTreeMap,
     sync::{Arc, LazyLock, Mutex},

@@ -18,6 +18,7 @@ mod durable_run;
 mod error_texts;
 mod examples;
 mod expired_conversation;
+mod expiring_questions;
 mod forged_starts;
 mod fuzz;
 mod gate;

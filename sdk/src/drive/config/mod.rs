@@ -11,7 +11,7 @@
 mod functions;
 mod handlers;
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -28,7 +28,7 @@ use crate::{
     engine::{MAX_CALLS_PER_RESPONSE, ReasoningItemIds, Rules, RunError, UnknownTools},
     gate::Gate,
     tool::OnToolError,
-    wire::{Item, ModelSettings, run_state::ServerConversation},
+    wire::{Decision, Item, ModelSettings, run_state::ServerConversation},
 };
 
 /// Settings of a run that apply to all its agents: `Runner::with_config`,
@@ -59,6 +59,15 @@ pub struct RunConfig {
     /// panic would fail the workflow task again and again.
     #[builder(field)]
     invalid_context: Option<(String, String)>,
+    /// Time after which a question of the run expires, and the decision that then counts. Default:
+    /// never, except those about calls of devices, which are rejected after 10 minutes. Has an
+    /// effect where a run waits: in workflows.
+    ///
+    /// # Determinism
+    /// Open runs that wait already continue without. A change of the time breaks the replay of runs
+    /// that wait.
+    #[builder(field)]
+    pub question_expiry: Option<(Duration, Decision)>,
     /// Name of the model of all agents, in place of the models that they name. Default: each
     /// agent's own.
     pub model: Option<String>,
@@ -261,6 +270,23 @@ impl<S: run_config_builder::State> RunConfigBuilder<S> {
     /// Removes the limit on model calls.
     pub fn unlimited_turns(mut self) -> Self {
         self.max_turns = None;
+        self
+    }
+
+    /// Makes questions expire: calls that nobody has decided about after this time are decided in
+    /// this way. A decision that does not fit a question, for example an approval of a client
+    /// tool, rejects it.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use temporal_agents::{RunConfig, wire::Decision};
+    ///
+    /// let late = Decision::reject_with("Nobody has approved this in time.");
+    /// let config = RunConfig::builder().questions_expire(Duration::from_hours(24), late).build();
+    /// # let _ = config;
+    /// ```
+    pub fn questions_expire(mut self, after: Duration, decision: Decision) -> Self {
+        self.question_expiry = Some((after, decision));
         self
     }
 

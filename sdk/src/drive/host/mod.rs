@@ -146,6 +146,12 @@ pub trait Host {
         std::future::ready(WaitOutcome::Undecided).boxed_local()
     }
 
+    /// Returns the time, in milliseconds since the Unix epoch, if runs of this host wait for
+    /// decisions, so that questions can expire. The same on replay.
+    fn now_millis(&self) -> Option<u64> {
+        None
+    }
+
     /// Returns `true` if the run should continue in another execution, from this state. Called for
     /// the outermost run only, when none of its effects is in flight: between two turns, and before
     /// it waits for decisions. Must return `false` for a run that has made no progress in this

@@ -22,6 +22,12 @@ impl Facts {
             }
             return;
         }
+        if let NoteKind::Expired { decisions } = note {
+            for NotedDecision { id, decision, by } in decisions {
+                self.decided_by(&run, id, decision, false, by);
+            }
+            return;
+        }
         let observed = self.run(&run);
         let (has_begun, has_ended) = (observed.has_begun, observed.has_ended);
         if has_ended {
@@ -93,7 +99,7 @@ impl Facts {
                 self.ended(&run, EventKind::RunFailed { failure, usage });
             }
             NoteKind::Cancelled { usage } => self.ended(&run, EventKind::RunCancelled { usage }),
-            NoteKind::Resumed { .. } | NoteKind::SideData { .. } | NoteKind::Other => {}
+            NoteKind::Resumed { .. } | NoteKind::SideData { .. } | NoteKind::Expired { .. } | NoteKind::Other => {}
         }
     }
 

@@ -60,6 +60,8 @@ pub(crate) enum ResumeStatus {
 pub(crate) enum ResumeDecision {
     /// The call is made.
     Approve,
+    /// The call is made with these arguments.
+    ApproveWith { arguments: Map<String, Value> },
     /// The call is not made; the model gets the message.
     Reject { message: Option<String> },
 }
@@ -104,11 +106,15 @@ impl ResumeEntry {
         }
         let payload = self.payload.as_ref();
         let member = |name: &str| payload.and_then(|payload| payload.get(name)).filter(|value| !value.is_null());
-        if member("editedArgs").is_some() {
-            return Err(self.refusal("editedArgs is not supported; send {\"approved\": true} or {\"approved\": false}"));
-        }
         match member("approved") {
-            Some(Value::Bool(true)) => Ok(ResumeDecision::Approve),
+            Some(Value::Bool(true)) => match member("editedArgs") {
+                None => Ok(ResumeDecision::Approve),
+                Some(Value::Object(arguments)) => Ok(ResumeDecision::ApproveWith { arguments: arguments.clone() }),
+                Some(_) => Err(self.refusal("editedArgs must be a JSON object, the arguments of the call")),
+            },
+            Some(Value::Bool(false)) if member("editedArgs").is_some() => {
+                Err(self.refusal("editedArgs are for a call that is approved: send {\"approved\": true}"))
+            }
             Some(Value::Bool(false)) => {
                 let message = member("reason").or_else(|| member("message")).and_then(Value::as_str);
                 Ok(ResumeDecision::Reject { message: message.map(str::to_owned) })

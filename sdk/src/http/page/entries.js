@@ -140,7 +140,7 @@ export const MAKERS = {
 const TOOL_STATES = { running: "called", answered: "answered", failed: "failed" };
 const QUESTIONS = { approval: "Approval", output: "Output", input: "Input" };
 const DECISIONS = {
-  approve: "approved", reject: "rejected", supply_output: "the output was supplied",
+  approve: "approved", approve_with: "approved with other arguments", reject: "rejected", supply_output: "the output was supplied",
 };
 
 function simple(partsOf) {

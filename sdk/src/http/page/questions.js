@@ -153,10 +153,17 @@ function approvalForm(question, done) {
   const always = el("input", { type: "checkbox", id: newId("always"), "data-testid": "always" });
   const label = el("label", { for: always.id, class: "check" }, always,
     "Decide the same for later calls of this tool in this run");
+  const written = textOf(question.arguments ?? "{}");
+  const edited = el("textarea", { rows: 4, spellcheck: "false", "data-testid": "arguments" });
+  edited.value = written;
+  // A hosted MCP server makes the call itself, with the arguments of the model.
+  const edit = question.server ? [] : [el("details", {}, el("summary", {}, "Edit the arguments"),
+    field("Arguments, a JSON object", edited, "The call is made with these; the model is not told."))];
+  const changed = () => (edited.value === written ? {} : { arguments: JSON.parse(edited.value) });
   return answerForm(question, done, {
-    fields: [label], always, buttonLabel: "Approve", testId: "approve", rejectLabel: "Reject",
-    answer: () => decide(question.run_id, {
-      question_id: question.question_id, approved: true, ...(always.checked && { always: true }),
+    fields: [...edit, label], always, buttonLabel: "Approve", testId: "approve", rejectLabel: "Reject",
+    answer: async () => decide(question.run_id, {
+      question_id: question.question_id, approved: true, ...(always.checked && { always: true }), ...changed(),
     }),
   });
 }

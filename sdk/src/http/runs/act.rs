@@ -6,7 +6,7 @@ use axum::{
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use super::{
@@ -34,6 +34,9 @@ pub(in crate::http) struct DecisionBody {
     /// Output that the model gets for a call that was rejected.
     #[serde(default)]
     message: Option<String>,
+    /// Arguments with which a call that was approved is made, in place of the model's.
+    #[serde(default)]
+    arguments: Option<Map<String, Value>>,
     /// Also decides all other calls of this tool by this agent in this run.
     #[serde(default)]
     always: bool,
@@ -78,9 +81,16 @@ pub(in crate::http) async fn decide(
     Json(body): Json<DecisionBody>,
 ) -> Result<Json<AnswerAccepted>, ApiError> {
     let row = open(&shared, &caller, &id).await?;
-    let DecisionBody { question_id, approved, message, always } = body;
+    let DecisionBody { question_id, approved, message, arguments, always } = body;
+    if arguments.is_some() && (!approved || always) {
+        let message = "\"arguments\" are for one call that is approved: send \"approved\": true, without \"always\"";
+        return Err(ApiError::invalid(message));
+    }
     let mut decision = match (approved, message) {
-        (true, None) => AgentDecision::approve(question_id),
+        (true, None) => match arguments {
+            Some(arguments) => AgentDecision::approve_with(question_id, arguments),
+            None => AgentDecision::approve(question_id),
+        },
         (true, Some(_)) => {
             return Err(ApiError::invalid("\"message\" is for a call that is rejected: send \"approved\": false"));
         }

@@ -9,6 +9,7 @@ fn asked(id: &str, arguments: String) -> AgentInterruption {
         server: None,
         kind: InterruptionKind::Approval,
         question: None,
+        expires_at: None,
     }
 }
 

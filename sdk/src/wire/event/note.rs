@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::{failure::RecordedFailure, kind::GuardrailStage};
 use crate::wire::{
@@ -81,6 +81,11 @@ pub enum NoteKind {
     Gated {
         /// The calls, in call order; those beyond 64 KiB are left out.
         calls: Vec<GatedCallNote>,
+    },
+    /// Questions of the run have expired.
+    Expired {
+        /// The decisions that count since then.
+        decisions: Vec<NotedDecision>,
     },
     /// The run has ended with a final output.
     Finished {
@@ -230,10 +235,17 @@ impl RunNote {
     pub fn resumed(state: &RunState) -> Self {
         let decided = |id: String| {
             let decision = state.decision_on(&id)?;
-            Some(NotedDecision { id, decision: short(decision), by: decision.by.clone() })
+            Some(NotedDecision::new(id, decision))
         };
         let decisions = state.paused_calls().into_iter().filter_map(|call| decided(call.id)).collect();
         Self::new(&*state.agent, state.turn, NoteKind::Resumed { decisions })
+    }
+}
+
+impl NotedDecision {
+    /// Returns the decision on a question, short enough for the record.
+    pub fn new(id: impl Into<String>, decision: &Decision) -> Self {
+        Self { id: id.into(), decision: short(decision), by: decision.by.clone() }
     }
 }
 
@@ -292,7 +304,12 @@ pub fn untold_outputs(state: &RunState, is_told: impl Fn(&str) -> bool) -> Vec<I
 
 fn short(decision: &Decision) -> Verdict {
     let cut = |text: &String| text[..text.floor_char_boundary(MAX_MESSAGE_BYTES)].to_owned();
+    let fits = |arguments| encoded_len(arguments).is_ok_and(|bytes| bytes <= MAX_MESSAGE_BYTES);
     match decision {
+        Decision { approve: true, arguments: Some(arguments), .. } => Verdict::ApproveWith {
+            // Too large ones are those of the call that follows.
+            arguments: if fits(arguments) { arguments.clone() } else { Map::new() },
+        },
         Decision { approve: true, .. } => Verdict::Approve,
         Decision { supplied: true, message, .. } => {
             Verdict::SupplyOutput { output: message.as_ref().map(cut).unwrap_or_default() }

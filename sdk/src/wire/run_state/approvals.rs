@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 use super::{McpApproval, PlannedCall, RoundCall};
 use crate::wire::{absent::is_default, decider};
@@ -20,6 +21,10 @@ pub struct Decision {
     /// like an output of the tool.
     #[serde(default, skip_serializing_if = "is_default")]
     pub supplied: bool,
+    /// Arguments with which the call is made, in place of those that the model wrote; only with
+    /// `approve`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arguments: Option<Map<String, Value>>,
     /// The name or id of the person who decided, as the caller states it: at most 256 characters,
     /// not sent to models and not checked. A service that lets people decide writes the
     /// authenticated user here.
@@ -30,22 +35,29 @@ pub struct Decision {
 impl Decision {
     /// Returns the decision to make the call.
     pub fn approve() -> Self {
-        Self { approve: true, message: None, supplied: false, by: None }
+        Self { approve: true, message: None, supplied: false, arguments: None, by: None }
+    }
+
+    /// Returns the decision to make the call with these arguments, in place of those that the model
+    /// wrote. The tool checks them like those of a model, and the gate of the run, too. The call in
+    /// the conversation stays as the model wrote it.
+    pub fn approve_with(arguments: Map<String, Value>) -> Self {
+        Self { arguments: Some(arguments), ..Self::approve() }
     }
 
     /// Returns the decision not to make the call; the model gets the run's default message.
     pub fn reject() -> Self {
-        Self { approve: false, message: None, supplied: false, by: None }
+        Self { approve: false, message: None, supplied: false, arguments: None, by: None }
     }
 
     /// Returns the decision not to make the call; the model gets this message.
     pub fn reject_with(message: impl Into<String>) -> Self {
-        Self { approve: false, message: Some(message.into()), supplied: false, by: None }
+        Self { message: Some(message.into()), ..Self::reject() }
     }
 
     /// Returns the decision not to make the call, because it was made elsewhere with this output.
     pub fn supply(output: impl Into<String>) -> Self {
-        Self { approve: false, message: Some(output.into()), supplied: true, by: None }
+        Self { message: Some(output.into()), supplied: true, ..Self::reject() }
     }
 
     /// Sets the name or id of the person who decided; the first 256 characters are kept.
@@ -180,7 +192,9 @@ impl Decisions {
             // A permanent decision replaces earlier ones on single calls of the tool, as in the
             // OpenAI Agents SDK.
             self.calls.retain(|_, on| on.by != by || on.tool != tool);
-            self.always.entry(by.to_owned()).or_default().insert(tool.to_owned(), decision.clone());
+            // Other arguments are those of one call.
+            let permanent = Decision { arguments: None, ..decision.clone() };
+            self.always.entry(by.to_owned()).or_default().insert(tool.to_owned(), permanent);
         }
         self.calls.insert(id.to_owned(), OnCall { by: by.to_owned(), tool: tool.to_owned(), decision });
     }

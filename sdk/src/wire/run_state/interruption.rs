@@ -83,7 +83,7 @@ impl Interruption {
                 Err(DecisionRefused::NoJsonObject { id: self.id.clone(), tool: self.tool.clone() })
             }
             (InterruptionKind::Input, _) => Ok(()),
-            (_, Some(server)) if decision.supplied => {
+            (_, Some(server)) if decision.supplied || decision.arguments.is_some() => {
                 Err(DecisionRefused::MadeByServer { id: self.id.clone(), server: server.to_owned() })
             }
             _ => Ok(()),
@@ -306,7 +306,10 @@ impl RunState {
         if let Some((run, inner)) = paused {
             return run.try_decide(inner, decision, always);
         }
-        if let Some(call) = round.calls.iter().find(|call| call.is_pending_as(id)) {
+        if let Some(call) = round.calls.iter_mut().find(|call| call.is_pending_as(id)) {
+            if let (true, Some(arguments)) = (decision.approve, &decision.arguments) {
+                call.call.arguments = Value::Object(arguments.clone()).to_string();
+            }
             let PlannedCall { tool, call_id, .. } = &call.call;
             self.approvals.decide_call(&self.agent, tool, call_id, decision, always && !call.asks_each);
         } else {

@@ -101,6 +101,9 @@ pub struct RunState {
     /// The tools that the run may use beyond those of its agents.
     #[serde(default, skip_serializing_if = "ToolsetSnapshot::is_empty")]
     pub toolset: ToolsetSnapshot,
+    /// The questions of the run that expire, by the ids of the interruptions.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub expiries: BTreeMap<String, Expiry>,
     /// The beginning of the turn.
     #[serde(default, skip_serializing_if = "is_default")]
     pub turn_began: TurnMark,
@@ -124,6 +127,15 @@ pub struct RunState {
     pub key_scope: Option<String>,
     /// The next step of the run.
     pub phase: Phase,
+}
+
+/// The end of the time for a question.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Expiry {
+    /// The time, in milliseconds since the Unix epoch.
+    pub at: u64,
+    /// The decision that counts from then on.
+    pub decision: Decision,
 }
 
 /// Items that the model gets instead of the first items of a run.
@@ -234,6 +246,7 @@ impl RunState {
             session: None,
             mcp_sessions: Vec::new(),
             toolset: ToolsetSnapshot::default(),
+            expiries: BTreeMap::new(),
             turn_began: TurnMark::default(),
             holds_back_turn: false,
             completed: Vec::new(),

@@ -4,6 +4,7 @@
 //! A model call comes here from `drive/model.rs`, and continues in
 //! `workflow/activity_backed_model.rs`.
 
+mod expiry;
 mod history;
 mod progress;
 mod run_id;
@@ -326,7 +327,9 @@ impl Host for WorkflowHost {
             self.ledger.borrow_mut().rest();
             if let Some(inbox) = &self.inbox {
                 let max_polls = self.moving.as_ref().map(|moving| moving.polls_until_enough());
-                let outcome = inbox.wait(state, max_polls, scope.clone(), pauses).await;
+                let expiries = state.expiries.clone();
+                let waiting = inbox.wait(state, max_polls, scope.clone(), pauses);
+                let outcome = self.unless_expired(inbox, &expiries, (&agent, turn), waiting).await;
                 if let (WaitOutcome::Decided, Some(moving)) = (&outcome, &self.moving) {
                     (0..inbox.last_decision_count()).for_each(|_| moving.update());
                 }
@@ -336,6 +339,11 @@ impl Host for WorkflowHost {
             WaitOutcome::Undecided
         }
         .boxed_local()
+    }
+
+    fn now_millis(&self) -> Option<u64> {
+        let waits = self.inbox.as_ref().is_some_and(RunInbox::waits);
+        waits.then(|| self.time_millis())?
     }
 
     fn is_continuation_due(&self, state: &RunState) -> bool {

@@ -328,6 +328,9 @@ impl AgentInbox {
 fn text_len(decision: &Verdict) -> usize {
     match decision {
         Verdict::Approve => 0,
+        Verdict::ApproveWith { arguments } => {
+            crate::workflow::limits::size::encoded_len(arguments).unwrap_or(usize::MAX)
+        }
         Verdict::Reject { message } => message.as_ref().map_or(0, String::len),
         Verdict::SupplyOutput { output } => output.len(),
     }

@@ -11,7 +11,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{AgentInbox, refusal::refusal};
-use crate::wire::{AgentInterruption, RunState, RunStatus};
+use crate::wire::{AgentInterruption, Interruption, RunState, RunStatus};
 
 /// Maximum number of remembered ids of questions that had no decision when their run ended.
 const MOST_GIVEN_UP: usize = 1000;
@@ -168,5 +168,9 @@ impl AgentInbox {
 /// Returns the undecided calls of a state, those inside agents that are used as tools included.
 /// Each is decided by itself.
 pub(super) fn questions(state: &RunState) -> Vec<AgentInterruption> {
-    state.interruptions().into_iter().map(AgentInterruption::from).collect()
+    let question = |call: Interruption| {
+        let expires_at = state.expiries.get(&call.id).map(|expiry| expiry.at);
+        AgentInterruption { expires_at, ..AgentInterruption::from(call) }
+    };
+    state.interruptions().into_iter().map(question).collect()
 }

@@ -4,20 +4,31 @@
 use crate::{
     tool::schema::{parse_arguments_with, validate_earlier_keywords},
     wire::{AGENT_SUPPLY_OUTPUT, AgentInterruption, Verdict, run_state::InterruptionKind},
-    workflow::limits::size::MOST_BYTES,
+    workflow::limits::size::{MOST_BYTES, encoded_len},
 };
 
 /// Returns the reason why this call cannot be decided in this way, if there is one.
 pub(super) fn refusal(asked: &AgentInterruption, decision: &Verdict) -> Option<String> {
     let tool = &asked.tool;
     match decision {
-        Verdict::Approve if asked.kind == InterruptionKind::Output => Some(format!(
+        Verdict::Approve | Verdict::ApproveWith { .. } if asked.kind == InterruptionKind::Output => Some(format!(
             "tool {tool:?} runs at the caller: supply its output ({AGENT_SUPPLY_OUTPUT}), or reject the call"
         )),
-        Verdict::Approve if asked.kind == InterruptionKind::Input => Some(format!(
+        Verdict::Approve | Verdict::ApproveWith { .. } if asked.kind == InterruptionKind::Input => Some(format!(
             "an MCP server requests input during this call of tool {tool:?}: supply the answer \
              ({AGENT_SUPPLY_OUTPUT}), or reject the call"
         )),
+        Verdict::ApproveWith { arguments } => match &asked.server {
+            Some(server) => Some(format!(
+                "MCP server {server:?} makes this call itself, with the arguments that the model wrote: approve or \
+                 reject it"
+            )),
+            None => {
+                let bytes = encoded_len(arguments).unwrap_or(usize::MAX);
+                (bytes > MOST_BYTES)
+                    .then(|| format!("the arguments of tool {tool:?} are {bytes} bytes, the limit is {MOST_BYTES}"))
+            }
+        },
         Verdict::SupplyOutput { output } if asked.kind == InterruptionKind::Input => {
             let schema = asked.question.as_ref().map(|question| &question.schema)?;
             // Only the keywords of JSON Schema that earlier builds checked, so that a decision that

@@ -11,6 +11,7 @@
 
 use std::{
     cell::{Cell, RefCell},
+    collections::BTreeMap,
     rc::Rc,
 };
 
@@ -24,9 +25,15 @@ use super::{
 use crate::{
     drive::{RunFailure, RunOutcome, Stays, WaitOutcome},
     engine::RunError,
-    wire::{AgentInterruption, DecidedInterruption, RunState, RunStatus, Verdict, run_state::Decision},
+    wire::{
+        AgentDecision, AgentInterruption, DecidedInterruption, DecisionAnswer, RunState, RunStatus, Verdict,
+        run_state::{Decision, Expiry},
+    },
     workflow::limits::size::{MOST_BYTES, encoded_len},
 };
+
+/// The one who decides about a question that has expired.
+const EXPIRED: &str = "expired";
 
 /// The behavior of a run while it has no decisions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -186,6 +193,37 @@ impl RunInbox {
         }
     }
 
+    /// Returns the time at which the first of the run's open questions expires, in milliseconds
+    /// since the Unix epoch.
+    pub(in crate::workflow) fn next_expiry(&self, expiries: &BTreeMap<String, Expiry>) -> Option<u64> {
+        let asked = self.asked.borrow();
+        let times = expiries.iter().filter(|(own, _)| asked.iter().any(|asked| asked.own == **own));
+        times.map(|(_, expiry)| expiry.at).min()
+    }
+
+    /// Decides the questions that have expired, and returns the decisions, under the inbox's ids.
+    pub(in crate::workflow) fn expire(&self, expiries: &BTreeMap<String, Expiry>, now: u64) -> Vec<(String, Decision)> {
+        let asked = self.asked.borrow().clone();
+        let due =
+            asked.iter().filter_map(|asked| Some((asked, expiries.get(&asked.own).filter(|expiry| expiry.at <= now)?)));
+        let mut expired = Vec::new();
+        for (asked, expiry) in due {
+            let decision = expiry.decision.clone();
+            let mut counts = false;
+            for decision in [decision, Decision::reject()] {
+                let mut decision = decision;
+                decision.by = Some(EXPIRED.to_owned());
+                let decided = AgentDecision::new(&*asked.id, decision.clone().into()).by(EXPIRED);
+                self.ctx.change(&mut |inbox| counts = inbox.decide(decided.clone()) == DecisionAnswer::Accepted);
+                if counts {
+                    expired.push((asked.id.clone(), decision));
+                    break;
+                }
+            }
+        }
+        expired
+    }
+
     /// Returns the number of decisions that ended the latest wait.
     pub(in crate::workflow) fn last_decision_count(&self) -> usize {
         self.taken.get()
@@ -268,7 +306,13 @@ fn decided_with_others(
     let decision_for = |call: &AgentInterruption| {
         let for_good = decided.iter().rev().filter(|decided| decided.always);
         let mut of_tool = for_good.filter(|decided| call_of(decided).is_some_and(|other| is_of_same_tool(other, call)));
-        of_tool.next().map(|decided| DecidedInterruption { id: call.id.clone(), ..decided.clone() })
+        let decided = of_tool.next()?.clone();
+        // Other arguments are those of one call.
+        let decision = match decided.decision {
+            Verdict::ApproveWith { .. } => Verdict::Approve,
+            decision => decision,
+        };
+        Some(DecidedInterruption { id: call.id.clone(), decision, ..decided })
     };
     calls.iter().filter(waits_no_more).filter_map(decision_for).collect()
 }
@@ -302,6 +346,7 @@ fn apply(state: &mut RunState, decided: &[DecidedInterruption]) -> Vec<String> {
 fn decision(decided: &DecidedInterruption) -> Decision {
     let decision = match &decided.decision {
         Verdict::Approve => Decision::approve(),
+        Verdict::ApproveWith { arguments } => Decision::approve_with(arguments.clone()),
         Verdict::Reject { message: None } => Decision::reject(),
         Verdict::Reject { message: Some(text) } => Decision::reject_with(text),
         Verdict::SupplyOutput { output } => Decision::supply(output),

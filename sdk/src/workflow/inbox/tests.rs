@@ -18,6 +18,7 @@ fn call(id: &str) -> AgentInterruption {
         server: None,
         kind: InterruptionKind::Approval,
         question: None,
+        expires_at: None,
     }
 }
 

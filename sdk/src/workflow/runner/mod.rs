@@ -15,7 +15,7 @@ mod begin;
 mod carried;
 mod running;
 
-use std::{cell::RefCell, collections::BTreeSet, rc::Rc, sync::Arc};
+use std::{cell::RefCell, collections::BTreeSet, rc::Rc, sync::Arc, time::Duration};
 
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -33,7 +33,7 @@ use crate::{
     drive::{RunConfig, SessionRef},
     gate::Gate,
     tool::OnToolError,
-    wire::{Ledger, ModelSettings},
+    wire::{Decision, Ledger, ModelSettings},
 };
 
 /// Runs agents durably inside a workflow.
@@ -234,6 +234,13 @@ impl<W: 'static> Runner<W> {
     #[must_use]
     pub fn gate(mut self, gate: Gate) -> Self {
         self.config_mut().gate = Some(gate);
+        self
+    }
+
+    /// Makes questions expire: see [`RunConfig::question_expiry`].
+    #[must_use]
+    pub fn questions_expire(mut self, after: Duration, decision: Decision) -> Self {
+        self.config_mut().question_expiry = Some((after, decision));
         self
     }
 

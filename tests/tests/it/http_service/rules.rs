@@ -21,6 +21,7 @@ use super::{agui, clerk, environment, find, get, post, raw, replica, request, st
     "not today"
 )]
 #[case::approved(json!({"status": "resolved", "payload": {"approved": true}}), "paid 40")]
+#[case::edited(json!({"status": "resolved", "payload": {"approved": true, "editedArgs": {"amount": 7}}}), "paid 7")]
 #[tokio::test]
 async fn an_answer_decides_the_call(#[case] mut answer: Value, #[case] output: &str) -> anyhow::Result<()> {
     let env =
@@ -29,7 +30,8 @@ async fn an_answer_decides_the_call(#[case] mut answer: Value, #[case] output: &
     let id = &asked.last().expect("a last event")["outcome"]["interrupts"][0]["id"];
     // No other payload decides anything.
     for (payload, named) in [
-        (json!({"approved": true, "editedArgs": {"amount": 1}}), "editedArgs"),
+        (json!({"approved": true, "editedArgs": 1}), "editedArgs"),
+        (json!({"approved": false, "editedArgs": {"amount": 1}}), "editedArgs"),
         (json!({"approved": "yes"}), "approved"),
         (json!({}), "approved"),
         (Value::Null, "approved"),

@@ -163,9 +163,14 @@ fn decided(approval: &Approval) -> String {
     if asked_at.is_some() {
         push(&mut part, format_args!("*Approval was requested{}.* ", at(asked_at)));
     }
+    let edited = match decision {
+        Some(Verdict::ApproveWith { arguments }) => serde_json::to_string(arguments).ok(),
+        _ => None,
+    };
     let (verdict, message) = match decision {
         None => return part + "*There is no decision yet.*\n\n",
         Some(Verdict::Approve) => ("Approved", None),
+        Some(Verdict::ApproveWith { .. }) => ("Approved with other arguments", edited.as_ref()),
         Some(Verdict::Reject { message }) => ("Rejected", message.as_ref()),
         Some(Verdict::SupplyOutput { output }) => ("The output was supplied", Some(output)),
     };

@@ -53,6 +53,11 @@ fn only_results_after_the_latest_assistant_message_are_new() {
 fn a_payload_approves_or_rejects_a_call() {
     let reject = |message: Option<&str>| Ok(ResumeDecision::Reject { message: message.map(str::to_owned) });
     assert_eq!(answer("resolved", json!({"approved": true})).decision(), Ok(ResumeDecision::Approve));
+    let edited = json!({"city": "Oslo"}).as_object().expect("an object").clone();
+    assert_eq!(
+        answer("resolved", json!({"approved": true, "editedArgs": edited})).decision(),
+        Ok(ResumeDecision::ApproveWith { arguments: edited })
+    );
     assert_eq!(answer("resolved", json!({"approved": false, "reason": "no"})).decision(), reject(Some("no")));
     assert_eq!(answer("resolved", json!({"approved": false, "message": "no"})).decision(), reject(Some("no")));
     assert_eq!(answer("resolved", json!({"approved": false})).decision(), reject(None));
@@ -63,9 +68,10 @@ fn a_payload_approves_or_rejects_a_call() {
 fn an_answer_that_is_no_decision_is_refused_with_what_to_send() {
     let refusal = |status, payload| answer(status, payload).decision().expect_err("a refusal");
     assert_eq!(
-        refusal("resolved", json!({"approved": true, "editedArgs": {"city": "Oslo"}})),
-        "resume of interrupt \"c1\": editedArgs is not supported; send {\"approved\": true} or {\"approved\": false}"
+        refusal("resolved", json!({"approved": true, "editedArgs": "Oslo"})),
+        "resume of interrupt \"c1\": editedArgs must be a JSON object, the arguments of the call"
     );
+    assert!(refusal("resolved", json!({"approved": false, "editedArgs": {"city": "Oslo"}})).contains("editedArgs"));
     for payload in [json!("yes"), json!({"approved": "true"}), Value::Null] {
         assert_eq!(
             refusal("resolved", payload),

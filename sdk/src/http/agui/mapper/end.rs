@@ -167,7 +167,7 @@ impl AguiMapper {
     }
 
     fn interrupt(&self, waiting: &AgentInterruption) -> Interrupt {
-        let AgentInterruption { id, agent, tool, arguments, server, kind, question } = waiting;
+        let AgentInterruption { id, agent, tool, arguments, server, kind, question, expires_at: _ } = waiting;
         let is_shown = server.is_none();
         let (tool_call_id, subagent_run_id) = self.call_of(waiting);
         let reason = match kind {

@@ -125,7 +125,16 @@ fn decided(question: &str, decision: Verdict) -> EventKind {
 
 fn interruption(id: &str, kind: InterruptionKind) -> AgentInterruption {
     let (agent, tool, arguments) = ("desk".to_owned(), "look".to_owned(), "{}".to_owned());
-    AgentInterruption { id: id.to_owned(), agent, tool, arguments, server: None, kind, question: None }
+    AgentInterruption {
+        id: id.to_owned(),
+        agent,
+        tool,
+        arguments,
+        server: None,
+        kind,
+        question: None,
+        expires_at: None,
+    }
 }
 
 fn look() -> [RunEvent; 2] {

@@ -2,6 +2,8 @@
 
 use serde_json::json;
 
+use super::object;
+
 use crate::wire::{
     AgentDecision, AgentInterruption, AgentState, DecidedInterruption, DecisionAnswer, DecisionReply, InterruptionKind,
     McpQuestion, RunStatus, SuppliedOutput, Verdict, WIRE_VERSION, asked_questions::AskedQuestions,
@@ -11,6 +13,7 @@ pub(in crate::wire::tests) fn agent_decisions() -> Vec<(&'static str, AgentDecis
     let supplied = Verdict::SupplyOutput { output: "paid by hand".to_owned() };
     vec![
         ("approve", AgentDecision::approve("call_1")),
+        ("approve_with", AgentDecision::approve_with("call_1", object(json!({"amount": 1})))),
         ("approve_always", AgentDecision::approve("call_1").always()),
         ("reject", AgentDecision::reject("call_1/call_2")),
         ("reject_with_a_message", AgentDecision::reject_with("call_1", "too much")),
@@ -56,6 +59,7 @@ pub(in crate::wire::tests) fn asked_questions() -> Vec<(&'static str, AskedQuest
         server: None,
         kind: InterruptionKind::Output,
         question: None,
+        expires_at: None,
     };
     let many = (0..9).map(|_| long.clone());
     asked.chain([("cut", AskedQuestions::new("refunds", 3, many))]).collect()
@@ -78,6 +82,7 @@ pub(in crate::wire::tests) fn agent_states() -> Vec<(&'static str, AgentState)> 
         server: server.map(str::to_owned),
         kind: InterruptionKind::Approval,
         question: None,
+        expires_at: None,
     };
     let decided = |id: &str, decision, always, taken| DecidedInterruption {
         id: id.to_owned(),

@@ -1,8 +1,10 @@
 //! What the workflow that waits for a person's decision is asked, and what it answers.
 
+use serde_json::json;
+
 use crate::wire::{AgentInterruption, ApprovalRequest, ApprovalRuling, Decision, RunStatus, WIRE_VERSION};
 
-use super::agent_states;
+use super::{agent_states, object};
 
 pub(in crate::wire::tests) fn approval_requests() -> Vec<(&'static str, ApprovalRequest)> {
     let waiting = agent_states().into_iter().filter(|(_, state)| state.status == RunStatus::Waiting);
@@ -18,6 +20,7 @@ pub(in crate::wire::tests) fn approval_rulings() -> Vec<(&'static str, ApprovalR
     let always = ApprovalRuling { always: true, ..Decision::approve().into() };
     vec![
         ("approve", Decision::approve().into()),
+        ("approve_with", Decision::approve_with(object(json!({"amount": 1}))).into()),
         ("approve_always", always),
         ("reject", Decision::reject().into()),
         ("reject_with_a_message", Decision::reject_with("too much").into()),

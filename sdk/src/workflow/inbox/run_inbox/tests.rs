@@ -69,6 +69,6 @@ fn a_decision_that_its_call_cannot_take_leaves_the_others_and_can_be_made_again(
     assert_eq!(wait(), None, "the run waits on");
     assert_eq!(asks.get(), 1, "it has paused once, for one question");
     assert_eq!(state.interruptions().len(), 1);
-    let again = ctx.0.borrow_mut().decide(crate::wire::AgentDecision::reject("b"));
-    assert_eq!(again, crate::wire::DecisionAnswer::Accepted);
+    let again = ctx.0.borrow_mut().decide(AgentDecision::reject("b"));
+    assert_eq!(again, DecisionAnswer::Accepted);
 }

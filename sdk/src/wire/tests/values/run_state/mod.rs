@@ -25,6 +25,8 @@ pub(in crate::wire::tests) fn run_states() -> Vec<(&'static str, RunState)> {
         ("begun_here", parts::begun_here()),
         ("listed", parts::listed()),
         ("selected", parts::with_selected()),
+        ("edited", parts::edited()),
+        ("expires", parts::expires()),
         ("side_data", parts::side_data()),
         ("shown", RunState { shown: BTreeSet::from(["call_1".to_owned()]), ..state(Phase::TurnDue) }),
     ]);
@@ -52,6 +54,7 @@ fn state(phase: Phase) -> RunState {
         server: None,
         mcp_sessions: Vec::new(),
         toolset: ToolsetSnapshot::default(),
+        expiries: BTreeMap::new(),
         session: None,
         turn_began: TurnMark::default(),
         holds_back_turn: false,

@@ -8,7 +8,7 @@ use crate::wire::{
     Decision, GuardrailResults, InputGuardrailResult, Item, NewItem, NewItemKind, OutputGuardrailResult, RunState,
     ToolGuardrailBehavior, ToolGuardrailResult, ToolsetSnapshot,
     mcp_call::McpSession,
-    run_state::{Admission, HandoffEnds, Phase, Rewritten, ServerConversation, SessionProgress, TurnMark},
+    run_state::{Admission, Expiry, HandoffEnds, Phase, Rewritten, ServerConversation, SessionProgress, TurnMark},
     tests::values::{item, model_call::usage, object, tool_call, toolset::selected},
 };
 
@@ -100,6 +100,20 @@ pub(super) fn decided_by() -> RunState {
     let mut state = RunState { turn: 1, ..state(Phase::Interrupted { round: Box::new(round()) }) };
     state.decide("call_4", Decision::reject_with("too much").by("ann@shop.test")).expect("it waits");
     state
+}
+
+/// With a decision that changes the arguments of a call.
+pub(super) fn edited() -> RunState {
+    let mut state = RunState { turn: 1, ..state(Phase::Interrupted { round: Box::new(round()) }) };
+    state.decide("call_4", Decision::approve_with(object(json!({"amount": 1})))).expect("it waits");
+    state
+}
+
+/// With a question that expires.
+pub(super) fn expires() -> RunState {
+    let expiry = Expiry { at: 1_700_000_000_000, decision: Decision::reject_with("Nobody has approved it.") };
+    let expiries = BTreeMap::from([("call_4".to_owned(), expiry)]);
+    RunState { turn: 1, expiries, ..state(Phase::Interrupted { round: Box::new(round()) }) }
 }
 
 /// With a session that it holds with a stateful MCP server.

@@ -1,0 +1,69 @@
+//! Questions that expire while a run waits for decisions.
+
+use std::{
+    collections::BTreeMap,
+    future::Future,
+    pin::pin,
+    task::Poll,
+    time::{Duration, UNIX_EPOCH},
+};
+
+use futures::{
+    future::{Either, select},
+    poll,
+};
+use temporalio_workflow::WorkflowCancellationToken;
+
+use super::WorkflowHost;
+use crate::{
+    drive::WaitOutcome,
+    wire::{
+        event::{NoteKind, NotedDecision, RunNote},
+        run_state::Expiry,
+    },
+    workflow::inbox::RunInbox,
+};
+
+impl WorkflowHost {
+    /// Returns the time of the workflow, in milliseconds since the Unix epoch.
+    pub(super) fn time_millis(&self) -> Option<u64> {
+        let time = self.ctx.workflow_time()?.duration_since(UNIX_EPOCH).ok()?;
+        u64::try_from(time.as_millis()).ok()
+    }
+
+    /// Awaits the wait of a run for decisions. Questions that expire meanwhile are decided, as if
+    /// somebody had sent the decision.
+    pub(super) async fn unless_expired(
+        &self,
+        inbox: &RunInbox,
+        expiries: &BTreeMap<String, Expiry>,
+        (agent, turn): (&str, u32),
+        waiting: impl Future<Output = WaitOutcome>,
+    ) -> WaitOutcome {
+        if expiries.is_empty() {
+            return waiting.await;
+        }
+        let mut waiting = pin!(waiting);
+        // The run publishes its questions when it is first polled.
+        if let Poll::Ready(outcome) = poll!(waiting.as_mut()) {
+            return outcome;
+        }
+        let (Some(at), Some(now)) = (inbox.next_expiry(expiries), self.time_millis()) else {
+            return waiting.await;
+        };
+        let token = WorkflowCancellationToken::new();
+        let timer = self.ctx.pause(Duration::from_millis(at.saturating_sub(now).max(1)), token.clone());
+        if let Either::Left((outcome, _)) = select(waiting.as_mut(), timer).await {
+            token.cancel();
+            return outcome;
+        }
+        let expired = inbox.expire(expiries, self.time_millis().unwrap_or(at).max(at));
+        let decisions: Vec<NotedDecision> =
+            expired.iter().map(|(id, decision)| NotedDecision::new(id, decision)).collect();
+        if !decisions.is_empty() {
+            self.take_note("", RunNote::new(agent, turn, NoteKind::Expired { decisions }));
+        }
+        // A decision ends the wait.
+        waiting.await
+    }
+}
