@@ -15,14 +15,15 @@ use std::{
 };
 
 use super::{
-    def::AgentDef,
+    def::{Agent, AgentDef},
     graph_issue::{GraphError, GraphIssue},
     handoff::{Handoff, HandoffTarget},
     output::OutputDef,
 };
 use crate::tool::{ToolBinding, ToolDef, ToolIssue, schema::NotStrict};
 
-/// The agents that a start agent reaches by handoffs, by name.
+/// The agents that a start agent reaches by handoffs, to be drawn:
+/// [`to_mermaid`](Self::to_mermaid), [`to_svg`](Self::to_svg).
 #[derive(Clone, Debug)]
 pub struct Graph {
     start: String,
@@ -34,6 +35,12 @@ pub struct Graph {
 
 impl Graph {
     /// Returns the graph of all agents that this agent reaches.
+    pub fn of_agent<O>(agent: &Agent<O>) -> Self {
+        Self::new(agent.def())
+    }
+
+    /// Returns the graph of all agents that this agent reaches.
+    #[doc(hidden)]
     pub fn new(start: &AgentDef) -> Self {
         Self::of(&Arc::new(start.clone()))
     }
@@ -52,6 +59,7 @@ impl Graph {
     /// Adds the agents that act as guardrails of the run itself, so that the checks cover them
     /// also.
     #[must_use]
+    #[doc(hidden)]
     pub fn judged_by<'j>(mut self, judges: impl Iterator<Item = &'j AgentDef>) -> Self {
         self.judges.extend(judges.cloned());
         self
@@ -78,22 +86,26 @@ impl Graph {
     }
 
     /// Name of the agent with which a run starts.
+    #[doc(hidden)]
     pub fn start(&self) -> &str {
         &self.start
     }
 
     /// Returns the agent with this name.
+    #[doc(hidden)]
     pub fn agent(&self, name: &str) -> Option<&Arc<AgentDef>> {
         self.agents.get(name)
     }
 
     /// Returns all agents, ordered by name.
+    #[doc(hidden)]
     pub fn agents(&self) -> impl Iterator<Item = &Arc<AgentDef>> {
         self.agents.values()
     }
 
     /// Returns the graphs of the agents that run inside turns of this graph's agents: as tools or
     /// as guardrails (also guardrails of the run), and inside those.
+    #[doc(hidden)]
     pub fn nested(&self) -> Vec<Self> {
         let mut nested = Vec::new();
         for inside in self.agents.values().flat_map(|agent| inside(agent)).chain(&self.judges) {
@@ -105,6 +117,7 @@ impl Graph {
     }
 
     /// Returns the handoffs of an agent, each with the agent that it leads to.
+    #[doc(hidden)]
     pub fn handoffs_of<'a>(&'a self, agent: &'a AgentDef) -> impl Iterator<Item = (&'a Handoff, &'a Arc<AgentDef>)> {
         agent.handoffs.iter().filter_map(|handoff| Some((handoff, self.agents.get(handoff.target().name())?)))
     }
@@ -113,6 +126,7 @@ impl Graph {
     ///
     /// # Errors
     /// [`GraphError`] with all issues.
+    #[doc(hidden)]
     pub fn check(&self) -> Result<(), GraphError> {
         let mut found = Vec::new();
         for graph in std::iter::once(self).chain(&self.nested()) {
@@ -136,6 +150,7 @@ impl Graph {
     ///
     /// # Errors
     /// [`GraphError`] that names each agent without one.
+    #[doc(hidden)]
     pub fn check_models(&self, default: Option<&str>) -> Result<(), GraphError> {
         let missing = |agent: &&Arc<AgentDef>| agent.model.is_none() && default.is_none();
         let no_model = |agent: &Arc<AgentDef>| GraphIssue::NoModel { agent: agent.name.clone() };
@@ -149,6 +164,7 @@ impl Graph {
     ///
     /// # Errors
     /// [`GraphError`] that names each agent that is not.
+    #[doc(hidden)]
     pub fn check_known<'a>(&self, names: impl Iterator<Item = &'a str>) -> Result<(), GraphError> {
         let nested = self.nested();
         let all = self.agents.values().chain(nested.iter().flat_map(Self::agents));
@@ -164,6 +180,7 @@ impl Graph {
     ///
     /// # Errors
     /// [`GraphError`] that names each agent with another output type.
+    #[doc(hidden)]
     pub fn check_outputs(&self) -> Result<(), GraphError> {
         let Some(start) = self.agents.get(&self.start) else { return Ok(()) };
         let name = |agent: &AgentDef| agent.output.as_ref().map_or("text", |output| output.type_name()).to_owned();
@@ -224,6 +241,7 @@ impl Graph {
     ///
     /// # Errors
     /// [`GraphError`] that names each duplicate.
+    #[doc(hidden)]
     pub fn check_names(&self) -> Result<(), GraphError> {
         let mut issues = Vec::new();
         let nested = self.nested();

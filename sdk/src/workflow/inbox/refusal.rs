@@ -1,6 +1,8 @@
 //! The reasons for which a decision on a question is refused: it does not fit the kind of the call,
 //! or the output is invalid or too large.
 
+use serde_json::{Map, Value};
+
 use crate::{
     tool::schema::{parse_arguments_with, validate_earlier_keywords},
     wire::{AGENT_SUPPLY_OUTPUT, AgentInterruption, Verdict, run_state::InterruptionKind},
@@ -18,17 +20,7 @@ pub(super) fn refusal(asked: &AgentInterruption, decision: &Verdict) -> Option<S
             "an MCP server requests input during this call of tool {tool:?}: supply the answer \
              ({AGENT_SUPPLY_OUTPUT}), or reject the call"
         )),
-        Verdict::ApproveWith { arguments } => match &asked.server {
-            Some(server) => Some(format!(
-                "MCP server {server:?} makes this call itself, with the arguments that the model wrote: approve or \
-                 reject it"
-            )),
-            None => {
-                let bytes = encoded_len(arguments).unwrap_or(usize::MAX);
-                (bytes > MOST_BYTES)
-                    .then(|| format!("the arguments of tool {tool:?} are {bytes} bytes, the limit is {MOST_BYTES}"))
-            }
-        },
+        Verdict::ApproveWith { arguments } => edited(asked, arguments),
         Verdict::SupplyOutput { output } if asked.kind == InterruptionKind::Input => {
             let schema = asked.question.as_ref().map(|question| &question.schema)?;
             // Only the keywords of JSON Schema that earlier builds checked, so that a decision that
@@ -54,4 +46,17 @@ pub(super) fn refusal(asked: &AgentInterruption, decision: &Verdict) -> Option<S
         },
         Verdict::Approve | Verdict::Reject { .. } => None,
     }
+}
+
+/// Returns the reason why this call cannot be made with these arguments, if there is one.
+fn edited(asked: &AgentInterruption, arguments: &Map<String, Value>) -> Option<String> {
+    if let Some(server) = &asked.server {
+        return Some(format!(
+            "MCP server {server:?} makes this call itself, with the arguments that the model wrote: approve or reject \
+             it"
+        ));
+    }
+    let bytes = encoded_len(arguments).unwrap_or(usize::MAX);
+    (bytes > MOST_BYTES)
+        .then(|| format!("the arguments of tool {:?} are {bytes} bytes, the limit is {MOST_BYTES}", asked.tool))
 }

@@ -40,7 +40,7 @@ impl Edited {
 
 fn edit_gate() -> Gate {
     let mut deny = Rule::new("secret", RuleDecision::Deny);
-    deny.pattern = "secret".to_owned();
+    deny.pattern.push_str("secret");
     Gate::new(GateMode::ApproveEach).rules([deny])
 }
 
