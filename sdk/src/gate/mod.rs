@@ -34,7 +34,7 @@ use self::{
     rule::{Rules, is_named},
 };
 use crate::agent::{Agent, AgentDef};
-pub use crate::wire::GateMode;
+pub use crate::wire::toolset::GateMode;
 
 /// The gate of a run.
 ///

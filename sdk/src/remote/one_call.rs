@@ -1,5 +1,5 @@
-//! What a call over streams and a call of a device have in common: its message, its ends without a
-//! result, and its cancellation.
+//! The common parts of a call over streams and of a call of a device: its message, its ends without
+//! a result, and its cancellation.
 
 use std::{future::Future, time::Duration};
 

@@ -10,11 +10,12 @@ use anyhow::Context;
 use futures::{SinkExt, StreamExt};
 use serde_json::{Value, json};
 use temporal_agents::{
+    gate::GateMode,
     remote::{
         device::{FromDevice, ToDevice},
         message::{CallMessage, ToolOutputDeltaMessage, ToolResultMessage},
     },
-    wire::{GateMode, RemoteTool},
+    wire::RemoteTool,
 };
 use tokio::sync::mpsc;
 use tokio_tungstenite::{

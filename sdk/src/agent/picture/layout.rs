@@ -26,7 +26,7 @@ pub(super) struct Place {
     pub(super) column: usize,
 }
 
-/// Where everything is.
+/// The places of a picture.
 pub(super) struct Layout {
     pub(super) width: usize,
     pub(super) height: usize,

@@ -153,7 +153,7 @@ pub struct RunConfig {
     /// They are found when the run begins (`Resources::toolset_source`), and frozen: what changes
     /// later changes nothing for the run. If one is not there, the run fails before any model call.
     /// Agents used as tools do not have them, nor does a run with untrusted content have devices.
-    #[builder(default, with = |names: impl IntoIterator<Item: Into<String>>| names.into_iter().map(Into::into).collect())]
+    #[builder(default, with = |names: impl IntoIterator<Item: Into<String>>| names_of(names))]
     pub toolsets: Vec<String>,
     /// The user for whom the run works: devices that are [selected](Self::toolsets) must be theirs.
     pub user: Option<String>,
@@ -297,6 +297,10 @@ impl<S: run_config_builder::State> RunConfigBuilder<S> {
         set_context(&mut self.context, &mut self.invalid_context, key.into(), value);
         self
     }
+}
+
+fn names_of<N: Into<String>>(names: impl IntoIterator<Item = N>) -> Vec<String> {
+    names.into_iter().map(Into::into).collect()
 }
 
 /// Sets a key of a run context, or keeps the reason why its value is not JSON.

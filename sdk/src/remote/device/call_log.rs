@@ -1,4 +1,4 @@
-//! What the process that holds a device knows of a call.
+//! The knowledge of a call in the process that holds the device.
 
 use std::{
     sync::{Mutex, PoisonError},
@@ -13,6 +13,9 @@ use crate::remote::one_call::MOST_DELTAS;
 /// Time for which a call is known after its end.
 const RETAINED: Duration = Duration::from_mins(15);
 
+/// Most bytes of the output of a call that are kept until its end.
+const MOST_BYTES: usize = 1 << 20;
+
 /// The replies about a call, in their order.
 #[derive(Debug)]
 pub(super) struct CallLog {
@@ -22,6 +25,13 @@ pub(super) struct CallLog {
     ended: Mutex<Option<Instant>>,
     /// The task that sends the replies to the latest caller.
     sending: Mutex<Option<AbortHandle>>,
+}
+
+fn output_bytes(reply: &Reply) -> usize {
+    match reply {
+        Reply::OutputDelta(delta) => delta.delta.len() + delta.stream.len(),
+        _ => 0,
+    }
 }
 
 impl CallLog {
@@ -37,11 +47,13 @@ impl CallLog {
         log
     }
 
-    /// Adds a reply, unless the call has ended or has sent too much.
+    /// Adds a reply, unless the call has ended, or the reply is more output than is passed on.
     pub(super) fn add(&self, reply: Reply) {
         let mut replies = self.replies.lock().unwrap_or_else(PoisonError::into_inner);
         let is_last = reply.is_last();
-        if replies.last().is_some_and(Reply::is_last) || (!is_last && replies.len() >= MOST_DELTAS) {
+        let bytes = || replies.iter().chain([&reply]).map(output_bytes).sum::<usize>();
+        let is_surplus = || replies.len() >= MOST_DELTAS || bytes() > MOST_BYTES;
+        if replies.last().is_some_and(Reply::is_last) || (!is_last && is_surplus()) {
             return;
         }
         replies.push(reply);

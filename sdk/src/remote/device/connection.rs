@@ -50,7 +50,10 @@ impl Connected {
 ///
 /// ```no_run
 /// # use temporal_agents::remote::device::{Device, DeviceGateway};
-/// # trait Socket { async fn read(&mut self) -> Option<String>; async fn write(&mut self, text: String); }
+/// # trait Socket {
+/// #     async fn read(&mut self) -> Option<String>;
+/// #     async fn write(&mut self, text: String);
+/// # }
 /// async fn serve(
 ///     gateway: DeviceGateway,
 ///     mut socket: impl Socket,

@@ -1,9 +1,9 @@
-//! What a device and its gateway send each other, as JSON texts; over a WebSocket for example.
+//! The texts between a device and its gateway, as JSON; over a WebSocket for example.
 //!
 //! | from | text |
 //! |---|---|
 //! | device | `{"type": "hello", "device": "laptop", "tools": [..]}`, first |
-//! | gateway | `{"type": "call", "tool_use_id": "..", "tool": "run", "payload": {..}, "meta": {..}}` |
+//! | gateway | `{"type": "call", "tool_use_id": "..", "tool": "run", "payload": {..}, ..}` |
 //! | device | `{"type": "output_delta", "tool_use_id": "..", "stream": "stdout", "delta": ".."}` |
 //! | device | `{"type": "result", "tool_use_id": "..", "result_json": .., "error": {..}}` |
 //! | gateway | `{"type": "cancel", "tool_use_id": ".."}` |

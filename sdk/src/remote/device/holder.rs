@@ -47,7 +47,7 @@ async fn serve(gateway: Arc<Inner>, connected: Arc<Connected>, mut requests: Sub
             () = connected.gone.cancelled() => break,
             request = requests.next() => match request {
                 Some(request) => gateway.receive(&connected, &request),
-                // The connection to the broker is lost, and what is known of the device perhaps too.
+                // The broker is lost, and perhaps what it knows of the device.
                 None => match again(&gateway, &connected).await {
                     Some(subscribed) => requests = subscribed,
                     None => break,

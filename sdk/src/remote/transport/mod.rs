@@ -7,7 +7,7 @@
 //! | `error.rs` | errors, by what they leave behind |
 //! | `channels.rs` | messages to whoever listens now, and values that expire |
 //! | `memory.rs`, `memory_channels.rs` | both in the memory of one process |
-//! | `redis.rs`, `redis/channels.rs` | both in Redis (feature `redis`); streams in the layout of Pulse |
+//! | `redis.rs`, `redis/channels.rs` | both in Redis (feature `redis`), in the layout of Pulse |
 
 mod append;
 mod channels;

@@ -1,10 +1,10 @@
-//! What the caller of a ready-made workflow may say about the tools of a run: which toolsets and
+//! The wishes of a caller about the tools of a run of a ready-made workflow: which toolsets and
 //! devices it has beside those of its agents, for whom, and whether its content is untrusted.
 
 use super::agent_set::{AgentSet, invalid_input_error};
 use crate::{drive::RunConfig, engine::RunError, workflow::continuing::refused};
 
-/// What a request says about the tools of its runs.
+/// The part of a request about the tools of its runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct AskedTools {
     /// Names of toolsets and devices.

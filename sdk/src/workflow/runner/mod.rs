@@ -4,6 +4,7 @@
 //! |---|---|
 //! | this file | the runner and its settings |
 //! | `running.rs` | runs, from an input or from a state |
+//! | `tools.rs` | its settings about tools: gate, questions, selected toolsets |
 //! | `carried.rs` | runs that continue over several executions of their workflow |
 //! | `begin.rs` | the input of a run's loop, and its host |
 //!
@@ -14,8 +15,9 @@
 mod begin;
 mod carried;
 mod running;
+mod tools;
 
-use std::{cell::RefCell, collections::BTreeSet, rc::Rc, sync::Arc, time::Duration};
+use std::{cell::RefCell, collections::BTreeSet, rc::Rc, sync::Arc};
 
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -27,13 +29,11 @@ use super::{
     continuing::{ActiveRuns, Announcement, AutoContinue, ContinueOptions},
     effect::model_activity_options::ModelActivityOptions,
     inbox::{HasAgentInbox, InboxContext},
-    ready_made::AskedTools,
 };
 use crate::{
     drive::{RunConfig, SessionRef},
-    gate::Gate,
     tool::OnToolError,
-    wire::{Decision, Ledger, ModelSettings},
+    wire::{Ledger, ModelSettings},
 };
 
 /// Runs agents durably inside a workflow.
@@ -219,42 +219,6 @@ impl<W: 'static> Runner<W> {
     #[must_use]
     pub fn unlimited_turns(mut self) -> Self {
         self.config_mut().max_turns = None;
-        self
-    }
-
-    /// Sets what a request says about the tools of the run.
-    pub(crate) fn asked_tools(mut self, asked: AskedTools) -> Self {
-        if asked != AskedTools::default() {
-            asked.apply(self.config_mut());
-        }
-        self
-    }
-
-    /// See [`RunConfig::gate`].
-    #[must_use]
-    pub fn gate(mut self, gate: Gate) -> Self {
-        self.config_mut().gate = Some(gate);
-        self
-    }
-
-    /// Makes questions expire: see [`RunConfig::question_expiry`].
-    #[must_use]
-    pub fn questions_expire(mut self, after: Duration, decision: Decision) -> Self {
-        self.config_mut().question_expiry = Some((after, decision));
-        self
-    }
-
-    /// See [`RunConfig::toolsets`].
-    #[must_use]
-    pub fn toolsets<N: Into<String>>(mut self, names: impl IntoIterator<Item = N>) -> Self {
-        self.config_mut().toolsets = names.into_iter().map(Into::into).collect();
-        self
-    }
-
-    /// See [`RunConfig::user`].
-    #[must_use]
-    pub fn user(mut self, user: impl Into<String>) -> Self {
-        self.config_mut().user = Some(user.into());
         self
     }
 

@@ -10,13 +10,14 @@ use rstest::rstest;
 use serde_json::json;
 use temporal_agents::{
     client::RunEvents,
+    gate::GateMode,
     remote::{
         device::DeviceGateway,
         transport::{MemoryTransport, RedisTransport},
     },
     run::{PausedRun, RunOutcome},
     tool::OUTCOME_UNKNOWN,
-    wire::{Decision, EventKind, GateMode, RunEvent},
+    wire::{Decision, EventKind, RunEvent},
     workflow::AgentWorkflow,
 };
 use temporal_agents_testing::RedisServer;

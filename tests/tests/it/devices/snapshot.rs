@@ -3,8 +3,8 @@
 use rstest::rstest;
 use serde_json::json;
 use temporal_agents::{
+    gate::GateMode,
     remote::{device::DeviceGateway, transport::MemoryTransport},
-    wire::GateMode,
     workflow::{AgentWorkflow, ContinueOptions},
 };
 

@@ -5,14 +5,14 @@ use std::sync::{Arc, Mutex};
 use serde_json::{Value, json};
 use temporal_agents::{
     Agent, Resources, RunConfig,
-    gate::Gate,
+    gate::{Gate, GateMode},
     inline::InlineRunner,
     remote::{
         device::{Device, DeviceConnection, DeviceGateway, FromDevice, ToDevice},
         message::{CallMessage, ToolOutputDeltaMessage, ToolResultMessage},
         transport::Channels,
     },
-    wire::{AgentRequest, GateMode, Item, ModelCall, RemoteTool},
+    wire::{AgentRequest, Item, ModelCall, RemoteTool},
     worker::{ConversationCache, HeartbeatDeltas},
     workflow::{AgentSet, AgentWorkflow, ContinueOptions},
 };

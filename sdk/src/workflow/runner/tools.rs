@@ -1,0 +1,45 @@
+//! Settings of a runner about tools: the gate, questions to people, selected toolsets.
+
+use std::time::Duration;
+
+use super::Runner;
+use crate::{gate::Gate, wire::Decision, workflow::ready_made::AskedTools};
+
+impl<W: 'static> Runner<W> {
+    /// Sets what a request says about the tools of the run.
+    pub(crate) fn asked_tools(mut self, asked: AskedTools) -> Self {
+        if asked != AskedTools::default() {
+            asked.apply(self.config_mut());
+        }
+        self
+    }
+
+    /// See [`RunConfig::gate`](crate::RunConfig::gate).
+    #[must_use]
+    pub fn gate(mut self, gate: Gate) -> Self {
+        self.config_mut().gate = Some(gate);
+        self
+    }
+
+    /// Makes questions expire: see
+    /// [`RunConfig::question_expiry`](crate::RunConfig::question_expiry).
+    #[must_use]
+    pub fn questions_expire(mut self, after: Duration, decision: Decision) -> Self {
+        self.config_mut().question_expiry = Some((after, decision));
+        self
+    }
+
+    /// See [`RunConfig::toolsets`](crate::RunConfig::toolsets).
+    #[must_use]
+    pub fn toolsets<N: Into<String>>(mut self, names: impl IntoIterator<Item = N>) -> Self {
+        self.config_mut().toolsets = names.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// See [`RunConfig::user`](crate::RunConfig::user).
+    #[must_use]
+    pub fn user(mut self, user: impl Into<String>) -> Self {
+        self.config_mut().user = Some(user.into());
+        self
+    }
+}
