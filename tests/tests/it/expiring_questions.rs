@@ -8,13 +8,12 @@ use serde::Deserialize;
 use serde_json::json;
 use temporal_agents::{
     Agent, RunConfig, ToolDef,
-    client::RunEvents,
+    client::{RunEvents, transcript::Transcript},
     wire::{AgentRequest, Decision, EventKind, Item, ModelCall, RunEvent, Verdict},
     workflow::{AgentSet, AgentWorkflow, ContinueOptions},
 };
 use temporal_agents_testing::{
     AgentEnvironment, FakeModel,
-    environment::activities,
     fake_model::{Reply, text, tool_calls},
 };
 
@@ -92,9 +91,11 @@ async fn those_that_nobody_has_answered_in_time(
     assert_eq!(decided.len(), 3, "each is decided once: {decided:?}");
     assert_eq!(decided[0], (Some("ann"), true));
     assert!(decided[1..].iter().all(|(by, _)| *by == Some("expired")), "{decided:?}");
+    let transcript = Transcript::of_workflow(env.client(), &id, None).await?.to_markdown();
+    assert!(transcript.contains("by expired"), "{transcript}");
+    assert!(!transcript.contains("There is no decision yet"), "{transcript}");
     for history in executions_of(env.client(), &id).await? {
         env.replay(&history).await?;
-        drop(activities(&history));
     }
     env.finish().await?;
     Ok(())

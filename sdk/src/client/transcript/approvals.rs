@@ -1,12 +1,12 @@
-//! The approval requests and their decisions: from the memo that a pause records, and from the
-//! updates that decide.
+//! The approval requests and their decisions: from the memos that a pause and an expiry record, and
+//! from the updates that decide.
 
 use std::collections::BTreeMap;
 
 use super::shape::{Approval, Run};
 use crate::{
     events::call_id_of,
-    wire::{AgentDecision, DecisionAnswer, DecisionReply, asked_questions::AskedQuestions},
+    wire::{AgentDecision, DecisionAnswer, DecisionReply, asked_questions::AskedQuestions, event::NotedDecision},
 };
 
 /// The approval requests of a history, each with the decision that took effect.
@@ -25,6 +25,16 @@ impl Approvals {
             let approval = self.on(question.id);
             if approval.asked_at.is_none() {
                 approval.asked_at = at.cloned();
+            }
+        }
+    }
+
+    /// Records the decisions on questions that have expired.
+    pub(super) fn expired(&mut self, at: Option<&String>, decisions: Vec<NotedDecision>) {
+        for NotedDecision { id, decision, by } in decisions {
+            let approval = self.on(id);
+            if approval.decision.is_none() {
+                (approval.decision, approval.decided_at, approval.by) = (Some(decision), at.cloned(), by);
             }
         }
     }

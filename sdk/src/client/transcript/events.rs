@@ -17,6 +17,7 @@ use crate::{
     client::history::{self, ActivityKey, HistoryReader, Record as OfEvent, Reply, Request, Start},
     wire::{
         Item, ModelRequest, ModelResponse, ToolReply, ToolRequest,
+        event::NoteKind,
         session_call::{SessionReply, SessionRequest},
         tool_batch::index_in,
     },
@@ -135,7 +136,10 @@ impl<'c> Events<'c> {
                 let exchange = Exchange::Model { request: None, response: response.transpose()? };
                 self.records.push(Record { activity, exchange });
             }
-            OfEvent::Noted { note: _, questions } => {
+            OfEvent::Noted { note, questions } => {
+                if let Some(NoteKind::Expired { decisions }) = note.map(|note| note.note) {
+                    self.approvals.expired(at.as_ref(), decisions);
+                }
                 if let Some(questions) = questions {
                     self.approvals.asked(at.as_ref(), questions);
                 }

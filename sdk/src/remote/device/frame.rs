@@ -38,7 +38,7 @@ pub struct Device {
     pub mode: Option<GateMode>,
 }
 
-/// The announcement of a device is refused.
+/// A device is not connected.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the device is refused: {reason}")]
 #[non_exhaustive]

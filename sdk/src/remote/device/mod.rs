@@ -133,11 +133,17 @@ impl DeviceGateway {
     /// process, ends.
     ///
     /// # Errors
-    /// The channels are unavailable.
-    pub async fn connect(&self, device: Device) -> Result<DeviceConnection, StreamError> {
+    /// A device of another user is connected by this name, or the channels are unavailable.
+    pub async fn connect(&self, device: Device) -> Result<DeviceConnection, DeviceRefused> {
+        let unavailable = |error: StreamError| DeviceRefused { reason: error.to_string() };
+        let known = self.find_device(&device.name).await.map_err(unavailable)?;
+        if known.is_some_and(|known| known.owner != device.owner) {
+            let reason = format!("{:?} is the name of another user's device; choose another one", device.name);
+            return Err(DeviceRefused { reason });
+        }
         let (connected, outgoing) = Connected::new(device);
         let connected = Arc::new(connected);
-        holder::begin(&self.0, &connected).await?;
+        holder::begin(&self.0, &connected).await.map_err(unavailable)?;
         let before = self.0.connected().insert(connected.device.name.clone(), Arc::clone(&connected));
         if let Some(before) = before {
             before.gone.cancel();

@@ -132,6 +132,9 @@ async fn the_latest_connection_of_a_device_is_the_one() -> Result<(), BoxError> 
     let channels = MemoryTransport::new();
     let (one, other) = (DeviceGateway::new(channels.clone()), DeviceGateway::new(channels));
     let mut first = one.connect(laptop()).await?;
+    let of_bob = Device::announced(&hello("laptop", &tools()), "bob")?;
+    let refused = other.connect(of_bob).await.expect_err("it is the name of ada's device");
+    assert!(refused.reason.contains("another user's device"), "{refused}");
     let mut second = one.connect(laptop()).await?;
     assert_eq!(first.next().await, None);
     let _third = other.connect(laptop()).await?;
