@@ -67,6 +67,7 @@ test("a handoff changes the step", async () => {
 
 for (const [name, payload, expected] of [
   ["granted", { approved: true }, /refunded 40 euros/],
+  ["granted with other arguments", { approved: true, editedArgs: { order: "A-17", amount: 30 } }, /refunded 30 euros/],
   ["refused", { approved: false, reason: "not today" }, /not today/],
 ]) {
   test(`an approval is ${name}`, async () => {

@@ -112,7 +112,7 @@ impl ResumeEntry {
                 Some(Value::Object(arguments)) => Ok(ResumeDecision::ApproveWith { arguments: arguments.clone() }),
                 Some(_) => Err(self.refusal("editedArgs must be a JSON object, the arguments of the call")),
             },
-            Some(Value::Bool(false)) if member("editedArgs").is_some() => {
+            _ if member("editedArgs").is_some() => {
                 Err(self.refusal("editedArgs are for a call that is approved: send {\"approved\": true}"))
             }
             Some(Value::Bool(false)) => {

@@ -71,7 +71,9 @@ fn an_answer_that_is_no_decision_is_refused_with_what_to_send() {
         refusal("resolved", json!({"approved": true, "editedArgs": "Oslo"})),
         "resume of interrupt \"c1\": editedArgs must be a JSON object, the arguments of the call"
     );
-    assert!(refusal("resolved", json!({"approved": false, "editedArgs": {"city": "Oslo"}})).contains("editedArgs"));
+    for payload in [json!({"approved": false, "editedArgs": {"city": "Oslo"}}), json!({"editedArgs": {}})] {
+        assert!(refusal("resolved", payload).contains("editedArgs are for a call that is approved"));
+    }
     for payload in [json!("yes"), json!({"approved": "true"}), Value::Null] {
         assert_eq!(
             refusal("resolved", payload),
