@@ -25,6 +25,10 @@ use crate::{
 /// Time of silence after which the caller asks again.
 const SILENCE: Duration = Duration::from_secs(5);
 
+/// Time for which nobody may hold the device of a call that was sent: after the loss of a broker,
+/// the process that holds it connects again.
+const ABSENT: Duration = Duration::from_secs(10);
+
 /// Pause before a request to channels that were unavailable is repeated.
 const PAUSE: Duration = Duration::from_millis(500);
 
@@ -187,13 +191,19 @@ impl<'c> DeviceCall<'c> {
     /// Sends the call, or asks again about it.
     async fn send(&mut self, reply_to: &str) -> Result<(), Lost> {
         let channel = self.gateway.requests(&self.target.toolset);
+        let mut absent_since = None;
         loop {
             let request = DeviceRequest::Call(Box::new(self.request(reply_to.to_owned())));
             let request = serde_json::to_vec(&request).map_err(|error| Lost::NotPublished(error.to_string()))?;
             match self.unless_cancelled(self.gateway.channels.publish(&channel, request)).await? {
                 Ok(0) if !self.may_be_sent => return Err(Lost::Offline),
-                Ok(0) if self.target.once => return Err(Lost::Unknown),
-                Ok(0) => return Err(Lost::Offline),
+                Ok(0) => {
+                    let since = *absent_since.get_or_insert_with(Instant::now);
+                    if since.elapsed() >= ABSENT || self.is_over() {
+                        return Err(if self.target.once { Lost::Unknown } else { Lost::Offline });
+                    }
+                    self.pause().await?;
+                }
                 Ok(_) => {
                     self.may_be_sent = true;
                     return Ok(());
