@@ -16,10 +16,19 @@ const QUESTIONS_EXPIRE: &str = "temporal-agents/questions-expire";
 /// Time after which a question about a call of a device expires, unless the run says another one.
 const OF_DEVICES: Duration = Duration::from_mins(10);
 
+/// Forgets the times of questions that are decided: a call can ask again under the same id, and
+/// that question has a time of its own.
+pub(super) fn forget_decided(state: &mut RunState) {
+    if !state.expiries.is_empty() {
+        let asked = state.interruptions();
+        state.expiries.retain(|id, _| asked.iter().any(|question| question.id == *id));
+    }
+}
+
 /// Sets the times for the questions that have none yet, and forgets those of the others.
 pub(super) fn set<H: Host>(env: &Env<'_, H>, state: &mut RunState) {
+    forget_decided(state);
     let asked = state.interruptions();
-    state.expiries.retain(|id, _| asked.iter().any(|question| question.id == *id));
     let selected = env.selected();
     let of_device = |tool: &str| {
         let is_of =

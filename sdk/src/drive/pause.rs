@@ -55,6 +55,7 @@ pub(super) async fn wait<H: Host>(
     loop {
         match host.wait_for_decisions(&mut state, scope).await {
             WaitOutcome::Decided => {
+                expiry::forget_decided(&mut state);
                 host.observe(&LoopEvent::Resumed { state: &state });
                 return Ok(Waited::Decided(state));
             }
