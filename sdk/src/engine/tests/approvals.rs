@@ -86,6 +86,23 @@ fn the_latest_decision_on_a_call_counts() {
 }
 
 #[test]
+fn a_later_decision_takes_back_the_arguments_of_an_earlier_one() {
+    let mut run = ByHand::start();
+    run.turn(setup(), vec![pay("c1")]).unwrap();
+    run.tools_come_to(vec![CallResult::NeedsApproval]);
+    let mut state = run.engine.state().clone();
+    let arguments = |state: &RunState| match &state.phase {
+        Phase::Interrupted { round } => round.calls[0].call.arguments.clone(),
+        phase => panic!("{phase:?}"),
+    };
+    let edited = serde_json::json!({"amount": 1}).as_object().unwrap().clone();
+    state.decide("c1", Decision::approve_with(edited)).unwrap();
+    assert_eq!(arguments(&state), r#"{"amount":1}"#);
+    state.decide("c1", Decision::approve()).unwrap();
+    assert_eq!(arguments(&state), r#"{"amount":5}"#);
+}
+
+#[test]
 fn a_decision_for_good_decides_the_other_pending_calls_of_the_tool() {
     let mut run = ByHand::start();
     run.turn(setup(), vec![pay("c1"), pay("c2"), call("c3", "time", "{}")]).unwrap();

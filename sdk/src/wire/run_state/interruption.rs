@@ -297,7 +297,20 @@ impl RunState {
         })
     }
 
+    /// Returns the arguments as the model wrote them, of a pending call that an earlier decision has
+    /// changed.
+    fn edited_call(&self, id: &str) -> Option<String> {
+        self.decision_on(id)?.arguments.as_ref()?;
+        let Phase::Interrupted { round } = &self.phase else { return None };
+        let call = round.calls.iter().find(|call| call.is_pending_as(id))?;
+        match self.raw_call(&call.call.call_id).view() {
+            ItemView::FunctionCall(call) => Some(call.arguments.into_owned()),
+            _ => None,
+        }
+    }
+
     fn try_decide(&mut self, id: &str, decision: Decision, always: bool) -> Option<()> {
+        let written = self.edited_call(id);
         let Phase::Interrupted { round } = &mut self.phase else { return None };
         let paused = round.calls.iter_mut().find_map(|call| match &mut call.progress {
             CallProgress::Paused { run, .. } => inside(id, &call.call.call_id).map(|id| (run, id)),
@@ -307,8 +320,12 @@ impl RunState {
             return run.try_decide(inner, decision, always);
         }
         if let Some(call) = round.calls.iter_mut().find(|call| call.is_pending_as(id)) {
-            if let (true, Some(arguments)) = (decision.approve, &decision.arguments) {
-                call.call.arguments = Value::Object(arguments.clone()).to_string();
+            match &decision.arguments {
+                Some(arguments) if decision.approve => {
+                    call.call.arguments = Value::Object(arguments.clone()).to_string();
+                }
+                // The latest decision counts: one before may have changed the arguments.
+                _ => call.call.arguments = written.unwrap_or_else(|| std::mem::take(&mut call.call.arguments)),
             }
             let PlannedCall { tool, call_id, .. } = &call.call;
             self.approvals.decide_call(&self.agent, tool, call_id, decision, always && !call.asks_each);
