@@ -19,8 +19,11 @@ impl AskedTools {
     /// Sets what was asked for in the configuration of a run.
     pub(crate) fn apply(self, config: &mut RunConfig) {
         let Self { toolsets, user, untrusted } = self;
+        // A caller selects for the user of the request, never for the one of the configuration.
+        if !toolsets.is_empty() || user.is_some() {
+            config.user = user;
+        }
         config.toolsets.extend(toolsets);
-        config.user = user.or(config.user.take());
         if untrusted {
             // Without a gate the request is refused.
             config.gate = config.gate.take().map(|gate| gate.untrusted(true));
@@ -79,5 +82,24 @@ fn is_open(open: &str, name: &str) -> bool {
     match open.strip_suffix('*') {
         Some(prefix) => name.starts_with(prefix),
         None => open == name,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_caller_selects_for_the_user_of_the_request_alone() {
+        let config = || RunConfig::builder().user("ops".to_owned()).build();
+        let applied = |toolsets: &[&str], user: Option<&str>| {
+            let mut config = config();
+            let toolsets = toolsets.iter().map(|name| (*name).to_owned()).collect();
+            AskedTools { toolsets, user: user.map(str::to_owned), untrusted: false }.apply(&mut config);
+            config.user
+        };
+        assert_eq!(applied(&["laptop"], None), None);
+        assert_eq!(applied(&["laptop"], Some("ada")).as_deref(), Some("ada"));
+        assert_eq!(applied(&[], None).as_deref(), Some("ops"));
     }
 }
