@@ -61,7 +61,7 @@ pub(super) async fn find<H: Host>(env: &Env<'_, H>) -> Result<ToolsetSnapshot, R
 /// Checks that the toolsets are those that were asked for, and may be used.
 ///
 /// # Errors
-/// What is wrong, and what to do.
+/// The defect, and the remedy.
 fn check(snapshot: &ToolsetSnapshot, names: &[String], is_untrusted: bool) -> Result<(), String> {
     let selected = &snapshot.selected;
     let is_found = |name: &&String| selected.iter().any(|toolset| toolset.name == **name);

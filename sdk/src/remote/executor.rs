@@ -27,7 +27,7 @@ use super::{
     message::{
         OUTPUT_DELTA_EVENT, RESULT_EVENT, ToolCallMessage, ToolOutputDeltaMessage, ToolResultMessage, result_stream,
     },
-    one_call::{Lost, MOST_DELTAS, message_of, unless_cancelled},
+    one_call::{Lost, MOST_DELTAS, message_of, output_of, unless_cancelled},
     publish,
     transport::{Appended, Entry, EntryId, StreamError, Streams},
 };
@@ -57,15 +57,8 @@ pub(crate) fn body(streams: &Arc<dyn Streams>, target: RemoteTarget) -> Activity
     Arc::new(move |ctx: &mut ToolContext, arguments| {
         let (streams, target) = (Arc::clone(&streams), target.clone());
         async move {
-            let call = RemoteCall::new(streams, target, ctx, arguments);
-            let (output, SideData { server_data, bounds }) = call.outcome().await?;
-            for data in server_data {
-                ctx.add_server_data(data);
-            }
-            if let Some(bounds) = bounds {
-                ctx.set_bounds(bounds);
-            }
-            Ok(output)
+            let outcome = RemoteCall::new(streams, target, ctx, arguments).outcome().await?;
+            Ok(output_of(ctx, outcome))
         }
         .boxed()
     })

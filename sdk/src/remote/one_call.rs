@@ -9,7 +9,7 @@ use tokio::time::sleep;
 use super::message::{ToolCallMessage, ToolCallMeta};
 use crate::{
     tool::{OUTCOME_UNKNOWN, ToolContext, ToolError},
-    wire::remote_call::RemoteTarget,
+    wire::{SideData, ToolOutput, remote_call::RemoteTarget},
 };
 
 /// Time between two looks at a cancellation.
@@ -52,7 +52,9 @@ impl Lost {
                 let message = format!("Tool '{name}' could not be called: device '{}' is offline.", target.toolset);
                 ToolError::tell_model(message).code("device_offline")
             }
-            Self::Cancelled => ToolError::failed("the call was cancelled"),
+            // A worker that stops cancels its calls, too: the next attempt joins the call. A call
+            // whose run was cancelled has no next attempt.
+            Self::Cancelled => ToolError::transient("the call was cancelled, or its worker stops"),
         }
     }
 }
@@ -75,6 +77,18 @@ pub(super) fn message_of(
     let tool = format!("{}.{}", target.toolset, target.tool);
     let message = ToolCallMessage::call(&*id, tool, Value::Object(arguments), Some(meta));
     (id, message)
+}
+
+/// Returns the output for the model, and gives the call the data for other readers.
+pub(super) fn output_of(ctx: &mut ToolContext, (output, side_data): (ToolOutput, SideData)) -> ToolOutput {
+    let SideData { server_data, bounds } = side_data;
+    for data in server_data {
+        ctx.add_server_data(data);
+    }
+    if let Some(bounds) = bounds {
+        ctx.set_bounds(bounds);
+    }
+    output
 }
 
 /// Awaits a future, unless the call is cancelled meanwhile.

@@ -23,7 +23,8 @@ use tokio_tungstenite::{
     tungstenite::{Message, client::IntoClientRequest, http::header::AUTHORIZATION},
 };
 
-use super::{Device, stopped};
+use super::Device;
+use crate::serve::termination;
 
 /// Pause before the device connects again.
 const PAUSE: Duration = Duration::from_millis(300);
@@ -31,7 +32,7 @@ const PAUSE: Duration = Duration::from_millis(300);
 /// Connects, and connects again whenever the connection is lost, until Ctrl-C or SIGTERM.
 pub(super) async fn serve(device: Device) -> anyhow::Result<()> {
     tokio::select! {
-        ended = stopped() => ended,
+        () = termination()? => Ok(()),
         never = connections(&device) => never,
     }
 }

@@ -19,7 +19,8 @@ use temporal_agents::remote::{
 };
 use tokio::{net::TcpListener, time::timeout};
 
-use super::{Gateway, stopped};
+use super::Gateway;
+use crate::serve::termination;
 
 /// Longest time until a device has announced itself.
 const HELLO: Duration = Duration::from_secs(10);
@@ -46,12 +47,13 @@ pub(super) async fn serve(Gateway { redis, port, users }: Gateway) -> anyhow::Re
     let users = users.iter().map(of_token).collect::<Result<BTreeMap<_, _>, _>>()?;
     let gateway = DeviceGateway::new(RedisTransport::new(&redis)?);
     let routes = Router::new().route("/devices", get(connect)).with_state(Shared { gateway, users: Arc::new(users) });
+    let terminated = termination()?;
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await?;
     println!("READY ws://{}/devices", listener.local_addr()?);
     // Open WebSockets end with the process; their devices connect to another one.
     tokio::select! {
         ended = axum::serve(listener, routes).into_future() => ended?,
-        ended = stopped() => ended?,
+        () = terminated => {}
     }
     Ok(())
 }

@@ -1,14 +1,18 @@
 //! The knowledge of a call in the process that holds the device.
 
 use std::{
-    sync::{Mutex, PoisonError},
+    sync::{
+        Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
     time::Duration,
 };
 
 use tokio::{sync::watch, task::AbortHandle, time::Instant};
+use uuid::Uuid;
 
 use super::request::{NumberedReply, Reply};
-use crate::remote::one_call::MOST_DELTAS;
+use crate::{remote::one_call::MOST_DELTAS, wire::size::encoded_len};
 
 /// Time for which a call is known after its end.
 const RETAINED: Duration = Duration::from_mins(15);
@@ -19,12 +23,29 @@ const MOST_BYTES: usize = 1 << 20;
 /// The replies about a call, in their order.
 #[derive(Debug)]
 pub(super) struct CallLog {
+    /// Id of the log. Another process that makes the same call has another one.
+    pub(super) id: String,
     replies: Mutex<Vec<Reply>>,
+    progress: Mutex<Progress>,
+    /// Number of requests for the call.
+    asked: AtomicU64,
     /// The number of replies.
     count: watch::Sender<u64>,
-    ended: Mutex<Option<Instant>>,
+    /// The time of the end, and the bytes of the replies.
+    ended: Mutex<Option<(Instant, usize)>>,
     /// The task that sends the replies to the latest caller.
     sending: Mutex<Option<AbortHandle>>,
+}
+
+/// Progress of a call at its device. Locked before the replies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Progress {
+    /// The call waits for its turn.
+    Waits,
+    /// The device has the call.
+    Begun,
+    /// The call was given up before the device had it.
+    GivenUp,
 }
 
 fn output_bytes(reply: &Reply) -> usize {
@@ -34,10 +55,26 @@ fn output_bytes(reply: &Reply) -> usize {
     }
 }
 
+/// Returns the bytes of a reply, by its text.
+fn kept_bytes(reply: &Reply) -> usize {
+    match reply {
+        Reply::Result(result) => encoded_len(result).unwrap_or_default(),
+        reply => output_bytes(reply),
+    }
+}
+
 impl CallLog {
     pub(super) fn new() -> Self {
         let (count, _) = watch::channel(0);
-        Self { replies: Mutex::default(), count, ended: Mutex::default(), sending: Mutex::default() }
+        Self {
+            id: Uuid::new_v4().simple().to_string(),
+            replies: Mutex::default(),
+            progress: Mutex::new(Progress::Waits),
+            asked: AtomicU64::new(0),
+            count,
+            ended: Mutex::default(),
+            sending: Mutex::default(),
+        }
     }
 
     /// Returns what is known of a call that has this last reply only.
@@ -58,24 +95,68 @@ impl CallLog {
         }
         replies.push(reply);
         if is_last {
-            *self.ended.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+            let bytes = replies.iter().map(kept_bytes).sum();
+            *self.ended.lock().unwrap_or_else(PoisonError::into_inner) = Some((Instant::now(), bytes));
         }
         self.count.send_replace(replies.len() as u64);
+    }
+
+    /// Marks that the device gets the call now; `false` if it was given up before.
+    pub(super) fn begin(&self) -> bool {
+        let mut progress = self.progress();
+        let begins = *progress == Progress::Waits;
+        if begins {
+            *progress = Progress::Begun;
+        }
+        begins
+    }
+
+    /// Gives the call up with this reply, unless the device has it; returns `true` if it is given
+    /// up.
+    pub(super) fn give_up(&self, reply: Reply) -> bool {
+        let mut progress = self.progress();
+        if *progress == Progress::Waits {
+            *progress = Progress::GivenUp;
+            self.add(reply);
+        }
+        *progress == Progress::GivenUp
+    }
+
+    /// Returns `true` if the call was given up before the device had it, so that it may be made.
+    pub(super) fn is_given_up(&self) -> bool {
+        *self.progress() == Progress::GivenUp
+    }
+
+    fn progress(&self) -> MutexGuard<'_, Progress> {
+        self.progress.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Counts a request for the call.
+    pub(super) fn ask(&self) {
+        self.asked.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Returns the number of requests for the call.
+    pub(super) fn asked(&self) -> u64 {
+        self.asked.load(Ordering::Relaxed)
     }
 
     /// Waits for the reply after this number of them; `None` if the call has ended before.
     pub(super) async fn next(&self, after: u64) -> Option<NumberedReply> {
         let mut count = self.count.subscribe();
-        let is_there = |count: &u64| *count > after;
-        while !is_there(&count.borrow_and_update()) {
-            if self.has_ended() {
-                return None;
+        loop {
+            count.borrow_and_update();
+            {
+                let replies = self.replies.lock().unwrap_or_else(PoisonError::into_inner);
+                if let Some(reply) = replies.get(usize::try_from(after).ok()?) {
+                    return Some(NumberedReply { log: self.id.clone(), at: after + 1, reply: reply.clone() });
+                }
+                if replies.last().is_some_and(Reply::is_last) {
+                    return None;
+                }
             }
             count.changed().await.ok()?;
         }
-        let replies = self.replies.lock().unwrap_or_else(PoisonError::into_inner);
-        let reply = replies.get(usize::try_from(after).ok()?)?.clone();
-        Some(NumberedReply { at: after + 1, reply })
     }
 
     /// Waits until the call has ended.
@@ -97,9 +178,24 @@ impl CallLog {
         matches!(self.replies.lock().unwrap_or_else(PoisonError::into_inner).last(), Some(Reply::Gone))
     }
 
+    /// Returns the time of the end, and the bytes that are kept; `None` before the end.
+    pub(super) fn kept(&self) -> Option<(Instant, usize)> {
+        *self.ended.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Replaces what the device has said by this last reply.
+    pub(super) fn shrink(&self, last: Reply) {
+        let mut replies = self.replies.lock().unwrap_or_else(PoisonError::into_inner);
+        *replies = vec![last];
+        if let Some((_, bytes)) = &mut *self.ended.lock().unwrap_or_else(PoisonError::into_inner) {
+            *bytes = 0;
+        }
+        self.count.send_replace(1);
+    }
+
     /// Returns `true` if nobody will ask about the call any more.
     pub(super) fn is_forgotten(&self) -> bool {
-        self.ended.lock().unwrap_or_else(PoisonError::into_inner).is_some_and(|ended| ended.elapsed() > RETAINED)
+        self.ended.lock().unwrap_or_else(PoisonError::into_inner).is_some_and(|(ended, _)| ended.elapsed() > RETAINED)
     }
 
     /// Replaces the task that sends the replies to a caller.

@@ -9,13 +9,14 @@ use tokio::time::{Instant, sleep, timeout};
 use super::{
     DeviceGateway, Inner,
     connection::Connected,
+    frame::Record,
     request::{CallRequest, DeviceRequest, NumberedReply, Reply},
 };
 use crate::{
     remote::{
         answer,
         message::{CallMessage, ToolCallMessage, ToolResultMessage},
-        one_call::{Lost, message_of, unless_cancelled},
+        one_call::{Lost, message_of, output_of, unless_cancelled},
         transport::{StreamError, Subscription},
     },
     tool::{ActivityBody, ToolContext, ToolError},
@@ -41,15 +42,8 @@ pub(crate) fn body(gateway: &DeviceGateway, target: RemoteTarget) -> ActivityBod
     Arc::new(move |ctx: &mut ToolContext, arguments| {
         let (gateway, target) = (Arc::clone(&gateway), target.clone());
         async move {
-            let call = DeviceCall::new(gateway, target, ctx, arguments);
-            let (output, SideData { server_data, bounds }) = call.outcome().await?;
-            for data in server_data {
-                ctx.add_server_data(data);
-            }
-            if let Some(bounds) = bounds {
-                ctx.set_bounds(bounds);
-            }
-            Ok(output)
+            let outcome = DeviceCall::new(gateway, target, ctx, arguments).outcome().await?;
+            Ok(output_of(ctx, outcome))
         }
         .boxed()
     })
@@ -63,6 +57,8 @@ struct DeviceCall<'c> {
     call: CallMessage,
     /// `true` if the device may have received the call.
     may_be_sent: bool,
+    /// The log whose replies were taken; empty before the first.
+    log: String,
     /// Number of replies that were taken.
     taken: u64,
     ends_at: Instant,
@@ -93,7 +89,7 @@ impl<'c> DeviceCall<'c> {
         };
         let ends_at = Instant::now() + Duration::from_secs(target.timeout_seconds);
         let may_be_sent = ctx.info().attempt > 1;
-        Self { gateway, target, ctx, call, may_be_sent, taken: 0, ends_at }
+        Self { gateway, target, ctx, call, may_be_sent, log: String::new(), taken: 0, ends_at }
     }
 
     async fn outcome(mut self) -> Result<(ToolOutput, SideData), ToolError> {
@@ -129,7 +125,7 @@ impl<'c> DeviceCall<'c> {
     /// Makes the call at a device that is connected to this process; `None` if its connection is
     /// lost.
     async fn here(&mut self, connected: &Arc<Connected>) -> Result<Option<ToolResultMessage>, Lost> {
-        let request = self.request(String::new());
+        let request = self.request(connected.id.clone(), String::new());
         self.may_be_sent = true;
         self.taken = 0;
         let log = self.gateway.call(connected, request);
@@ -193,9 +189,7 @@ impl<'c> DeviceCall<'c> {
         let channel = self.gateway.requests(&self.target.toolset);
         let mut absent_since = None;
         loop {
-            let request = DeviceRequest::Call(Box::new(self.request(reply_to.to_owned())));
-            let request = serde_json::to_vec(&request).map_err(|error| Lost::NotPublished(error.to_string()))?;
-            match self.unless_cancelled(self.gateway.channels.publish(&channel, request)).await? {
+            match self.unless_cancelled(self.publish(&channel, reply_to)).await? {
                 Ok(0) if !self.may_be_sent => return Err(Lost::Offline),
                 Ok(0) => {
                     let since = *absent_since.get_or_insert_with(Instant::now);
@@ -220,11 +214,22 @@ impl<'c> DeviceCall<'c> {
         }
     }
 
-    fn request(&self, reply_to: String) -> CallRequest {
+    /// Sends the call to the connection that the device has now; returns the number of processes
+    /// that listen, none if the device is not connected.
+    async fn publish(&self, channel: &str, reply_to: &str) -> Result<usize, StreamError> {
+        let Some(record) = self.gateway.record(&self.target.toolset).await? else { return Ok(0) };
+        let request = DeviceRequest::Call(Box::new(self.request(record.connection, reply_to.to_owned())));
+        let request = serde_json::to_vec(&request).unwrap_or_default();
+        self.gateway.channels.publish(channel, request).await
+    }
+
+    fn request(&self, connection: String, reply_to: String) -> CallRequest {
         let left = self.ends_at.saturating_duration_since(Instant::now());
         CallRequest {
             call: self.call.clone(),
+            connection,
             reply_to,
+            log: self.log.clone(),
             after: self.taken,
             again: self.may_be_sent,
             once: self.target.once,
@@ -234,7 +239,10 @@ impl<'c> DeviceCall<'c> {
     }
 
     /// Takes a reply; returns the end of the call, if it is one.
-    fn take(&mut self, NumberedReply { at, reply }: NumberedReply) -> Option<Ended> {
+    fn take(&mut self, NumberedReply { log, at, reply }: NumberedReply) -> Option<Ended> {
+        if log != self.log {
+            (self.log, self.taken) = (log, 0);
+        }
         if at > 0 && at != self.taken + 1 {
             return None;
         }
@@ -261,11 +269,13 @@ impl<'c> DeviceCall<'c> {
             return;
         }
         let user = self.target.user.clone().unwrap_or_default();
-        let request = DeviceRequest::Cancel { tool_use_id: id.clone(), user };
-        if let Ok(request) = serde_json::to_vec(&request) {
-            let channel = self.gateway.requests(device);
-            let _ = timeout(LAST_REQUEST, self.gateway.channels.publish(&channel, request)).await;
-        }
+        let telling = async {
+            let Some(Record { connection, .. }) = self.gateway.record(device).await? else { return Ok(0) };
+            let request = DeviceRequest::Cancel { connection, tool_use_id: id.clone(), user };
+            let request = serde_json::to_vec(&request).unwrap_or_default();
+            self.gateway.channels.publish(&self.gateway.requests(device), request).await
+        };
+        let _ = timeout(LAST_REQUEST, telling).await;
     }
 
     fn not_sent(&self, error: &StreamError) -> Lost {

@@ -76,7 +76,7 @@ impl Connected {
 /// }
 /// ```
 ///
-/// When it is dropped, the device counts as offline at once, and its open calls end.
+/// Once it is dropped, the device is offline, and its open calls end.
 pub struct DeviceConnection {
     gateway: Arc<Inner>,
     connected: Arc<Connected>,

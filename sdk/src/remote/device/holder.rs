@@ -27,6 +27,12 @@ const PAUSE: Duration = Duration::from_millis(500);
 /// Longest time for the last request about a device whose connection has ended.
 const LAST_REQUEST: Duration = Duration::from_secs(5);
 
+/// Time within which another attempt asks about a call whose worker has stopped.
+const NEXT_ATTEMPT: Duration = Duration::from_secs(15);
+
+/// Most bytes of the results of ended calls that a process keeps.
+const MOST_KEPT: usize = 64 << 20;
+
 /// Takes calls for a device from now on, until its connection ends.
 ///
 /// # Errors
@@ -34,6 +40,7 @@ const LAST_REQUEST: Duration = Duration::from_secs(5);
 pub(super) async fn begin(gateway: &Arc<Inner>, connected: &Arc<Connected>) -> Result<(), StreamError> {
     let requests = gateway.channels.subscribe(&gateway.requests(&connected.device.name)).await?;
     gateway.announce(connected).await?;
+    gateway.take_over(connected).await?;
     tokio::spawn(serve(Arc::clone(gateway), Arc::clone(connected), requests));
     Ok(())
 }
@@ -41,19 +48,33 @@ pub(super) async fn begin(gateway: &Arc<Inner>, connected: &Arc<Connected>) -> R
 async fn serve(gateway: Arc<Inner>, connected: Arc<Connected>, mut requests: Subscription) {
     let mut renewal = interval(RENEWED);
     renewal.tick().await;
+    // A subscription can die without a word: the holder sends itself a ping at each renewal.
+    let mut hears = true;
     loop {
         tokio::select! {
             biased;
             () = connected.gone.cancelled() => break,
             request = requests.next() => match request {
-                Some(request) => gateway.receive(&connected, &request),
+                Some(request) => {
+                    hears = true;
+                    gateway.receive(&connected, &request);
+                }
                 // The broker is lost, and perhaps what it knows of the device.
                 None => match again(&gateway, &connected).await {
                     Some(subscribed) => requests = subscribed,
                     None => break,
                 },
             },
-            _ = renewal.tick() => gateway.renew(&connected).await,
+            _ = renewal.tick() => {
+                if !std::mem::take(&mut hears) {
+                    match again(&gateway, &connected).await {
+                        Some(subscribed) => requests = subscribed,
+                        None => break,
+                    }
+                }
+                gateway.renew(&connected).await;
+                gateway.tidy();
+            }
         }
     }
     gateway.withdraw(&connected).await;
@@ -65,7 +86,9 @@ async fn again(gateway: &Inner, connected: &Connected) -> Option<Subscription> {
     loop {
         let trying = async {
             let requests = gateway.channels.subscribe(&gateway.requests(&connected.device.name)).await?;
-            gateway.announce(connected).await?;
+            if !gateway.renewed(connected).await? {
+                connected.gone.cancel();
+            }
             Ok::<_, StreamError>(requests)
         };
         let tried = connected.gone.run_until_cancelled(trying).await?;
@@ -82,20 +105,51 @@ impl Inner {
         self.channels.put(&self.key(&connected.device.name), json_of(&connected.record()), KEPT).await
     }
 
-    /// Tells again that the device is connected, unless it is connected elsewhere since.
+    /// Tells the process that has held the device until now that it does not any more.
+    async fn take_over(&self, connected: &Connected) -> Result<(), StreamError> {
+        let takeover = DeviceRequest::Takeover { connection: connected.id.clone() };
+        self.channels.publish(&self.requests(&connected.device.name), json_of(&takeover)).await.map(drop)
+    }
+
+    /// Tells again that the device is connected; `false` if it is connected elsewhere since.
+    async fn renewed(&self, connected: &Connected) -> Result<bool, StreamError> {
+        match self.record(&connected.device.name).await? {
+            Some(Record { connection, .. }) if connection != connected.id => Ok(false),
+            _ => self.announce(connected).await.map(|()| true),
+        }
+    }
+
+    /// Tells again that the device is connected, and asks for a ping of its own. A device that is
+    /// connected elsewhere since is gone.
     async fn renew(&self, connected: &Connected) {
         let name = &connected.device.name;
-        let renewed = match self.record(name).await {
-            Ok(Some(Record { connection, .. })) if connection != connected.id => {
+        let renewing = async {
+            if !self.renewed(connected).await? {
                 tracing::info!(device = name, "the device is connected elsewhere");
                 connected.gone.cancel();
-                return;
+                return Ok(());
             }
-            Ok(_) => self.announce(connected).await,
-            Err(error) => Err(error),
+            self.channels.publish(&self.requests(name), json_of(&DeviceRequest::Ping)).await.map(drop)
         };
-        if let Err(error) = renewed {
+        if let Err(error) = renewing.await {
+            let error: StreamError = error;
             tracing::warn!(device = name, %error, "a device cannot be announced");
+        }
+    }
+
+    /// Forgets calls that nobody asks about any more, and the results of the oldest ones beyond
+    /// what is kept.
+    pub(super) fn tidy(&self) {
+        let mut logs = self.logs.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        logs.retain(|_, log| !log.is_forgotten());
+        let mut ended: Vec<_> = logs.iter().filter_map(|(key, log)| Some((log.kept()?, &key.1, log))).collect();
+        ended.sort_by_key(|((at, _), ..)| std::cmp::Reverse(*at));
+        let mut kept = 0;
+        for ((_, bytes), id, log) in ended {
+            kept += bytes;
+            if kept > MOST_KEPT {
+                log.shrink(unknown_outcome(id));
+            }
         }
     }
 
@@ -110,16 +164,21 @@ impl Inner {
     /// Takes a request of another process.
     fn receive(self: &Arc<Self>, connected: &Arc<Connected>, request: &[u8]) {
         match serde_json::from_slice::<DeviceRequest>(request) {
-            Ok(DeviceRequest::Call(request)) => {
-                let (reply_to, after) = (request.reply_to.clone(), request.after);
+            Ok(DeviceRequest::Call(request)) if request.connection == connected.id => {
+                let (reply_to, known, after) = (request.reply_to.clone(), request.log.clone(), request.after);
                 let log = self.call(connected, *request);
+                let after = if known == log.id { after } else { 0 };
                 let sending = tokio::spawn(send_replies(Arc::clone(self), Arc::clone(&log), reply_to, after));
                 log.sends_by(sending.abort_handle());
             }
-            Ok(DeviceRequest::Cancel { tool_use_id, user }) if user == connected.device.owner => {
+            Ok(DeviceRequest::Cancel { connection, tool_use_id, user })
+                if connection == connected.id && user == connected.device.owner =>
+            {
                 self.cancel(connected, &tool_use_id);
             }
-            Ok(DeviceRequest::Cancel { .. } | DeviceRequest::Other) => {}
+            Ok(DeviceRequest::Takeover { connection }) if connection != connected.id => connected.gone.cancel(),
+            // For another connection of the device, or for nobody.
+            Ok(_) => {}
             Err(error) => {
                 tracing::warn!(device = connected.device.name, %error, "a request cannot be read: skipped");
             }
@@ -133,16 +192,20 @@ impl Inner {
             let result = ToolResultMessage::error(id, code, message);
             return Arc::new(CallLog::ended_with(Reply::Result(Box::new(result))));
         }
+        self.tidy();
         let mut logs = self.logs.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        logs.retain(|_, log| !log.is_forgotten());
         let key = (connected.device.name.clone(), id);
         if let Some(known) = logs.get(&key) {
-            // An idempotent call whose connection was lost is made again.
-            if request.once || !known.is_gone() {
+            // A call that the device never had is made now, and so is an idempotent one whose
+            // connection was lost.
+            let is_made_again = known.is_given_up() || !request.once && known.is_gone();
+            if !is_made_again {
+                known.ask();
                 return Arc::clone(known);
             }
         }
-        let log = if request.again && request.once {
+        let was_given_up = logs.get(&key).is_some_and(|known| known.is_given_up());
+        let log = if request.again && request.once && !was_given_up {
             Arc::new(CallLog::ended_with(unknown_outcome(&key.1)))
         } else {
             let log = Arc::new(CallLog::new());
@@ -174,12 +237,23 @@ impl Inner {
         }
     }
 
-    /// Tells the device that nobody waits for a call any more.
-    pub(super) fn cancel(&self, connected: &Connected, id: &str) {
+    /// Gives a call up that nobody waits for any more. If the device has it, it is told after a
+    /// while, unless somebody asks about the call until then: a worker that stops does not know
+    /// whether another attempt follows.
+    pub(super) fn cancel(&self, connected: &Arc<Connected>, id: &str) {
         let logs = self.logs.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        if logs.get(&(connected.device.name.clone(), id.to_owned())).is_some_and(|log| !log.has_ended()) {
-            connected.send(ToDevice::Cancel { tool_use_id: id.to_owned() });
+        let Some(log) = logs.get(&(connected.device.name.clone(), id.to_owned())).cloned() else { return };
+        let given_up = ToolResultMessage::error(id, "cancelled", "the call was cancelled before the device had it");
+        if log.has_ended() || log.give_up(Reply::Result(Box::new(given_up))) {
+            return;
         }
+        let (connected, id, asked) = (Arc::clone(connected), id.to_owned(), log.asked());
+        tokio::spawn(async move {
+            sleep(NEXT_ATTEMPT).await;
+            if !log.has_ended() && log.asked() == asked {
+                connected.send(ToDevice::Cancel { tool_use_id: id });
+            }
+        });
     }
 }
 
@@ -200,16 +274,21 @@ async fn perform(connected: Arc<Connected>, log: Arc<CallLog>, request: CallRequ
         } else {
             Turn::Alone { _turn: turn.write_owned().await }
         };
-        connected.send(ToDevice::Call(Box::new(request.call)));
-        log.end().await;
+        if log.begin() {
+            connected.send(ToDevice::Call(Box::new(request.call)));
+            log.end().await;
+        }
     };
     let longest = Duration::from_millis(request.timeout_ms);
     match timeout(longest, connected.gone.run_until_cancelled(made)).await {
         Ok(Some(())) => {}
         Ok(None) => log.add(Reply::Gone),
         Err(_) => {
-            connected.send(ToDevice::Cancel { tool_use_id: id.clone() });
-            log.add(unknown_outcome(&id));
+            let busy = ToolResultMessage::error(&*id, "timed_out", "the device was busy, and has not got the call");
+            if !log.give_up(Reply::Result(Box::new(busy))) {
+                connected.send(ToDevice::Cancel { tool_use_id: id.clone() });
+                log.add(unknown_outcome(&id));
+            }
         }
     }
 }
@@ -222,7 +301,7 @@ fn unknown_outcome(id: &str) -> Reply {
 /// Sends the replies about a call to a caller in another process. If one cannot be sent, the caller
 /// asks again.
 async fn send_replies(gateway: Arc<Inner>, log: Arc<CallLog>, reply_to: String, mut after: u64) {
-    let mut next = Some(NumberedReply { at: 0, reply: Reply::Accepted });
+    let mut next = Some(NumberedReply { log: log.id.clone(), at: 0, reply: Reply::Accepted });
     while let Some(reply) = next {
         if let Err(error) = gateway.channels.publish(&reply_to, json_of(&reply)).await {
             tracing::debug!(channel = reply_to, %error, "a reply could not be sent");

@@ -10,8 +10,17 @@ use crate::remote::message::{CallMessage, ToolOutputDeltaMessage, ToolResultMess
 pub(super) enum DeviceRequest {
     /// Makes a call, or tells what is known of it.
     Call(Box<CallRequest>),
+    /// The device is connected elsewhere since.
+    Takeover {
+        /// Id of the new connection.
+        connection: String,
+    },
+    /// The holder asks itself whether it still hears its channel.
+    Ping,
     /// Nobody waits for the call any more.
     Cancel {
+        /// Id of the connection that the request is for.
+        connection: String,
         /// Id of the call.
         tool_use_id: String,
         /// The user for whom the call was made.
@@ -27,9 +36,15 @@ pub(super) enum DeviceRequest {
 pub(super) struct CallRequest {
     /// The call; its `tool` is the name of the device's tool alone.
     pub(super) call: CallMessage,
+    /// Id of the connection that the request is for; any other ignores it.
+    #[serde(default)]
+    pub(super) connection: String,
     /// Channel for the replies; empty for a caller in the same process.
     #[serde(default)]
     pub(super) reply_to: String,
+    /// The log whose replies the caller has; empty = none.
+    #[serde(default)]
+    pub(super) log: String,
     /// Number of replies that the caller has.
     #[serde(default)]
     pub(super) after: u64,
@@ -49,6 +64,9 @@ pub(super) struct CallRequest {
 /// A reply about a call, with its number; replies are counted from 1.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct NumberedReply {
+    /// Id of the log; each counts its replies for itself.
+    #[serde(default)]
+    pub(super) log: String,
     pub(super) at: u64,
     #[serde(flatten)]
     pub(super) reply: Reply,

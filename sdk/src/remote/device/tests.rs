@@ -35,7 +35,9 @@ fn call(id: &str, tool: &str) -> CallRequest {
     (call.tool_use_id, call.tool, call.payload) = (id.to_owned(), tool.to_owned(), Some(json!({})));
     CallRequest {
         call,
+        connection: String::new(),
         reply_to: String::new(),
+        log: String::new(),
         after: 0,
         again: false,
         once: true,
@@ -138,7 +140,7 @@ async fn the_latest_connection_of_a_device_is_the_one() -> Result<(), BoxError> 
     let mut second = one.connect(laptop()).await?;
     assert_eq!(first.next().await, None);
     let _third = other.connect(laptop()).await?;
-    // The process of the second looks at what is known now and then.
+    // The process of the second is told.
     assert_eq!(timeout(PATIENCE, second.next()).await?, None);
     assert!(one.find_device("laptop").await?.is_some());
     Ok(())
@@ -226,19 +228,31 @@ async fn a_call_from_another_process_is_answered_on_its_channel() -> Result<(), 
     let gateway = DeviceGateway::new(channels.clone());
     let mut connection = gateway.connect(laptop()).await?;
     let mut replies = channels.subscribe("replies").await?;
-    let request = DeviceRequest::Call(Box::new(CallRequest { reply_to: "replies".to_owned(), ..call("c1", "run") }));
+    let of_connection = |connection: &str| {
+        let (connection, reply_to) = (connection.to_owned(), "replies".to_owned());
+        DeviceRequest::Call(Box::new(CallRequest { connection, reply_to, ..call("c1", "run") }))
+    };
+    let id = gateway.0.here("laptop").expect("it is here").id.clone();
     for nonsense in ["", "{}", r#"{"type": "later"}"#] {
         assert_eq!(channels.publish("agents:device:laptop:rpc", nonsense.into()).await?, 1);
     }
-    channels.publish("agents:device:laptop:rpc", serde_json::to_vec(&request)?).await?;
+    for connection in ["an earlier one", &*id] {
+        channels.publish("agents:device:laptop:rpc", serde_json::to_vec(&of_connection(connection))?).await?;
+    }
     assert_eq!(called(&mut connection).await.0, "c1");
     answer(&connection, "c1");
     let mut next = async || -> Result<NumberedReply, BoxError> {
         let reply = timeout(PATIENCE, replies.next()).await?.expect("it goes on");
         Ok(serde_json::from_slice(&reply)?)
     };
-    assert_eq!(next().await?, NumberedReply { at: 0, reply: Reply::Accepted });
-    assert!(matches!(next().await?, NumberedReply { at: 1, reply: Reply::Result(_) }));
+    assert!(matches!(next().await?, NumberedReply { at: 0, reply: Reply::Accepted, .. }));
+    assert!(matches!(next().await?, NumberedReply { at: 1, reply: Reply::Result(_), .. }));
+    // Who knows replies of another process's log gets those of this one from the first on.
+    let DeviceRequest::Call(request) = of_connection(&id) else { panic!("it is a call") };
+    let request = DeviceRequest::Call(Box::new(CallRequest { log: "another".to_owned(), after: 5, ..*request }));
+    channels.publish("agents:device:laptop:rpc", serde_json::to_vec(&request)?).await?;
+    assert!(matches!(next().await?, NumberedReply { at: 0, .. }));
+    assert!(matches!(next().await?, NumberedReply { at: 1, reply: Reply::Result(_), .. }));
     Ok(())
 }
 
@@ -265,5 +279,77 @@ async fn a_device_that_does_not_answer_in_time_is_told_to_stop() -> Result<(), B
     assert_eq!(code_of(&reply(&log, 0).await), Some("outcome_unknown"));
     let text = connection.next().await.expect("it is connected");
     assert_eq!(serde_json::from_str::<ToDevice>(&text)?, ToDevice::Cancel { tool_use_id: "c1".to_owned() });
+    Ok(())
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_is_cancelled_before_its_turn_never_reaches_the_device() -> Result<(), BoxError> {
+    let gateway = DeviceGateway::new(MemoryTransport::new());
+    let mut connection = gateway.connect(laptop()).await?;
+    let connected = gateway.0.here("laptop").expect("it is here");
+    let _first = gateway.0.call(&connected, call("w1", "run"));
+    assert_eq!(called(&mut connection).await.0, "w1");
+    let queued = gateway.0.call(&connected, call("w2", "run"));
+    gateway.0.cancel(&connected, "w2");
+    assert_eq!(code_of(&reply(&queued, 0).await), Some("cancelled"));
+    answer(&connection, "w1");
+    assert!(timeout(Duration::from_millis(50), connection.next()).await.is_err(), "the device has got nothing");
+    // The device never had it, so that an attempt after it may have it made.
+    let _made = gateway.0.call(&connected, CallRequest { again: true, ..call("w2", "run") });
+    assert_eq!(called(&mut connection).await.0, "w2");
+    Ok(())
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_device_is_told_to_stop_unless_somebody_asks_again() -> Result<(), BoxError> {
+    let gateway = DeviceGateway::new(MemoryTransport::new());
+    let mut connection = gateway.connect(laptop()).await?;
+    let connected = gateway.0.here("laptop").expect("it is here");
+    let log = gateway.0.call(&connected, call("c1", "run"));
+    called(&mut connection).await;
+    gateway.0.cancel(&connected, "c1");
+    let joined = gateway.0.call(&connected, CallRequest { again: true, ..call("c1", "run") });
+    assert!(Arc::ptr_eq(&log, &joined));
+    assert!(timeout(Duration::from_secs(20), connection.next()).await.is_err(), "somebody waits for it");
+    gateway.0.cancel(&connected, "c1");
+    let text = timeout(Duration::from_secs(20), connection.next()).await?.expect("it is connected");
+    assert_eq!(serde_json::from_str::<ToDevice>(&text)?, ToDevice::Cancel { tool_use_id: "c1".to_owned() });
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_result_that_follows_output_at_once_is_not_missed() {
+    for _ in 0..200 {
+        let log = Arc::new(CallLog::new());
+        let adding = tokio::spawn({
+            let log = Arc::clone(&log);
+            async move {
+                log.add(Reply::OutputDelta(ToolOutputDeltaMessage::new("c1", "stdout", "x")));
+                log.add(Reply::Result(Box::new(ToolResultMessage::new("c1", json!(1)))));
+            }
+        });
+        assert!(matches!(reply(&log, 0).await, Reply::OutputDelta(_)));
+        assert!(matches!(reply(&log, 1).await, Reply::Result(_)));
+        adding.await.expect("it ends");
+    }
+}
+
+#[tokio::test]
+async fn the_oldest_results_beyond_what_is_kept_end_as_unknown() -> Result<(), BoxError> {
+    let gateway = DeviceGateway::new(MemoryTransport::new());
+    let mut connection = gateway.connect(laptop()).await?;
+    let connected = gateway.0.here("laptop").expect("it is here");
+    let large = json!("x".repeat(4 << 20));
+    let mut logs = Vec::new();
+    for number in 0..17 {
+        let id = format!("c{number}");
+        let log = gateway.0.call(&connected, call(&id, "run"));
+        called(&mut connection).await;
+        log.add(Reply::Result(Box::new(ToolResultMessage::new(&*id, large.clone()))));
+        logs.push(log);
+    }
+    gateway.0.tidy();
+    assert_eq!(code_of(&reply(&logs[0], 0).await), Some("outcome_unknown"));
+    assert_eq!(code_of(&reply(&logs[16], 0).await), None);
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! What a run has found is frozen: it moves with the run, whatever becomes of the device.
+//! The snapshot of a run: frozen when the run begins, and carried with it.
 
 use rstest::rstest;
 use serde_json::json;

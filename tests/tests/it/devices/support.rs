@@ -22,7 +22,7 @@ use temporal_agents_testing::{
 };
 use tokio::{sync::Notify, task::JoinHandle};
 
-/// What a device does with a call.
+/// A device that counts its effects.
 #[derive(Clone, Default)]
 pub(super) struct Laptop {
     /// The calls that took effect, by id.
@@ -106,14 +106,14 @@ pub(super) fn model(calls: &[(&str, Value)]) -> FakeModel {
     })
 }
 
-/// What the model was told that its calls gave.
+/// The outputs in the last call of the model.
 pub(super) fn told(model: &FakeModel) -> Vec<String> {
     let last = model.calls().pop().expect("the model was asked");
     let output = |item: &Item| Some(item.get("output")?.as_str()?.to_owned());
     last.input.iter().filter_map(output).collect()
 }
 
-/// Where a run has its devices from.
+/// Settings of an environment.
 pub(super) struct Setting {
     pub(super) gate: Option<Gate>,
     pub(super) cached: bool,
