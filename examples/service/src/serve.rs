@@ -222,7 +222,7 @@ fn refused(error: ConfigError) -> anyhow::Error {
 
 /// Catches SIGTERM and Ctrl-C from this call on; the future ends with either.
 #[cfg(unix)]
-fn termination() -> std::io::Result<impl Future<Output = ()> + Send + 'static> {
+pub(crate) fn termination() -> std::io::Result<impl Future<Output = ()> + Send + 'static> {
     use tokio::signal::unix::{SignalKind, signal};
 
     let mut terminated = signal(SignalKind::terminate())?;
@@ -237,7 +237,7 @@ fn termination() -> std::io::Result<impl Future<Output = ()> + Send + 'static> {
 
 /// Catches Ctrl-C from this call on; the future ends with it.
 #[cfg(windows)]
-fn termination() -> std::io::Result<impl Future<Output = ()> + Send + 'static> {
+pub(crate) fn termination() -> std::io::Result<impl Future<Output = ()> + Send + 'static> {
     let mut interrupted = tokio::signal::windows::ctrl_c()?;
     Ok(async move {
         interrupted.recv().await;

@@ -9,7 +9,6 @@ mod worker;
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
-use tokio::signal::unix::{SignalKind, signal};
 
 pub use worker::{assistant, request};
 
@@ -89,14 +88,4 @@ pub async fn main(arguments: Arguments) -> anyhow::Result<()> {
         Some(Command::Device(arguments)) => device::serve(arguments).await,
         Some(Command::Worker(arguments)) => worker::serve(arguments).await,
     }
-}
-
-/// Waits for Ctrl-C or SIGTERM.
-async fn stopped() -> anyhow::Result<()> {
-    let mut terminated = signal(SignalKind::terminate())?;
-    tokio::select! {
-        _ = terminated.recv() => {}
-        _ = tokio::signal::ctrl_c() => {}
-    }
-    Ok(())
 }

@@ -18,7 +18,8 @@ use temporal_agents_testing::{
 use temporalio_client::{Client, ClientOptions, Connection, ConnectionOptions, Url};
 use temporalio_sdk::{self as sdk, Runtime, WorkerOptions, runtime::RuntimeOptions};
 
-use super::{Worker, stopped};
+use super::Worker;
+use crate::serve::termination;
 
 /// The agent, which has no tools of its own.
 pub fn assistant() -> Agent {
@@ -66,11 +67,12 @@ pub(super) async fn serve(arguments: Worker) -> anyhow::Result<()> {
     let mut worker = sdk::Worker::new(&runtime, client, options)?;
     let shut_down = worker.shutdown_handle();
     let mut running = pin!(worker.run());
+    let terminated = termination()?;
     println!("READY");
     tokio::select! {
         biased;
         ended = &mut running => return Ok(ended?),
-        ended = stopped() => ended?,
+        () = terminated => {}
     }
     shut_down();
     Ok(running.await?)

@@ -8,7 +8,8 @@ use temporal_agents::{
     tool,
     worker::{ToolProvider, ToolRegistry},
 };
-use tokio::signal::unix::{SignalKind, signal};
+
+use crate::serve::termination;
 
 /// Returns its text.
 #[tool]
@@ -40,13 +41,6 @@ pub(super) fn registry() -> anyhow::Result<ToolRegistry> {
 /// Serves the tools until Ctrl-C or SIGTERM. Prints `READY` once calls are accepted.
 pub(super) async fn until_stopped(redis: &str, toolset: &str) -> anyhow::Result<()> {
     let provider = ToolProvider::new(toolset, registry()?, RedisTransport::new(redis)?);
-    let mut terminated = signal(SignalKind::terminate())?;
-    let stop = async move {
-        tokio::select! {
-            _ = terminated.recv() => {}
-            _ = tokio::signal::ctrl_c() => {}
-        }
-    };
-    provider.serve_with(stop, || println!("READY")).await;
+    provider.serve_with(termination()?, || println!("READY")).await;
     Ok(())
 }
