@@ -12,7 +12,7 @@ use super::{
     input_guardrails::ParallelInputGuardrails,
 };
 use crate::{
-    engine::{CALLS_LIMITED, ConversationLost, Engine, Resolution, RunError},
+    engine::{CALLS_LIMITED, ConversationLost, Engine, NATIVE_CALLS_MADE, Resolution, RunError},
     tool::RunContext,
     wire::{ModelCall, ModelResponse},
 };
@@ -63,6 +63,9 @@ pub(super) async fn call<'g, H: Host>(
     if engine.has_too_many_calls(&response) {
         // Records the patch in the state, where `resolve` reads it.
         engine.patched(CALLS_LIMITED, || env.host.patched(CALLS_LIMITED));
+    }
+    if engine.has_call_that_nothing_makes(&response) {
+        engine.patched(NATIVE_CALLS_MADE, || env.host.patched(NATIVE_CALLS_MADE));
     }
     let taken = engine.resolve(Resolution::Answered(response));
     if let Some(response) = heard

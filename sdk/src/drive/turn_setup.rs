@@ -83,6 +83,7 @@ pub(super) async fn prepare<H: Host>(
         answers_approvals: definition.answers_approvals.keys().cloned().collect(),
         guards_output,
         handles_empty_output: env.config.error_handlers.invalid_final_output.is_some(),
+        native_tools: offer.natives(),
     })))
 }
 
@@ -126,6 +127,12 @@ impl Offer<'_> {
             }
         }
         variants
+    }
+
+    /// Returns the names of the tools that the provider defines and the run executes.
+    fn natives(&self) -> Vec<String> {
+        let natives = self.tools.iter().filter(|tool| tool.native_kind().is_some());
+        natives.map(|tool| tool.name().to_owned()).collect()
     }
 
     fn specs<H: Host>(&self, env: &Env<'_, H>, agent: &AgentDef) -> (Vec<ToolSpec>, Vec<HandoffSpec>) {

@@ -1,7 +1,7 @@
 //! Replacements for outputs that an output guardrail holds back.
 
 use super::{abandon::is_tool_output, rules::Rules};
-use crate::wire::{Item, ItemView, NewItem, NewItemKind, RunState};
+use crate::wire::{Item, ItemView, NativeKind, NewItem, NewItemKind, RunState};
 
 /// The default replacement for an output that was held back.
 const WITHHELD: &str = "Output withheld by an output guardrail.";
@@ -28,7 +28,7 @@ fn with_placeholders(turn: &[NewItem], rules: &Rules) -> Option<Vec<Item>> {
     for item in turn {
         match (item.kind, item.raw.view()) {
             (NewItemKind::MessageOutput | NewItemKind::ToolApproval, _) => {}
-            (NewItemKind::ToolCall, ItemView::FunctionCall(call)) => {
+            (NewItemKind::ToolCall, ItemView::FunctionCall(call) | ItemView::NativeCall { call, .. }) => {
                 calls.push(call.call_id.to_owned());
                 kept.push(item.raw.clone());
             }
@@ -36,6 +36,12 @@ fn with_placeholders(turn: &[NewItem], rules: &Rules) -> Option<Vec<Item>> {
                 let place = calls.iter().position(|call| call == call_id)?;
                 calls.remove(place);
                 kept.push(item.raw.with("output", placeholder(rules).into()));
+            }
+            (NewItemKind::ToolCallOutput, ItemView::NativeCallOutput { call_id, .. }) => {
+                let place = calls.iter().position(|call| call == call_id)?;
+                calls.remove(place);
+                let kind = NativeKind::of_output(item.raw.kind()).filter(|kind| *kind != NativeKind::Computer)?;
+                kept.push(kind.output(call_id, "{}", &placeholder(rules).into(), false));
             }
             _ => return None,
         }

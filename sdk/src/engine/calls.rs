@@ -3,13 +3,13 @@
 
 use serde_json::Value;
 
-use super::{error::RunError, rules::UnknownTools};
+use super::{error::RunError, native, rules::UnknownTools};
 use crate::wire::{FunctionCall, Item, ItemView, NewItem, NewItemKind, RunState, ToolSpec, run_state::TurnSetup};
 
-const NO_ID: &str = "Tool invocations require a non-empty string call ID before execution.";
-const REUSED_HERE: &str = "Model reused a tool call ID for a different invocation in one response. \
+pub(super) const NO_ID: &str = "Tool invocations require a non-empty string call ID before execution.";
+pub(super) const REUSED_HERE: &str = "Model reused a tool call ID for a different invocation in one response. \
                            Use a unique call ID for each tool invocation.";
-const REUSED_LATER: &str = "Model reused a completed tool call ID for a different invocation. \
+pub(super) const REUSED_LATER: &str = "Model reused a completed tool call ID for a different invocation. \
                             Use a unique call ID for each tool invocation.";
 const REUSED_FILTERED: &str =
     "Model reused a tool call ID for a different invocation. Use a unique call ID for each tool invocation.";
@@ -32,6 +32,7 @@ pub(super) fn new_items_of(
         let before = &response[..place];
         let new = match item.view() {
             ItemView::FunctionCall(call) => is_new_call(state, setup, unknown_tools, before, &call),
+            ItemView::NativeCall { kind, call } => native::is_new(state, setup, before, kind, &call),
             ItemView::HostedCall { .. } => Ok(is_new_hosted_call(state, before, item)),
             ItemView::Other { kind: "mcp_approval_request" } => is_new_question(before, item),
             _ => Ok(true),

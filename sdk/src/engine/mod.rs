@@ -22,6 +22,7 @@ mod error;
 mod fits;
 mod handoff;
 mod lost_conversation;
+mod native;
 mod orphans;
 mod request;
 mod response;
@@ -42,6 +43,7 @@ pub use error::{ReferenceError, RunError};
 pub(crate) use fits::unknown_agent;
 pub use fits::{StateIssue, StateMismatch, check_fit};
 pub use lost_conversation::ConversationLost;
+pub(crate) use native::NATIVE_CALLS_MADE;
 pub use orphans::without_orphan_calls;
 pub(crate) use response::CALLS_LIMITED;
 pub use rules::{MAX_CALLS_PER_RESPONSE, ReasoningItemIds, Rules, UnknownTools};
@@ -180,7 +182,19 @@ impl Engine {
     /// Runs that began before the limit existed are exempt: their patch decides when the response
     /// is resolved.
     pub fn has_too_many_calls(&self, response: &ModelResponse) -> bool {
-        response::calls_of(&response.output) > self.rules.max_calls_per_response
+        let natives: &[String] = match &self.state.phase {
+            Phase::ModelDue { setup } => &setup.native_tools,
+            _ => &[],
+        };
+        response::calls_of(natives, &response.output) > self.rules.max_calls_per_response
+    }
+
+    /// Returns `true` if a response has a call that nothing makes, of a tool that the provider
+    /// defines. As with [`has_too_many_calls`](Self::has_too_many_calls), a patch decides what
+    /// follows.
+    pub fn has_call_that_nothing_makes(&self, response: &ModelResponse) -> bool {
+        let Phase::ModelDue { setup } = &self.state.phase else { return false };
+        native::has_call_that_nothing_makes(setup, response)
     }
 
     /// Returns the next step. Does not change the state: a repeated call returns the same step.

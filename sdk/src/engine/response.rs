@@ -5,6 +5,7 @@ use serde_json::Value;
 use super::{
     calls,
     error::RunError,
+    native::{self, MadeBy},
     request, round,
     rules::{Rules, UnknownTools},
 };
@@ -55,14 +56,14 @@ pub(super) fn accept(
     let tool_use = setup.tool_use.clone();
     state.holds_back_turn = setup.guards_output && tool_use != ToolUse::RunLlmAgain;
     request::was_seen(state, response_id.as_deref());
-    let (calls, limit) = (calls_of(&output), rules.max_calls_per_response);
+    let (calls, limit) = (calls_of(&setup.native_tools, &output), rules.max_calls_per_response);
     if calls > limit && state.patches.get(CALLS_LIMITED) != Some(&false) {
         return Err(RunError::TooManyCalls { agent: state.agent.clone(), turn: state.turn, calls, limit });
     }
     let (output, has_repeats) = calls::new_items_of(state, setup, rules.unknown_tools, output)?;
     let mut sorted = Sorted { needs_another_turn: has_repeats, ..Sorted::default() };
-    for item in output {
-        sort(state, setup, item, &mut sorted)?;
+    for item in &output {
+        sort(state, setup, &output, item, &mut sorted)?;
     }
     if let (Some(tool), UnknownTools::Fail) = (&sorted.unknown_tool, rules.unknown_tools) {
         return Err(misbehaved(state, format!("Tool {tool} not found in agent {}", state.agent)));
@@ -96,9 +97,11 @@ pub(super) fn accept(
 
 /// Returns the number of calls of tools and handoffs, and of questions of hosted MCP servers, among
 /// these items.
-pub(super) fn calls_of(output: &[Item]) -> usize {
-    let is_call = |item: &&Item| {
-        matches!(item.view(), ItemView::FunctionCall(_) | ItemView::Other { kind: "mcp_approval_request" })
+pub(super) fn calls_of(natives: &[String], output: &[Item]) -> usize {
+    let is_call = |item: &&Item| match item.view() {
+        ItemView::FunctionCall(_) | ItemView::Other { kind: "mcp_approval_request" } => true,
+        ItemView::NativeCall { call, .. } => natives.iter().any(|native| native == call.name),
+        _ => false,
     };
     output.iter().filter(is_call).count()
 }
@@ -128,7 +131,13 @@ fn conclude(
     }
 }
 
-fn sort(state: &RunState, setup: &TurnSetup, item: Item, sorted: &mut Sorted) -> Result<(), RunError> {
+fn sort(
+    state: &RunState,
+    setup: &TurnSetup,
+    response: &[Item],
+    item: &Item,
+    sorted: &mut Sorted,
+) -> Result<(), RunError> {
     let kind = match item.view() {
         ItemView::Message { .. } => {
             sorted.last_message = Some(item.clone());
@@ -143,42 +152,23 @@ fn sort(state: &RunState, setup: &TurnSetup, item: Item, sorted: &mut Sorted) ->
         }
         ItemView::Other { kind: "mcp_list_tools" } => NewItemKind::McpListTools,
         ItemView::Other { kind: "mcp_approval_request" } => {
-            sorted.mcp_approvals.push(question(state, setup, &item)?);
+            sorted.mcp_approvals.push(question(state, setup, item)?);
             NewItemKind::McpApprovalRequest
         }
-        ItemView::Other { kind } if native_tool(kind).is_some() => {
-            accept_native(state, setup, kind, sorted)?;
-            sorted.needs_another_turn = true;
+        ItemView::NativeCall { kind, call } => {
+            match native::plan(state, setup, response, kind, &call)? {
+                MadeBy::Tool(planned) => sorted.calls.push(planned),
+                MadeBy::Provider => sorted.needs_another_turn = true,
+            }
+            sorted.tools_used.push(kind.tool().unwrap_or(call.name).to_owned());
             NewItemKind::ToolCall
         }
         ItemView::Other { kind: "compaction" } => NewItemKind::Compaction,
-        ItemView::FunctionCallOutput { .. } | ItemView::Other { .. } => NewItemKind::Unknown,
+        ItemView::FunctionCallOutput { .. } | ItemView::NativeCallOutput { .. } | ItemView::Other { .. } => {
+            NewItemKind::Unknown
+        }
     };
-    sorted.items.push(NewItem { kind, agent: state.agent.clone(), raw: item, handoff: None, side_data: None });
-    Ok(())
-}
-
-/// Returns the name of the hosted tool that a call of this kind requires, and the error message of
-/// the OpenAI Agents SDK if that tool was not offered; `None` for other kinds. Such a call runs on
-/// the caller's machine, unless the provider offers to run it.
-fn native_tool(kind: &str) -> Option<(&'static str, &'static str)> {
-    Some(match kind {
-        "shell_call" => ("shell", "Model produced shell call without a shell tool."),
-        "local_shell_call" => ("local_shell", "Model produced local shell call without a local shell tool."),
-        "computer_call" => ("computer_use_preview", "Model produced computer action without a computer tool."),
-        "apply_patch_call" => ("apply_patch", "Model produced apply_patch call without an apply_patch tool."),
-        "custom_tool_call" => ("custom", "Model produced custom tool call without a custom tool."),
-        _ => return None,
-    })
-}
-
-fn accept_native(state: &RunState, setup: &TurnSetup, kind: &str, sorted: &mut Sorted) -> Result<(), RunError> {
-    let Some((tool, complaint)) = native_tool(kind) else { return Ok(()) };
-    let is_offered = |spec: &ToolSpec| matches!(spec, ToolSpec::Hosted { name, .. } if name == tool);
-    if !setup.definitions.tools.iter().any(is_offered) {
-        return Err(misbehaved(state, complaint.to_owned()));
-    }
-    sorted.tools_used.push(tool.to_owned());
+    sorted.items.push(NewItem { kind, agent: state.agent.clone(), raw: item.clone(), handoff: None, side_data: None });
     Ok(())
 }
 
@@ -232,8 +222,8 @@ fn plan(setup: &TurnSetup, call: &FunctionCall<'_>, sorted: &mut Sorted) -> NewI
         sorted.unknown_tool = Some(tool.clone());
     }
     let variant = setup.variant(&tool);
-    let planned =
-        PlannedCall { tool, variant, call_id: call.call_id.to_owned(), arguments: call.arguments.to_string() };
+    let (call_id, arguments) = (call.call_id.to_owned(), call.arguments.to_string());
+    let planned = PlannedCall { tool, variant, call_id, arguments, native: None };
     sorted.calls.push(RoundCall {
         call: planned,
         is_known,

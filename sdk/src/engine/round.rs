@@ -150,8 +150,7 @@ fn settle(state: &mut RunState, round: &mut ToolRound, outcome: ToolOutcome) -> 
             }
             state.approvals.forget_call(&state.agent, &call.call.tool, &call.call.call_id);
             call.progress = CallProgress::Done { output: output.clone() };
-            let made = if failed { Item::failed_function_call_output } else { Item::function_call_output };
-            let raw = made(&call.call.call_id, output.into_value());
+            let raw = output_item(&call.call, output, failed);
             let (kind, agent) = (NewItemKind::ToolCallOutput, state.agent.clone());
             Some(NewItem { kind, agent, raw, handoff: None, side_data })
         }
@@ -173,6 +172,14 @@ fn settle(state: &mut RunState, round: &mut ToolRound, outcome: ToolOutcome) -> 
             call.progress = CallProgress::Paused { run, since_earlier: false };
             None
         }
+    }
+}
+
+fn output_item(call: &PlannedCall, output: ToolOutput, has_failed: bool) -> Item {
+    match call.native {
+        Some(kind) => kind.output(&call.call_id, &call.arguments, &output, has_failed),
+        None if has_failed => Item::failed_function_call_output(&call.call_id, output.into_value()),
+        None => Item::function_call_output(&call.call_id, output.into_value()),
     }
 }
 

@@ -11,6 +11,7 @@ mod guardrails;
 mod handlers;
 mod handoffs;
 mod mcp;
+mod native;
 mod nested;
 mod nested_order;
 mod output;

@@ -57,7 +57,12 @@ fn leave_out(members: &mut Map<String, Value>, event: &RunEvent, state: &RunStat
 }
 
 fn is_output(item: &Item, of: &str, with: &Value) -> bool {
-    matches!(item.view(), ItemView::FunctionCallOutput { call_id, output } if call_id == of && output == with)
+    match item.view() {
+        ItemView::FunctionCallOutput { call_id, output } | ItemView::NativeCallOutput { call_id, output } => {
+            call_id == of && output == with
+        }
+        _ => false,
+    }
 }
 
 /// Returns the facts of a run as events. Leaves out those that are malformed, or whose content is
@@ -112,12 +117,14 @@ pub(crate) fn whole(
 fn put_back(members: &mut Map<String, Value>, kind: &str, item: &Item) {
     let mut put = |name: &str, value: Value| members.insert(name.to_owned(), value);
     match item.view() {
-        ItemView::FunctionCallOutput { call_id, output } if kind == "tool_output" => {
+        ItemView::FunctionCallOutput { call_id, output } | ItemView::NativeCallOutput { call_id, output }
+            if kind == "tool_output" =>
+        {
             put("call_id", call_id.into());
             put("output", output.clone());
             return;
         }
-        ItemView::FunctionCall(call) => {
+        ItemView::FunctionCall(call) | ItemView::NativeCall { call, .. } => {
             put("call_id", call.call_id.into());
             put("name", call.name.into());
             put("arguments", call.arguments.clone().into_owned().into());

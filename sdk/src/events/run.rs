@@ -102,7 +102,7 @@ impl ObservedRun {
         let mut index = 0;
         for item in output {
             match item.view() {
-                ItemView::FunctionCall(call) => {
+                ItemView::FunctionCall(call) | ItemView::NativeCall { call, .. } => {
                     if !self.calls.insert(call.call_id.to_owned()) {
                         continue;
                     }

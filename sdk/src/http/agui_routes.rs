@@ -187,8 +187,10 @@ fn messages(items: &[Item]) -> Vec<AguiMessage> {
                 let role = if role == "user" { AguiRole::User } else { AguiRole::Assistant };
                 Some(AguiMessage::new(id, role, item.text().unwrap_or_default()))
             }
-            ItemView::FunctionCall(call) => Some(AguiMessage::calling(call.call_id, call.name, &call.arguments)),
-            ItemView::FunctionCallOutput { call_id, output } => {
+            ItemView::FunctionCall(call) | ItemView::NativeCall { call, .. } => {
+                Some(AguiMessage::calling(call.call_id, call.name, &call.arguments))
+            }
+            ItemView::FunctionCallOutput { call_id, output } | ItemView::NativeCallOutput { call_id, output } => {
                 let text = output.as_str().map_or_else(|| output.to_string(), str::to_owned);
                 Some(AguiMessage::result(&id, call_id, &text))
             }

@@ -19,6 +19,7 @@ mod guardrail;
 mod hosted;
 mod idempotency;
 pub(crate) mod mcp;
+mod native;
 #[cfg(feature = "nexus")]
 mod nexus_operation;
 pub(crate) mod on_error;
@@ -63,6 +64,7 @@ pub use hosted::{
 pub(crate) use idempotency::idempotency_key;
 pub(crate) use mcp::McpBinding;
 pub use mcp::{McpRefresh, McpServer, McpSessionOptions, McpSessionRecovery};
+pub use native::NativeTool;
 #[cfg(feature = "nexus")]
 pub use nexus_operation::{NexusCancellation, NexusOperation};
 pub use on_error::{OUTCOME_UNKNOWN, OnToolError, TOOL_FAILED};
@@ -204,6 +206,15 @@ pub trait Tool {
         Self: Sized,
     {
         self.definition().with_output_guardrail(guardrail)
+    }
+
+    /// Makes the calls of a tool that the provider defines, whose name the tool then has: of a
+    /// shell, for example. See [`NativeTool`].
+    fn native(&self, native: NativeTool) -> ToolDef
+    where
+        Self: Sized,
+    {
+        self.definition().in_place_of(native)
     }
 
     /// Limits the number of calls of the tool that run at the same time; see

@@ -33,6 +33,7 @@ mod json_schemas;
 pub(crate) mod load_agent;
 pub(crate) mod mcp_call;
 pub(crate) mod model_call;
+pub(crate) mod native_call;
 pub(crate) mod nexus_endpoint;
 pub(crate) mod ready_made;
 pub(crate) mod remote_call;
@@ -76,6 +77,7 @@ pub use failure::{ModelFailureDetails, ModelFailureKind};
 pub use item::{FunctionCall, Item, ItemView};
 pub use mcp_call::{McpAnswer, McpQuestion, McpTool};
 pub use model_call::{MODEL_ACTIVITY, ModelCall, ModelReply, ModelRequest, ModelResponse};
+pub use native_call::NativeKind;
 pub use ready_made::{
     AgentReport, AgentRequest, ChatMessage, ChatOutcome, ChatReply, ChatRequest, ChatTranscript, RequestInput,
 };

@@ -44,6 +44,7 @@ mod logs;
 mod loop_rules;
 mod mcp;
 mod model_failures;
+mod native_tools;
 mod odd_provider;
 mod open_workflows;
 mod openai_provider;

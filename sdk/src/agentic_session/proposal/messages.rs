@@ -73,6 +73,9 @@ pub(super) fn messages_of<'i>(items: &'i [Item], omitted: &mut Omitted) -> Vec<M
             ItemView::Message { role, content } => conversation.input(role, parts(content, omitted)),
             ItemView::FunctionCallOutput { call_id, .. } => conversation.end_response_with(call_id),
             ItemView::Reasoning | ItemView::HostedCall { .. } => {}
+            ItemView::NativeCall { .. } | ItemView::NativeCallOutput { .. } => {
+                omitted.insert(items[place].kind().to_owned());
+            }
             ItemView::Other { kind } => {
                 omitted.insert(if kind.is_empty() { "item without a type" } else { kind }.to_owned());
             }

@@ -218,19 +218,23 @@ impl RunBuilder {
     /// Returns `true` for an item that is the output of a call of this run, and stores it with that
     /// call.
     fn is_told(&mut self, item: &Item) -> bool {
-        let ItemView::FunctionCallOutput { call_id, output } = item.view() else { return false };
+        let (call_id, output, is_native) = match item.view() {
+            ItemView::FunctionCallOutput { call_id, output } => (call_id, output, false),
+            ItemView::NativeCallOutput { call_id, output } => (call_id, output, true),
+            _ => return false,
+        };
         let tools = self.run.turns.iter_mut().rev().flat_map(|turn| turn.tools.iter_mut().rev());
         let mut of_call = tools.filter(|tool| tool.call_id == call_id);
         let Some(tool) = of_call.next() else { return false };
         // If the output was changed after the tool had returned it, both are shown.
-        tool.output.get_or_insert_with(|| output.clone()) == output
+        tool.output.get_or_insert_with(|| output.clone()) == output || is_native
     }
 
     /// Adds the calls in a response to the turn.
     fn asked_for(&mut self, at: usize, turn: u32, definitions: &Definitions, output: &[Item]) {
         let mut index = 0;
         for item in output {
-            let ItemView::FunctionCall(call) = item.view() else { continue };
+            let (ItemView::FunctionCall(call) | ItemView::NativeCall { call, .. }) = item.view() else { continue };
             // A request that was sent again may repeat calls that are already listed.
             if !self.call_ids.insert(call.call_id.to_owned()) {
                 continue;

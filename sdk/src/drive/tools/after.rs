@@ -3,7 +3,7 @@
 use super::{Body, Call, body::BodyEnd, in_tool, told::told};
 use crate::{
     agent::{AgentDef, HookedCall},
-    drive::{env::Env, guard, host::Host},
+    drive::{env::Env, guard, host::Host, tool_failure},
     engine::{CallResult, Engine, RunError, ToolOutcome},
     tool::{CallInfo, RunContext, ToolDef, ToolGuardrailContext},
     wire::run_state::{GuardrailResults, ToolGuardrailBehavior, ToolGuardrailResult},
@@ -58,7 +58,9 @@ pub(super) fn conclude<H: Host>(
             // A call settled without a tool has the message that the tool does not exist as its
             // output.
             (Some(result), _) => {
-                ToolOutcome { failed: tool.is_none(), input_guardrails, ..ToolOutcome::new(index, result) }
+                // A rejection is an output like any other, except where the API has a form for it.
+                let failed = tool.is_none_or(|tool| tool.native_kind().is_some());
+                ToolOutcome { failed, input_guardrails, ..ToolOutcome::new(index, result) }
             }
             (None, BodyEnd::Completed(Body { result, context_patch, side_data, failure })) => {
                 let ran = !matches!(result, CallResult::NeedsOutput | CallResult::NeedsInput(_));
@@ -81,6 +83,11 @@ pub(super) fn conclude<H: Host>(
             }
             (None, BodyEnd::NotRun) => unreachable!("every call is settled before its body, or has one"),
         };
+        if let Some(error) = tool.and_then(|tool| without_form(tool, &info, &outcome)) {
+            failure = failure.or(Some(error));
+            found.tool_input.append(&mut outcome.input_guardrails);
+            continue;
+        }
         if let (true, Some(tool), CallResult::Output(_)) = (outcome.ran, tool, &outcome.result) {
             let checked = check_output(env, tool, &info, &arguments, &run, &mut outcome).and_then(|()| {
                 tool_ended(env, engine, agent, &HookedCall::new(&info, &arguments), &outcome)
@@ -103,6 +110,20 @@ pub(super) fn conclude<H: Host>(
             Concluded::EndsRun { error, outcomes, found }
         }
     }
+}
+
+/// Returns the error for an output that no output of its kind of call can hold: what is no image,
+/// of a computer.
+fn without_form(tool: &ToolDef, info: &CallInfo, outcome: &ToolOutcome) -> Option<RunError> {
+    let CallResult::Output(output) = &outcome.result else { return None };
+    if tool.native_kind()?.takes(output) {
+        return None;
+    }
+    let text = output.to_text();
+    let text = tool_failure::truncated_reason(&text);
+    let source = format!("its output must be an image, the screen after the call; it is {text:?}").into();
+    let (agent, tool) = (info.agent.clone(), info.tool.clone());
+    Some(RunError::ToolFailed { agent, turn: info.turn, tool, source })
 }
 
 /// Runs the guardrails after a tool; replaces an output that one rejects.

@@ -189,7 +189,7 @@ fn decided(due: &[DueCall]) -> usize {
 impl<'c> Call<'c> {
     fn new(agent: &'c AgentDef, listed: &'c [ToolDef], turn: u32, due: DueCall, key: impl Fn(&str) -> String) -> Self {
         let DueCall { index, call, is_known, decision, is_permanent, paused, answers } = due;
-        let PlannedCall { tool: name, variant, call_id, arguments } = call;
+        let PlannedCall { tool: name, variant, call_id, arguments, native: _ } = call;
         let key = key(&call_id);
         let info = CallInfo::new(name, call_id, &*agent.name, turn).with_idempotency_key(key);
         let tool = if is_known { mcp::named(agent, listed, &info.tool, variant) } else { None };

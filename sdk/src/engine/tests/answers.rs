@@ -81,7 +81,8 @@ fn a_native_call_needs_its_tool(#[case] kind: &str, #[case] complaint: &str) {
 #[test]
 fn a_native_call_of_a_tool_the_provider_runs_is_a_hosted_call() {
     let mut with_shell = setup();
-    with_shell.definitions.tools.push(ToolSpec::Hosted { name: "shell".to_owned(), config: Map::new() });
+    let config = json!({"type": "shell", "environment": {"type": "container_auto"}}).as_object().cloned().unwrap();
+    with_shell.definitions.tools.push(ToolSpec::Hosted { name: "shell".to_owned(), config });
     let mut run = ByHand::start();
     run.turn(with_shell, vec![item(json!({"type": "shell_call"}))]).unwrap();
     assert_eq!(run.transcript(), ["triage: tool_call_item shell_call"]);

@@ -3,7 +3,13 @@
 use super::*;
 
 fn planned(call_id: &str, tool: &str, arguments: &str) -> PlannedCall {
-    PlannedCall { tool: tool.to_owned(), variant: 0, call_id: call_id.to_owned(), arguments: arguments.to_owned() }
+    PlannedCall {
+        tool: tool.to_owned(),
+        variant: 0,
+        call_id: call_id.to_owned(),
+        arguments: arguments.to_owned(),
+        native: None,
+    }
 }
 
 fn due(index: usize, call: PlannedCall) -> DueCall {

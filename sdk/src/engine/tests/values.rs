@@ -36,6 +36,7 @@ pub(super) fn setup() -> TurnSetup {
         variants: BTreeMap::new(),
         guards_output: false,
         handles_empty_output: false,
+        native_tools: Vec::new(),
     }
 }
 

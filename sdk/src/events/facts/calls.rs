@@ -58,14 +58,15 @@ impl Facts {
         self.tell(&run, &format!("{effect}/answered"), kind);
         self.mark_opaque(response.is_none(), 1);
         self.run(&run).answered(output);
-        let is_final = !output.iter().any(|item| matches!(item.view(), ItemView::FunctionCall(_)));
+        let is_call = |item: &Item| matches!(item.view(), ItemView::FunctionCall(_) | ItemView::NativeCall { .. });
+        let is_final = !output.iter().any(is_call);
         for (index, item) in output.iter().enumerate() {
             let kind = match item.view() {
                 ItemView::Message { .. } => {
                     EventKind::Message { text: item.text().unwrap_or_default(), item: item.clone() }
                 }
                 ItemView::Reasoning => EventKind::Reasoning { item: item.clone() },
-                ItemView::FunctionCall(call) => EventKind::ToolCall {
+                ItemView::FunctionCall(call) | ItemView::NativeCall { call, .. } => EventKind::ToolCall {
                     call_id: call.call_id.to_owned(),
                     name: call.name.to_owned(),
                     arguments: call.arguments.clone().into_owned(),
@@ -186,10 +187,15 @@ impl Facts {
 
     /// Reports the output of a call once.
     pub(super) fn output(&mut self, run: &str, item: &Item) {
-        let ItemView::FunctionCallOutput { call_id, output } = item.view() else { return };
+        let (call_id, output, is_native) = match item.view() {
+            ItemView::FunctionCallOutput { call_id, output } => (call_id, output, false),
+            ItemView::NativeCallOutput { call_id, output } => (call_id, output, true),
+            _ => return,
+        };
         let turn = self.run(run).turn;
         let call = self.run(run).call(call_id, "");
-        if !call.report(output) {
+        // The output of a tool in another form is no other output.
+        if is_native && call.outputs > 0 || !call.report(output) {
             return;
         }
         let own = call.index.map_or_else(|| format!("{turn}-call-{call_id}"), |index| format!("{turn}-tool-{index}"));

@@ -263,7 +263,7 @@ pub(crate) fn lineage(run: &str) -> (String, Vec<String>) {
 /// Returns the id of the call that an item is the output of.
 fn output_of(item: &Item) -> Option<&str> {
     match item.view() {
-        ItemView::FunctionCallOutput { call_id, .. } => Some(call_id),
+        ItemView::FunctionCallOutput { call_id, .. } | ItemView::NativeCallOutput { call_id, .. } => Some(call_id),
         _ => None,
     }
 }

@@ -48,17 +48,18 @@ impl Messages<'_> {
                 self.end_results();
                 self.assistant.extend(content::assistant(dialect, content)?);
             }
-            ItemView::FunctionCall(call) => {
+            // Other calls of an earlier provider are told as calls of functions.
+            ItemView::FunctionCall(call) | ItemView::NativeCall { call, .. } => {
                 self.end_results();
                 self.assistant.push(ContentPart::ToolCall(tool_call(&call)));
             }
             ItemView::Reasoning => self.think(thoughts::parts(&dialect.adapter, item)),
             ItemView::FunctionCallOutput { call_id, output } => {
-                self.end_assistant();
-                self.results.push(results::part(dialect, item, call_id, output)?);
-                if !dialect.joins_tool_results() {
-                    self.end_results();
-                }
+                self.result(results::part(dialect, item, call_id, output)?);
+            }
+            ItemView::NativeCallOutput { call_id, output } => {
+                let text = output.as_str().map_or_else(|| output.to_string(), str::to_owned);
+                self.result(results::part(dialect, item, call_id, &Value::String(text))?);
             }
             ItemView::Message { role, content } => {
                 let is_user = role == "user";
@@ -75,6 +76,15 @@ impl Messages<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Adds the result of a call.
+    fn result(&mut self, part: ContentPart) {
+        self.end_assistant();
+        self.results.push(part);
+        if !self.dialect.joins_tool_results() {
+            self.end_results();
+        }
     }
 
     /// Adds thoughts. Anthropic requires thinking in its original position, but the crate moves it

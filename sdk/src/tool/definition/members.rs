@@ -9,6 +9,7 @@ use crate::{
         binding::ToolBinding,
         enabled::Enabled,
         guardrail::{ToolInputGuardrail, ToolOutputGuardrail},
+        native::NativeTool,
         on_error::OnToolError,
         oversized::OutputLimit,
         redaction::Redaction,
@@ -16,7 +17,7 @@ use crate::{
         side_by_side::SideBySide,
         state::StateRequirement,
     },
-    wire::{GateMode, ToolSpec, digest::Digest},
+    wire::{GateMode, NativeKind, ToolSpec, digest::Digest},
 };
 
 impl ToolDef {
@@ -168,8 +169,16 @@ impl ToolDef {
         }
     }
 
+    /// Returns the kind of its calls, if the tool makes those of one that the provider defines.
+    pub(crate) fn native_kind(&self) -> Option<NativeKind> {
+        self.native.as_ref().map(NativeTool::kind)
+    }
+
     /// Returns the tool as the model sees it.
     pub fn spec(&self) -> ToolSpec {
+        if let Some(native) = &self.native {
+            return native.spec();
+        }
         ToolSpec::Function {
             name: self.name.clone(),
             description: self.description.clone(),

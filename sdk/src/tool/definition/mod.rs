@@ -24,6 +24,7 @@ use super::{
     binding::ToolBinding,
     enabled::Enabled,
     guardrail::{ToolInputGuardrail, ToolOutputGuardrail},
+    native::NativeTool,
     on_error::OnToolError,
     options::ToolActivityOptions,
     oversized::OutputLimit,
@@ -80,6 +81,8 @@ pub struct ToolDef {
     is_bounded: bool,
     /// The one who decides about calls, where that is stricter than the run's gate.
     gate_mode: Option<GateMode>,
+    /// The tool of the provider whose calls this one makes.
+    native: Option<NativeTool>,
     activity_prefix: &'static str,
     issues: Vec<ToolIssue>,
 }
@@ -136,6 +139,7 @@ impl ToolDef {
             is_versioned: false,
             is_bounded: false,
             gate_mode: None,
+            native: None,
             activity_prefix: "agents.tool",
             issues: Vec::new(),
         }
@@ -146,6 +150,17 @@ impl ToolDef {
     pub(super) fn gated(mut self, mode: Option<GateMode>) -> Self {
         self.gate_mode = mode;
         self
+    }
+
+    /// Makes the calls of this tool of the provider.
+    pub(super) fn set_native(&mut self, native: NativeTool) {
+        native.name().clone_into(&mut self.name);
+        // The model does not see name and schema of the author.
+        self.issues.retain(|issue| !matches!(issue, ToolIssue::Name | ToolIssue::NotStrict { .. }));
+        if !is_function_name(&self.name) {
+            self.issues.push(ToolIssue::Name);
+        }
+        self.native = Some(native);
     }
 
     /// Adds problems of the definition.

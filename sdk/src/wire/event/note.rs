@@ -294,7 +294,9 @@ pub fn untold_outputs(state: &RunState, is_told: impl Fn(&str) -> bool) -> Vec<I
         .iter()
         .rev()
         .map(|item| &item.raw)
-        .take_while(|item| matches!(item.view(), ItemView::FunctionCallOutput { .. }))
+        .take_while(|item| {
+            matches!(item.view(), ItemView::FunctionCallOutput { .. } | ItemView::NativeCallOutput { .. })
+        })
         .filter(|item| !item.call_id().is_some_and(&is_told))
         .cloned()
         .collect();

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use serde_json::Value;
 
 use super::Item;
+use crate::wire::native_call::NativeKind;
 
 /// A typed view of an item; see [`Item::view`].
 #[derive(Clone, Debug, PartialEq)]
@@ -24,6 +25,22 @@ pub enum ItemView<'a> {
         /// Id of the call that it answers.
         call_id: &'a str,
         /// The output: a string or a list of content parts.
+        output: &'a Value,
+    },
+    /// A call of a tool that the provider defines and the run executes: a shell, a patch, a
+    /// computer, a custom tool.
+    NativeCall {
+        /// Kind of the call.
+        kind: NativeKind,
+        /// The call as one of a function: its arguments are the parts of the item that its tool
+        /// receives.
+        call: FunctionCall<'a>,
+    },
+    /// The output of such a call.
+    NativeCallOutput {
+        /// Id of the call that it answers.
+        call_id: &'a str,
+        /// The output, in the form of its kind.
         output: &'a Value,
     },
     /// Reasoning of the model.
@@ -84,8 +101,24 @@ impl Item {
             },
             "reasoning" => ItemView::Reasoning,
             kind if HOSTED_CALLS.contains(&kind) => ItemView::HostedCall { kind },
-            kind => ItemView::Other { kind },
+            kind => self.native_view().unwrap_or(ItemView::Other { kind }),
         }
+    }
+
+    /// Returns the view of a call that the provider defines, or of its output; `None` for others.
+    fn native_view(&self) -> Option<ItemView<'_>> {
+        const NULL: &Value = &Value::Null;
+        let call_id = self.call_id().unwrap_or_default();
+        if let Some(kind) = NativeKind::of_call(self.kind()) {
+            let name = kind.tool().or_else(|| self.str("name")).unwrap_or_default();
+            let arguments = Cow::Owned(kind.arguments(self).to_string());
+            return Some(ItemView::NativeCall {
+                kind,
+                call: FunctionCall { name, call_id, arguments, namespace: None },
+            });
+        }
+        NativeKind::of_output(self.kind())?;
+        Some(ItemView::NativeCallOutput { call_id, output: self.get("output").unwrap_or(NULL) })
     }
 
     /// Returns the text of a message: all its `output_text`, `input_text` and `text` parts joined,

@@ -60,7 +60,7 @@ impl Interruption {
     /// Returns the arguments as the model wrote them: JSON text.
     pub fn arguments(&self) -> String {
         match self.raw.view() {
-            ItemView::FunctionCall(call) => call.arguments.into_owned(),
+            ItemView::FunctionCall(call) | ItemView::NativeCall { call, .. } => call.arguments.into_owned(),
             _ => self.raw.get("arguments").and_then(|text| text.as_str()).unwrap_or_default().to_owned(),
         }
     }
@@ -187,7 +187,7 @@ impl RunState {
         let mut paused_anew = Vec::new();
         let mut rest = Vec::new();
         for call in &round.calls {
-            let PlannedCall { tool, variant: _, call_id, arguments: _ } = &call.call;
+            let PlannedCall { tool, variant: _, call_id, arguments: _, native: _ } = &call.call;
             match &call.progress {
                 CallProgress::NeedsApproval => {
                     rest.push(pending(call_id, tool, self.raw_call(call_id), InterruptionKind::Approval));
@@ -232,7 +232,11 @@ impl RunState {
 
     /// Returns the call as the model made it, or an empty item if there is none with this id.
     pub(crate) fn raw_call(&self, call_id: &str) -> Item {
-        let made = |item: &&Item| matches!(item.view(), ItemView::FunctionCall(call) if call.call_id == call_id);
+        // Cheaper than a view of each item.
+        let made = |item: &&Item| {
+            item.call_id() == Some(call_id)
+                && matches!(item.view(), ItemView::FunctionCall(_) | ItemView::NativeCall { .. })
+        };
         let latest = self.items.iter().rev().map(|item| &item.raw).find(made);
         latest.cloned().unwrap_or_else(|| Item::from(Map::new()))
     }
@@ -304,7 +308,7 @@ impl RunState {
         let Phase::Interrupted { round } = &self.phase else { return None };
         let call = round.calls.iter().find(|call| call.is_pending_as(id))?;
         match self.raw_call(&call.call.call_id).view() {
-            ItemView::FunctionCall(call) => Some(call.arguments.into_owned()),
+            ItemView::FunctionCall(call) | ItemView::NativeCall { call, .. } => Some(call.arguments.into_owned()),
             _ => None,
         }
     }

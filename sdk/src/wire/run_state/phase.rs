@@ -11,6 +11,7 @@ use crate::wire::{
     definitions::Definitions,
     item::Item,
     mcp_call::{McpAnswer, McpQuestion},
+    native_call::NativeKind,
     tool_call::ToolOutput,
 };
 
@@ -139,6 +140,9 @@ pub struct TurnSetup {
     /// again.
     #[serde(default, skip_serializing_if = "is_default")]
     pub handles_empty_output: bool,
+    /// Names of the offered hosted tools whose calls the run executes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub native_tools: Vec<String>,
 }
 
 impl TurnSetup {
@@ -275,6 +279,9 @@ pub struct PlannedCall {
     pub call_id: String,
     /// Arguments as the model wrote them.
     pub arguments: String,
+    /// Kind of the call, if the provider defines it; absent = a call of a function.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub native: Option<NativeKind>,
 }
 
 /// An approval request of a hosted MCP server for a call of one of its tools.

@@ -69,8 +69,12 @@ pub(in crate::workflow) fn chunks<'i>(
 fn described(item: &Item) -> String {
     match item.view() {
         ItemView::Message { role, .. } => format!("a message (role {role})"),
-        ItemView::FunctionCall(call) => format!("call {} of tool {}", call.call_id, call.name),
-        ItemView::FunctionCallOutput { call_id, .. } => format!("the output of call {call_id}"),
+        ItemView::FunctionCall(call) | ItemView::NativeCall { call, .. } => {
+            format!("call {} of tool {}", call.call_id, call.name)
+        }
+        ItemView::FunctionCallOutput { call_id, .. } | ItemView::NativeCallOutput { call_id, .. } => {
+            format!("the output of call {call_id}")
+        }
         _ => format!("an item of type {:?}", item.kind()),
     }
 }

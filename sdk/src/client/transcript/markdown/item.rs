@@ -18,17 +18,17 @@ pub(super) fn given(item: &Item) -> String {
 pub(super) fn answered(agent: &str, item: &Item) -> String {
     match item.view() {
         ItemView::Message { .. } => format!("**{}**\n\n{}", plain(agent), message(item)),
-        ItemView::FunctionCall(_) => String::new(),
+        ItemView::FunctionCall(_) | ItemView::NativeCall { .. } => String::new(),
         _ => other(item),
     }
 }
 
 fn other(item: &Item) -> String {
     match item.view() {
-        ItemView::FunctionCallOutput { call_id, output } => {
+        ItemView::FunctionCallOutput { call_id, output } | ItemView::NativeCallOutput { call_id, output } => {
             format!("**output of call** {}\n\n{}", code(call_id), super::text::value(output))
         }
-        ItemView::FunctionCall(call) => {
+        ItemView::FunctionCall(call) | ItemView::NativeCall { call, .. } => {
             format!("**call of** {} {}\n\n", code(call.name), code(&call.arguments))
         }
         ItemView::Reasoning => match summary(item) {

@@ -58,7 +58,10 @@ impl Messages {
                 self.assistant.said = Some(said);
                 self.assistant.provider_data.extend(provider_data(item));
             }
-            ItemView::FunctionCall(call) => self.assistant.tool_calls.push(tool_call(call, item)),
+            // The API has functions only: other calls of an earlier provider are told as such.
+            ItemView::FunctionCall(call) | ItemView::NativeCall { call, .. } => {
+                self.assistant.tool_calls.push(tool_call(call, item));
+            }
             ItemView::Reasoning => {
                 // Reasoning with data of this server is sent back with the assistant message that
                 // follows.
@@ -74,6 +77,10 @@ impl Messages {
             }
             ItemView::FunctionCallOutput { call_id, output } => {
                 let content = tool_content(output)?;
+                self.push(json!({"role": "tool", "tool_call_id": call_id, "content": content}));
+            }
+            ItemView::NativeCallOutput { call_id, output } => {
+                let content = output.as_str().map_or_else(|| output.to_string(), str::to_owned);
                 self.push(json!({"role": "tool", "tool_call_id": call_id, "content": content}));
             }
             ItemView::HostedCall { kind } | ItemView::Other { kind } => {

@@ -158,6 +158,15 @@ fn tool_choice(choice: &ToolChoice, tools: &[ToolSpec], handoffs: &[HandoffSpec]
         ToolChoice::Tool(name) => {
             let is_function = handoffs.iter().any(|handoff| handoff.tool_name == *name)
                 || tools.iter().any(|tool| matches!(tool, ToolSpec::Function { name: other, .. } if other == name));
+            let is_custom = |tool: &ToolSpec| match tool {
+                ToolSpec::Hosted { name: other, config } => {
+                    other == name && config.get("type").is_some_and(|kind| kind == "custom")
+                }
+                ToolSpec::Function { .. } => false,
+            };
+            if !is_function && tools.iter().any(is_custom) {
+                return json!({"type": "custom", "name": name});
+            }
             let is_hosted = tools.iter().any(|tool| tool.name() == name) || HOSTED_TYPES.contains(&name.as_str());
             if is_hosted && !is_function { json!({"type": name}) } else { json!({"type": "function", "name": name}) }
         }

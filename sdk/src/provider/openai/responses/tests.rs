@@ -97,14 +97,22 @@ fn what_chat_completions_servers_keep_stays_away() {
 #[case::hosted_by_type("file_search", json!({"type": "file_search"}))]
 #[case::newer_hosted("hologram", json!({"type": "hologram"}))]
 #[case::function_before_hosted("shell", json!({"type": "function", "name": "shell"}))]
+#[case::custom("sql", json!({"type": "custom", "name": "sql"}))]
 #[case::unknown("nobody", json!({"type": "function", "name": "nobody"}))]
 fn a_tool_choice_names_a_function_or_a_hosted_type(#[case] choice: &str, #[case] expected: Value) {
     let hosted = |name: &str| ToolSpec::Hosted {
         name: name.into(),
         config: [("type".to_owned(), json!(name))].into_iter().collect(),
     };
+    let custom = match hosted("sql") {
+        ToolSpec::Hosted { name, mut config } => {
+            config.insert("type".to_owned(), json!("custom"));
+            ToolSpec::Hosted { name, config }
+        }
+        function => function,
+    };
     let definitions = Definitions {
-        tools: vec![function("get_weather"), function("shell"), hosted("web_search"), hosted("hologram")],
+        tools: vec![function("get_weather"), function("shell"), hosted("web_search"), hosted("hologram"), custom],
         handoffs: vec![HandoffSpec {
             tool_name: "transfer_to_b".into(),
             tool_description: "d".into(),

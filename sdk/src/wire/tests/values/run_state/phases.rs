@@ -9,7 +9,7 @@ use crate::wire::{
     tests::values::definitions,
 };
 
-use super::round::{handoff, round, small_round, waiting_for_input, waiting_for_output};
+use super::round::{handoff, native_round, round, small_round, waiting_for_input, waiting_for_output};
 
 /// Every phase by the name of its golden file.
 pub(super) fn phases() -> Vec<(&'static str, Phase)> {
@@ -19,6 +19,8 @@ pub(super) fn phases() -> Vec<(&'static str, Phase)> {
     vec![
         ("turn_due", Phase::TurnDue),
         ("model_due", Phase::ModelDue { setup: Box::new(setup()) }),
+        ("model_due_native", Phase::ModelDue { setup: Box::new(native_setup()) }),
+        ("tools_due_native", Phase::ToolsDue { round: Box::new(native_round()) }),
         ("tools_due", Phase::ToolsDue { round: tools_due.clone() }),
         ("interrupted", Phase::Interrupted { round: interrupted }),
         ("waiting_for_input", Phase::Interrupted { round: Box::new(waiting_for_input()) }),
@@ -46,6 +48,10 @@ pub(super) fn phases() -> Vec<(&'static str, Phase)> {
     ]
 }
 
+fn native_setup() -> TurnSetup {
+    TurnSetup { native_tools: vec!["shell".to_owned()], ..setup() }
+}
+
 fn setup() -> TurnSetup {
     TurnSetup {
         model: "gpt-5".to_owned(),
@@ -56,5 +62,6 @@ fn setup() -> TurnSetup {
         variants: BTreeMap::from([("get_weather".to_owned(), 1)]),
         guards_output: true,
         handles_empty_output: true,
+        native_tools: Vec::new(),
     }
 }

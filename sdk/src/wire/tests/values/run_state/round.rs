@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use crate::wire::{
-    McpAnswer, McpApproval, McpQuestion, ToolOutput,
+    McpAnswer, McpApproval, McpQuestion, NativeKind, ToolOutput,
     run_state::{CallProgress, McpAnswerer, Phase, PlannedCall, PlannedHandoff, RoundCall, ToolRound, ToolUse},
     tests::values::item,
 };
@@ -55,6 +55,13 @@ pub(super) fn waiting_for_output() -> ToolRound {
     ToolRound { calls: vec![known(planned("pick_file", "call_1"), CallProgress::NeedsOutput)], ..small_round() }
 }
 
+/// A call of a tool that the provider defines.
+pub(super) fn native_round() -> ToolRound {
+    let arguments = r#"{"commands":["ls"]}"#.to_owned();
+    let call = PlannedCall { native: Some(NativeKind::Shell), arguments, ..planned("shell", "call_1") };
+    ToolRound { calls: vec![known(call, CallProgress::Due)], ..small_round() }
+}
+
 /// A call whose MCP server asks its second question.
 pub(super) fn waiting_for_input() -> ToolRound {
     let asks = |message: &str| McpQuestion { message: message.to_owned(), schema: json!({"type": "object"}) };
@@ -82,6 +89,7 @@ fn planned(tool: &str, call_id: &str) -> PlannedCall {
         variant: 0,
         call_id: call_id.to_owned(),
         arguments: "{\"city\": \"Oslo\"}".to_owned(),
+        native: None,
     }
 }
 
