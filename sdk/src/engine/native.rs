@@ -18,7 +18,7 @@ pub(crate) const NATIVE_CALLS_MADE: &str = "temporal-agents/native-calls-made";
 /// The party that makes a call.
 pub(super) enum MadeBy {
     /// A tool of the agent.
-    Tool(RoundCall),
+    Tool(Box<RoundCall>),
     /// The provider, in its own environment.
     Provider,
 }
@@ -45,7 +45,8 @@ pub(super) fn plan(
             native: Some(kind),
         };
         let (progress, answers) = (CallProgress::Due, Vec::new());
-        return Ok(MadeBy::Tool(RoundCall { call, is_known: true, progress, answers, asks_each: false }));
+        let planned = RoundCall { call, is_known: true, progress, answers, asks_each: false };
+        return Ok(MadeBy::Tool(Box::new(planned)));
     }
     if is_made_by_provider(spec, response, kind, call.call_id) || state.patches.get(NATIVE_CALLS_MADE) == Some(&false) {
         return Ok(MadeBy::Provider);

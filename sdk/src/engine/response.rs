@@ -157,7 +157,7 @@ fn sort(
         }
         ItemView::NativeCall { kind, call } => {
             match native::plan(state, setup, response, kind, &call)? {
-                MadeBy::Tool(planned) => sorted.calls.push(planned),
+                MadeBy::Tool(planned) => sorted.calls.push(*planned),
                 MadeBy::Provider => sorted.needs_another_turn = true,
             }
             sorted.tools_used.push(kind.tool().unwrap_or(call.name).to_owned());

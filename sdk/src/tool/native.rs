@@ -12,13 +12,17 @@ use crate::wire::{NativeKind, ToolSpec};
 /// The tool receives the parts of the call as arguments, and its output becomes the output of that
 /// kind of call:
 ///
-/// | tool | arguments | output |
-/// |---|---|---|
-/// | [`shell`](Self::shell) | `commands`, `timeout_ms`?, `max_output_length`? | text that the commands have written, or JSON: `{"stdout"?, "stderr"?, "exit_code"?}`, or a list of such objects, also with the API's `outcome` |
-/// | [`local_shell`](Self::local_shell) | `command` (a list), `env`, `timeout_ms`?, `user`?, `working_directory`? | text |
-/// | [`apply_patch`](Self::apply_patch) | `type` (`create_file`, `update_file`, `delete_file`), `path`, `diff`? | text |
-/// | [`computer`](Self::computer) | `action` or `actions`, `pending_safety_checks` | an image: a part with `image_url`, or the URL |
-/// | [`custom`](Self::custom) | `input`, a string | text or content parts |
+/// - [`shell`](Self::shell): `commands`, and `timeout_ms` and `max_output_length` if the model sets
+///   them. The output is the text that the commands have written, or JSON, for example
+///   `{"stdout": "", "stderr": "", "exit_code": 0}`, with any of these members, or a list of such
+///   objects.
+/// - [`local_shell`](Self::local_shell): `command` (a list), `env`, `timeout_ms`, `user`,
+///   `working_directory`. The output is text.
+/// - [`apply_patch`](Self::apply_patch): `type` (`create_file`, `update_file` or `delete_file`),
+///   `path`, `diff`. The output is text.
+/// - [`computer`](Self::computer): `action` or `actions`, and `pending_safety_checks`. The output
+///   is an image: a content part with `image_url`, or the URL as text.
+/// - [`custom`](Self::custom): `input`, a string. The output is text or content parts.
 ///
 /// Everything else is as for other tools: the binding, the gate of the run, approvals, guardrails,
 /// retries. A failure that the model is told of, and a rejection, have the form of a failed call. A

@@ -301,8 +301,8 @@ impl RunState {
         })
     }
 
-    /// Returns the arguments as the model wrote them, of a pending call that an earlier decision has
-    /// changed.
+    /// Returns the arguments as the model wrote them, of a pending call that an earlier decision
+    /// has changed.
     fn edited_call(&self, id: &str) -> Option<String> {
         self.decision_on(id)?.arguments.as_ref()?;
         let Phase::Interrupted { round } = &self.phase else { return None };
