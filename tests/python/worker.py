@@ -4,6 +4,7 @@ It says `ready` when it runs, and ends when its standard input does.
 """
 
 import asyncio
+import contextvars
 import dataclasses
 import json
 import sys
@@ -13,7 +14,27 @@ from nexusrpc.handler import StartOperationContext, service_handler, sync_operat
 from temporalio import activity, nexus, workflow
 from temporalio.client import Client
 from temporalio.exceptions import ApplicationError
-from temporalio.worker import Worker
+from temporalio.worker import ActivityInboundInterceptor, ExecuteActivityInput, Interceptor, Worker
+
+caller: contextvars.ContextVar[dict] = contextvars.ContextVar("caller")
+
+
+class CallerInterceptor(Interceptor):
+    """Reads the run, session and turn of the call from its header."""
+
+    def intercept_activity(self, next: ActivityInboundInterceptor) -> ActivityInboundInterceptor:
+        class Inbound(ActivityInboundInterceptor):
+            async def execute_activity(self, input: ExecuteActivityInput):
+                if header := input.headers.get("temporal-agents-call"):
+                    caller.set(json.loads(header.data))
+                return await super().execute_activity(input)
+
+        return Inbound(next)
+
+
+@activity.defn
+async def who_calls(arguments: dict) -> dict:
+    return caller.get() | {"arguments": arguments}
 
 
 @activity.defn
@@ -161,11 +182,12 @@ class Freight:
 
 async def main(address: str, namespace: str, task_queue: str) -> None:
     client = await Client.connect(address, namespace=namespace)
-    activities = [issue_refund, look_up, forget, break_down, explain, dawdle, review]
+    activities = [who_calls, issue_refund, look_up, forget, break_down, explain, dawdle, review]
     worker = Worker(
         client,
         task_queue=task_queue,
         activities=activities,
+        interceptors=[CallerInterceptor()],
         workflows=[ShipOrder],
         nexus_service_handlers=[Freight()],
     )

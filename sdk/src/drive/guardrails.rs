@@ -26,6 +26,7 @@ use crate::{
         Item, RunState,
         digest::Digest,
         run_state::{FinalOutput, InputGuardrailResult, OutputGuardrailResult},
+        tool_call_meta::ToolCallMeta,
     },
 };
 
@@ -302,7 +303,9 @@ fn activity<'f, H: Host>(
     let (id, fails_run) = (env.effect(&name), false);
     let (mcp, mcp_session, remote) = (None, None, None);
     let untrusted = env.is_untrusted();
-    let effect = ToolEffect { tool, info, id, arguments, context, mcp, mcp_session, remote, fails_run, untrusted };
+    let meta = ToolCallMeta::default();
+    let effect =
+        ToolEffect { tool, info, id, arguments, context, mcp, mcp_session, remote, meta, fails_run, untrusted };
     let calling = env.host.call_tool(effect, scope);
     async move {
         match calling.await {

@@ -36,6 +36,7 @@ pub(crate) async fn call(
         mcp: _,
         mcp_session: _,
         remote: _,
+        meta: _,
         fails_run: _,
         untrusted: _,
     } = call;

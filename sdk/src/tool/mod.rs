@@ -7,6 +7,7 @@ pub(crate) mod approval;
 pub(crate) mod argument;
 pub(crate) mod binding;
 mod bounds;
+mod call_header;
 pub(crate) mod child_workflow;
 mod context;
 mod definition;
@@ -45,6 +46,9 @@ pub(crate) use binding::{ActivityBody, InlineBody, ToolBinding, WorkflowBody};
 pub(crate) use bounds::bounded;
 #[cfg(feature = "worker")]
 pub(crate) use bounds::{checked as checked_bounds, text_of as json_text, value_of, with_bounds};
+#[cfg(feature = "worker")]
+pub(crate) use call_header::ToolCallHeader;
+pub(crate) use call_header::ToolCallKey;
 pub use child_workflow::{ChildId, ChildWorkflow, ParentClosePolicy};
 #[cfg(feature = "worker")]
 pub(crate) use context::Heartbeat;

@@ -50,6 +50,7 @@ pub(crate) mod size;
 pub(crate) mod stream;
 pub(crate) mod tool_batch;
 pub(crate) mod tool_call;
+pub(crate) mod tool_call_meta;
 pub(crate) mod tool_error;
 pub(crate) mod toolset;
 mod unread;

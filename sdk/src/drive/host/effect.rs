@@ -18,6 +18,7 @@ use crate::{
         Item, McpQuestion, SideData, ToolOutput, Usage,
         mcp_call::{McpSession, McpTarget},
         remote_call::RemoteTarget,
+        tool_call_meta::ToolCallMeta,
     },
 };
 
@@ -108,6 +109,8 @@ pub struct ToolEffect<'a> {
     pub mcp_session: Option<McpSession>,
     /// The provider's tool to call; `None` for any other tool.
     pub remote: Option<RemoteTarget>,
+    /// Session, turn and ids of the call, without the id of the run, which the host knows.
+    pub meta: ToolCallMeta,
     /// `true` if any failure of the call ends the run.
     pub fails_run: bool,
     /// `true` if the run has untrusted content, and so has the run of an agent in a child workflow.

@@ -28,6 +28,7 @@ use crate::{
         RunState, SideData, ToolOutput, Usage,
         remote_call::RemoteTarget,
         size::{Bytes, encoded_len},
+        tool_call_meta::ToolCallMeta,
     },
 };
 
@@ -136,8 +137,9 @@ impl<H: Host> CallExecution<'_, '_, '_, H> {
             };
             let (mcp, mcp_session) = (None, None);
             let untrusted = self.env.is_untrusted();
+            let meta = self.call_meta();
             let effect =
-                ToolEffect { tool, info, id, arguments, context, mcp, mcp_session, remote, fails_run, untrusted };
+                ToolEffect { tool, info, id, arguments, context, mcp, mcp_session, remote, meta, fails_run, untrusted };
             self.batches.call(effect).await
         };
         match answer {
@@ -218,6 +220,7 @@ impl<H: Host> CallExecution<'_, '_, '_, H> {
                 )),
                 mcp_session: mcp_session.clone(),
                 remote: None,
+                meta: self.call_meta(),
                 fails_run: tool_failure::fails_run(env.config, self.tool),
                 untrusted: env.is_untrusted(),
             };
@@ -239,11 +242,26 @@ impl<H: Host> CallExecution<'_, '_, '_, H> {
 
     /// Returns the target of a call at a provider, in the run's session.
     fn remote_target(&self, binding: &RemoteBinding) -> RemoteTarget {
-        let session_id = match &self.env.config.session {
+        binding.target(self.session_id(), self.env.parent_call.clone())
+    }
+
+    /// Returns the id of the run's session, if it is stored.
+    fn session_id(&self) -> Option<String> {
+        match &self.env.config.session {
             Some(SessionRef::Stored { session_id, .. }) => Some(session_id.clone()),
             Some(SessionRef::Memory(_)) | None => None,
-        };
-        binding.target(session_id, self.env.parent_call.clone())
+        }
+    }
+
+    /// Returns session, turn and ids of the call.
+    fn call_meta(&self) -> ToolCallMeta {
+        ToolCallMeta {
+            run_id: String::new(),
+            session_id: self.session_id().unwrap_or_default(),
+            turn_id: self.call.info.turn.to_string(),
+            tool_call_id: self.call.info.idempotency_key().to_owned(),
+            parent_tool_call_id: self.env.parent_call.clone().unwrap_or_default(),
+        }
     }
 
     /// Returns the `_meta` of a request to the server.

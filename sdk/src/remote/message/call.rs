@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{lenient, trace_context::TraceContext};
+use super::{ToolCallMeta, lenient, trace_context::TraceContext};
 use crate::wire::absent;
 
 /// A message of the request stream of a toolset. JSON: `{"type": "call" | "ping", ..}`.
@@ -44,28 +44,6 @@ pub struct CallMessage {
     /// The header `baggage` of W3C Baggage, or an empty string.
     #[serde(default, deserialize_with = "absent::or_default", skip_serializing_if = "String::is_empty")]
     pub baggage: String,
-}
-
-/// The run, session and turn of a call. A provider can limit with it which data the call reaches,
-/// and the model does not write it.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct ToolCallMeta {
-    /// Id of the run: for a run in a workflow, that of the workflow.
-    #[serde(default, deserialize_with = "absent::or_default")]
-    pub run_id: String,
-    /// Id of the session, or an empty string.
-    #[serde(default, deserialize_with = "absent::or_default")]
-    pub session_id: String,
-    /// Id of the turn.
-    #[serde(default, deserialize_with = "absent::or_default", skip_serializing_if = "String::is_empty")]
-    pub turn_id: String,
-    /// Id of the call, the same at all attempts. [`CallMessage::tool_use_id`] equals it.
-    #[serde(default, deserialize_with = "absent::or_default", skip_serializing_if = "String::is_empty")]
-    pub tool_call_id: String,
-    /// Id of the call of the agent that runs as a tool and made this call.
-    #[serde(default, deserialize_with = "absent::or_default", skip_serializing_if = "String::is_empty")]
-    pub parent_tool_call_id: String,
 }
 
 impl ToolCallMessage {

@@ -23,7 +23,8 @@ mod result_bounds;
 mod stream_name;
 mod trace_context;
 
-pub use call::{CallMessage, ToolCallMessage, ToolCallMeta};
+pub use crate::wire::tool_call_meta::ToolCallMeta;
+pub use call::{CallMessage, ToolCallMessage};
 pub use delta::ToolOutputDeltaMessage;
 pub use field_issue::FieldIssue;
 pub use result::{RemoteError, ToolResultMessage};

@@ -45,7 +45,7 @@ use crate::{
 };
 use crate::{
     agent::{AgentDef, AgentSource, AgentSources},
-    tool::{Tool, ToolBinding, ToolDef},
+    tool::{Tool, ToolBinding, ToolCallHeader, ToolDef},
     wire::{
         MODEL_ACTIVITY,
         carried::{KEEP_STATE_ACTIVITY, LOAD_STATE_ACTIVITY},
@@ -196,6 +196,7 @@ impl AgentsPlugin {
     pub fn install(&self, options: &mut WorkerOptions) -> Result<(), InstallError> {
         let activities = self.activities(&options.task_queue)?;
         options.register_activities(activities);
+        options.workflow_interceptor(WorkflowInterceptorConstructor::new(|_| ToolCallHeader));
         if self.calls_models() {
             let conversations = self.conversations.clone();
             let forget = WorkflowInterceptorConstructor::new(move |_| ForgetEnded(conversations.clone()));

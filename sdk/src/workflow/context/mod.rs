@@ -27,7 +27,7 @@ use super::{continuing::NotContinued, effect::json::Foreign, replay_journal::Rep
 use crate::wire::nexus_endpoint::NexusEndpointRequest;
 use crate::wire::{
     Json, ModelRequest, ToolRequest, conversation::RecordRequest, mcp_call::McpRequest, session_call::SessionRequest,
-    tool_batch::ToolBatchRequest,
+    tool_batch::ToolBatchRequest, tool_call_meta::ToolCallMeta,
 };
 
 pub(super) type ActivityResult = Result<Json, ActivityExecutionError>;
@@ -97,12 +97,14 @@ pub(super) trait DurableContext {
         activity_type: String,
         input: Value,
         options: ActivityOptions,
+        meta: ToolCallMeta,
     ) -> LocalBoxFuture<'static, Result<Foreign, ActivityExecutionError>>;
     fn child_workflow(
         &self,
         workflow_type: String,
         input: Value,
         options: ChildWorkflowOptions,
+        meta: ToolCallMeta,
     ) -> LocalBoxFuture<'static, Result<Foreign, ChildWorkflowError>>;
     /// Starts a Nexus operation with `input`, which replaces the input in `options`.
     #[cfg(feature = "nexus")]

@@ -28,10 +28,12 @@ use super::definitions::{
     ExternalActivity, ExternalWorkflow, McpActivity, ModelActivity, RecordActivity, SessionActivity, StateActivity,
     ToolActivity, ToolBatchActivity,
 };
+use crate::tool::ToolCallKey;
 #[cfg(feature = "nexus")]
 use crate::wire::nexus_endpoint::NexusEndpointRequest;
 use crate::wire::{
     ModelRequest, ToolRequest, conversation::RecordRequest, session_call::SessionRequest, tool_batch::ToolBatchRequest,
+    tool_call_meta::ToolCallMeta,
 };
 use crate::workflow::{
     continuing::{NotContinued, continued_from},
@@ -105,9 +107,11 @@ impl<W: 'static> DurableContext for WorkflowContext<W> {
         activity_type: String,
         input: Value,
         options: ActivityOptions,
+        meta: ToolCallMeta,
     ) -> LocalBoxFuture<'static, Result<Foreign, ActivityExecutionError>> {
         let ctx = self.clone();
-        async move { ctx.execute_activity(ExternalActivity(activity_type), input, options).await }.boxed_local()
+        let call = async move { ctx.execute_activity(ExternalActivity(activity_type), input, options).await };
+        self.with_context_value::<ToolCallKey, _>(meta, call).boxed_local()
     }
 
     fn child_workflow(
@@ -115,13 +119,14 @@ impl<W: 'static> DurableContext for WorkflowContext<W> {
         workflow_type: String,
         input: Value,
         options: ChildWorkflowOptions,
+        meta: ToolCallMeta,
     ) -> LocalBoxFuture<'static, Result<Foreign, ChildWorkflowError>> {
         let ctx = self.clone();
-        async move {
+        let call = async move {
             let started = ctx.start_child_workflow(ExternalWorkflow(workflow_type), input, options).await;
             started.map_err(ChildWorkflowError::NotStarted)?.result().await.map_err(ChildWorkflowError::Ended)
-        }
-        .boxed_local()
+        };
+        self.with_context_value::<ToolCallKey, _>(meta, call).boxed_local()
     }
 
     #[cfg(feature = "nexus")]

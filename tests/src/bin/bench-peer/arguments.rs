@@ -203,7 +203,7 @@ pub(crate) fn run() -> anyhow::Result<()> {
             Command::Endless { turns } => measure::endless(turns).await,
             Command::Prices { turns, rounds } => measure::prices(turns, rounds).await,
             Command::Tools { rounds } => measure::tools(rounds).await,
-            Command::Remote { calls, over: Some(over), .. } => measure::remote_once(over, calls).await,
+            Command::Remote { calls, over: Some(over), .. } => Box::pin(measure::remote_once(over, calls)).await,
             Command::Remote { calls, rounds, over: None } => measure::remote(rounds, calls).await,
             Command::Parked { chats, rounds } => measure::parked(chats, rounds).await,
             Command::Watch { rounds, quick } => measure::watch(rounds, quick).await,

@@ -108,6 +108,42 @@ async fn activities_of_a_python_worker_are_tools_and_their_failures_outcomes(
     Ok(())
 }
 
+fn asking() -> Agent {
+    let inner = Agent::new("inner").model("gpt-5").tool(python("who_calls"));
+    Agent::new("asking").model("gpt-5").tool(python("who_calls")).tool(inner.as_tool().name("ask"))
+}
+
+workflow_of!(Asking, "remote_asking", asking);
+
+#[tokio::test]
+async fn an_activity_learns_from_its_header_who_calls() -> anyhow::Result<()> {
+    let model = FakeModel::script([
+        tool_call("who_calls", json!({"order": "7"})),
+        tool_call("ask", json!({"input": "Who?"})),
+        tool_call("who_calls", json!({"order": "8"})),
+        text("inner"),
+        text("done"),
+    ]);
+    let env = Cache::On.environment::<Asking>()?.model(&model).agents((asking,)).start().await?;
+    let _python = PythonWorker::start(&env, QUEUE).await?;
+    let run = env.run(Asking::run, "Go.".to_owned()).await?;
+    let workflow_id = run.workflow_id.clone();
+    assert_eq!(run.output()?, "done");
+    let outputs: Vec<Value> = [1, 3]
+        .map(|call| json!(model.calls()[call].input.last().and_then(|item| item.get("output").cloned())))
+        .map(|output| serde_json::from_str(output.as_str().expect("a text")).expect("JSON"))
+        .into();
+    let (outer, inner) = (&outputs[0], &outputs[1]);
+    assert_eq!((&outer["run_id"], &outer["turn_id"]), (&json!(workflow_id), &json!("1")));
+    assert_eq!((&outer["session_id"], &outer["arguments"]), (&json!(""), &json!({"order": "7"})));
+    assert!(outer.get("parent_tool_call_id").is_none(), "{outer}");
+    assert!(outer["tool_call_id"].as_str().is_some_and(|id| !id.is_empty()), "{outer}");
+    assert_ne!(outer["tool_call_id"], inner["tool_call_id"]);
+    assert!(inner["parent_tool_call_id"].is_string(), "{inner}");
+    env.finish().await?;
+    Ok(())
+}
+
 fn lost() -> Agent {
     let absent = RemoteActivity::named("absent").task_queue(QUEUE).schedule_to_close(Duration::from_secs(2));
     let nobody = RemoteActivity::named("absent").task_queue("nobody").schedule_to_start(Duration::from_secs(1));

@@ -53,6 +53,7 @@ pub(super) async fn call(
         mcp,
         mcp_session: session,
         remote,
+        meta: _,
         fails_run: _,
         untrusted: _,
     } = effect;

@@ -109,6 +109,7 @@ fn batched(call: &Member<'_, '_>) -> BatchedCall {
         mcp: _,
         mcp_session: _,
         remote: _,
+        meta: _,
         fails_run,
         untrusted: _,
     } = call.effect;

@@ -13,7 +13,7 @@ use temporalio_workflow::WorkflowCancellationToken;
 
 use super::{
     activity::summary_of,
-    foreign::{At, child_id, child_with_report, outcome},
+    foreign::{At, child_id, child_with_report, of_run, outcome},
 };
 use crate::{
     agent::{AgentToolResult, ChildAgentTool},
@@ -40,7 +40,8 @@ pub(super) async fn call(
     request.max_turns = agent.tool().given_turn_limit();
     request.untrusted = effect.untrusted;
     let input = serde_json::to_value(request).map_err(|error| ToolEffectError::Host(error.into()))?;
-    let at = At { id, summary: summary_of(&effect.info), token: token.clone() };
+    let (summary, meta) = (summary_of(&effect.info), of_run(ctx, effect.meta));
+    let at = At { id, summary, token: token.clone(), meta };
     let returned =
         child_with_report(ctx, agent.child(), input, at).await.map_err(|(error, left)| failed(error, left, token))?;
     let report = read(returned).map_err(|error| ToolEffectError::Host(error.into()))?;

@@ -21,7 +21,7 @@ use crate::{
     drive::{ToolAnswer, ToolEffect, ToolEffectError, guard::guarded},
     engine::TriedFor,
     tool::{ChildId, ChildWorkflow, RemoteActivity, ToolFailure, ToolFailureKind, WorkflowToolError, text_of},
-    wire::{AgentReport, tool_error::FailureDetail},
+    wire::{AgentReport, tool_call_meta::ToolCallMeta, tool_error::FailureDetail},
     workflow::{
         context::{ChildWorkflowError, DurableContext},
         effect::{
@@ -48,9 +48,9 @@ pub(super) async fn call_activity(
     id: &str,
     token: &WorkflowCancellationToken,
 ) -> Result<ToolAnswer, ToolEffectError> {
-    let (id, summary) = (id.to_owned(), summary_of(&effect.info));
+    let (id, summary, meta) = (id.to_owned(), summary_of(&effect.info), of_run(ctx, effect.meta));
     let input = Value::Object(effect.arguments);
-    let returned = activity(ctx, remote, input, At { id, summary, token: token.clone() }).await;
+    let returned = activity(ctx, remote, input, At { id, summary, token: token.clone(), meta }).await;
     returned.map_err(|error| outcome(error, token, remote.idempotent)).and_then(|value| answer(&value))
 }
 
@@ -63,9 +63,9 @@ pub(super) async fn call_child(
     token: &WorkflowCancellationToken,
 ) -> Result<ToolAnswer, ToolEffectError> {
     let id = child_id(ctx, child, &effect.arguments, id).map_err(|error| outcome(error, token, true))?;
-    let summary = summary_of(&effect.info);
+    let (summary, meta) = (summary_of(&effect.info), of_run(ctx, effect.meta));
     let input = Value::Object(effect.arguments);
-    let returned = child_workflow(ctx, child, input, At { id, summary, token: token.clone() }).await;
+    let returned = child_workflow(ctx, child, input, At { id, summary, token: token.clone(), meta }).await;
     returned.map_err(|error| outcome(error, token, true)).and_then(|value| answer(&value))
 }
 
@@ -75,12 +75,18 @@ pub(super) fn answer(value: &Value) -> Result<ToolAnswer, ToolEffectError> {
     Ok(ToolAnswer::new(text.into()))
 }
 
-/// The id of something that is started, its summary in the Temporal UI, and the token that cancels
-/// it.
+/// Returns the run, session and turn of a call in this workflow.
+pub(super) fn of_run(ctx: &Rc<dyn DurableContext>, meta: ToolCallMeta) -> ToolCallMeta {
+    ToolCallMeta { run_id: ctx.workflow_id(), ..meta }
+}
+
+/// The id of something that is started, its summary in the Temporal UI, the token that cancels it,
+/// and the call that starts it.
 pub(super) struct At {
     pub(super) id: String,
     pub(super) summary: String,
     pub(super) token: WorkflowCancellationToken,
+    pub(super) meta: ToolCallMeta,
 }
 
 /// Calls an activity.
@@ -113,8 +119,10 @@ pub(super) async fn activity(
         .build();
     let needed = Requirement::Remote(&remote.activity_type);
     let wanted = Wanted { ctx, id: &at.id, what: needed, longest: remote.schedule_to_close, token: &at.token };
-    let schedule =
-        |id| ctx.foreign_activity(remote.activity_type.clone(), input.clone(), with_activity_id(&options, id));
+    let schedule = |id| {
+        let options = with_activity_id(&options, id);
+        ctx.foreign_activity(remote.activity_type.clone(), input.clone(), options, at.meta.clone())
+    };
     match wanted.answer(schedule).await {
         Ok(answered) => read(what, answered.result),
         Err(Unanswered::Cancelled) => Err(WorkflowToolError::Cancelled { what }),
@@ -186,7 +194,7 @@ pub(super) async fn child_with_report(
         .cancellation_token(at.token)
         .static_summary(child.summary.clone().unwrap_or(at.summary))
         .build();
-    match ctx.child_workflow(child.workflow_type.clone(), input, options).await {
+    match ctx.child_workflow(child.workflow_type.clone(), input, options, at.meta).await {
         Ok(returned) => read(what, returned).map_err(without),
         Err(ChildWorkflowError::NotStarted(error)) => Err(without(not_started(what, error))),
         Err(ChildWorkflowError::Ended(error)) => {

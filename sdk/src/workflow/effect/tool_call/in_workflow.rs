@@ -19,7 +19,7 @@ use temporalio_workflow::{TimerOptions, WorkflowCancellationToken};
 
 use super::{
     activity::summary_of,
-    foreign::{self, At, child_id},
+    foreign::{self, At, child_id, of_run},
 };
 use crate::{
     drive::{ToolAnswer, ToolEffect, ToolEffectError, guard::guarded_future},
@@ -27,6 +27,7 @@ use crate::{
         ChildWorkflow, RemoteActivity, RunContext, ToolContext, ToolFailure, ToolFailureKind, WorkflowBody,
         WorkflowEffects, WorkflowToolContext, WorkflowToolError,
     },
+    wire::tool_call_meta::ToolCallMeta,
     workflow::{
         context::DurableContext,
         continuing::ContinuableRun,
@@ -94,13 +95,15 @@ pub(super) async fn call(
         mcp: _,
         mcp_session: _,
         remote: _,
+        meta,
         fails_run: _,
         untrusted: _,
     } = effect;
-    let summary = summary_of(&info);
+    let (summary, meta) = (summary_of(&info), of_run(ctx, meta));
     let scope = token.child_token();
     let (started, under_way) = (Cell::new(0), Rc::new(Cell::new(0)));
-    let effects = Rc::new(Effects { ctx: Rc::clone(ctx), passage, id, summary, token: scope, started, under_way });
+    let ctx_of = Rc::clone(ctx);
+    let effects = Rc::new(Effects { ctx: ctx_of, passage, id, summary, meta, token: scope, started, under_way });
     let call = ToolContext::new(info, RunContext::new(context)).with_settings(tool.settings().clone());
     let mut ctx = WorkflowToolContext::new(call, Rc::<Effects>::clone(&effects));
     let settled = guarded_future(async { body(&mut ctx, arguments).await }).await;
@@ -128,6 +131,7 @@ struct Effects {
     passage: Passage,
     id: String,
     summary: String,
+    meta: ToolCallMeta,
     token: WorkflowCancellationToken,
     started: Cell<u32>,
     /// Number of effects that have begun and are not done.
@@ -139,7 +143,12 @@ impl Effects {
     fn next(&self) -> At {
         let number = self.started.get();
         self.started.set(number + 1);
-        At { id: format!("{}-{number}", self.id), summary: self.summary.clone(), token: self.token.clone() }
+        At {
+            id: format!("{}-{number}", self.id),
+            summary: self.summary.clone(),
+            token: self.token.clone(),
+            meta: self.meta.clone(),
+        }
     }
 
     /// Counts an effect for as long as it is under way. A future that is dropped before its end
@@ -158,7 +167,7 @@ impl Effects {
 
 impl WorkflowEffects for Effects {
     fn sleep(&self, duration: Duration) -> LocalBoxFuture<'static, Result<(), WorkflowToolError>> {
-        let At { id: _, summary, token } = self.next();
+        let At { id: _, summary, token, meta: _ } = self.next();
         if duration.is_zero() {
             return std::future::ready(Ok(())).boxed_local();
         }

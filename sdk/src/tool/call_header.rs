@@ -1,0 +1,72 @@
+//! The header of activities and child workflows that tool calls schedule: run, session and turn of
+//! the call, for tools outside of this library.
+//!
+//! # Design
+//! **A header, not an argument.** The arguments of a tool are those of the model. The SDK lets only
+//! interceptors write headers, so the call is a value of the workflow's context, which the
+//! interceptor reads. Headers are no part of what a replay compares.
+
+use temporalio_workflow::WorkflowContextKey;
+#[cfg(feature = "worker")]
+use temporalio_workflow::{
+    common::protos::temporal::api::common::v1::Payload,
+    workflow_interceptors::{
+        CancellableWorkflowOutboundFuture, ScheduleActivityInput, ScheduleActivityResult, StartChildWorkflowInput,
+        StartChildWorkflowResult, WorkflowInterceptor, WorkflowInterceptorContext, WorkflowNext,
+    },
+};
+
+#[cfg(feature = "worker")]
+use crate::wire::tool_call_meta::TOOL_CALL_HEADER;
+use crate::wire::tool_call_meta::ToolCallMeta;
+
+/// The key of the call in the workflow's context.
+pub(crate) struct ToolCallKey;
+
+impl WorkflowContextKey for ToolCallKey {
+    type Value = ToolCallMeta;
+}
+
+/// Writes the header.
+#[cfg(feature = "worker")]
+pub(crate) struct ToolCallHeader;
+
+#[cfg(feature = "worker")]
+impl WorkflowInterceptor for ToolCallHeader {
+    fn schedule_activity(
+        &self,
+        ctx: WorkflowInterceptorContext,
+        mut input: ScheduleActivityInput,
+        next: WorkflowNext<'static, ScheduleActivityInput, CancellableWorkflowOutboundFuture<ScheduleActivityResult>>,
+    ) -> CancellableWorkflowOutboundFuture<ScheduleActivityResult> {
+        if let Some(meta) = ctx.context_value::<ToolCallKey>() {
+            input.headers_mut().insert(TOOL_CALL_HEADER.to_owned(), payload(&meta));
+        }
+        next.run(input)
+    }
+
+    fn start_child_workflow(
+        &self,
+        ctx: WorkflowInterceptorContext,
+        mut input: StartChildWorkflowInput,
+        next: WorkflowNext<
+            'static,
+            StartChildWorkflowInput,
+            CancellableWorkflowOutboundFuture<StartChildWorkflowResult>,
+        >,
+    ) -> CancellableWorkflowOutboundFuture<StartChildWorkflowResult> {
+        if let Some(meta) = ctx.context_value::<ToolCallKey>() {
+            input.headers_mut().insert(TOOL_CALL_HEADER.to_owned(), payload(&meta));
+        }
+        next.run(input)
+    }
+}
+
+/// Returns the call as JSON, whatever converter the workflow has: readers in other languages expect
+/// it.
+#[cfg(feature = "worker")]
+fn payload(meta: &ToolCallMeta) -> Payload {
+    let encoding = [("encoding".to_owned(), b"json/plain".to_vec())];
+    let data = serde_json::to_vec(meta).expect("strings are JSON");
+    Payload { metadata: encoding.into_iter().collect(), data, ..Payload::default() }
+}
