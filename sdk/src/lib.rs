@@ -91,6 +91,7 @@
 //! | `in_process` | runs as tasks of a process, in a database (features `postgres`, `sqlite`) |
 //! | `mcp` | transports to MCP servers (feature `mcp`) |
 //! | `projection` | runs and their events as rows (features `postgres`, `sqlite`) |
+//! | `trace` | traces of runs (feature `otel`) |
 //! | `store` | traits of stores: sessions, agents as data, spilled outputs; `SqlStore` |
 //! | [`guide`] | the guide |
 //!
@@ -133,6 +134,7 @@
 //! | `genai` | no | `provider::Genai`: Anthropic, Gemini and others |
 //! | `http` | no | `http::AgentsService`: runs over HTTP (OpenAPI), AG-UI, the AI SDK, a page |
 //! | `postgres` | no | `store::SqlStore` in PostgreSQL, `projection`, `in_process` |
+//! | `otel` | no | `trace`: traces of OpenTelemetry, live and from history |
 //! | `redis` | no | `remote::transport::RedisTransport`: remote tools over Redis streams |
 //! | `sqlite` | no | `store::SqlStore` in a file of SQLite, `projection`, `in_process` |
 //! | `mcp` | no | tools of MCP servers, `mcp::McpTransport` |
@@ -184,6 +186,8 @@ mod resources;
 mod secret;
 #[cfg(feature = "worker")]
 pub mod store;
+#[cfg(feature = "otel")]
+pub mod trace;
 #[cfg(feature = "worker")]
 pub mod worker;
 

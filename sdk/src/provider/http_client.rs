@@ -18,17 +18,24 @@ use rustls_platform_verifier::BuilderVerifierExt;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
 const USER_AGENT: &str = concat!("temporal-agents/", env!("CARGO_PKG_VERSION"));
 
+/// Returns a TLS configuration; `https` is `true` if the address is reached over TLS.
+///
+/// # Errors
+/// The platform's certificates cannot be loaded, and the address needs them.
+pub(crate) fn tls(https: bool) -> Result<ClientConfig, rustls::Error> {
+    match platform_tls() {
+        Err(_) if !https => tls_that_trusts_nobody(),
+        tls => tls,
+    }
+}
+
 /// Returns a client builder; `https` is `true` if the address is reached over TLS.
 ///
 /// # Errors
 /// The platform's certificates cannot be loaded, and the address needs them.
 pub(crate) fn builder(https: bool) -> Result<reqwest::ClientBuilder, rustls::Error> {
-    let tls = match platform_tls() {
-        Err(_) if !https => tls_that_trusts_nobody(),
-        tls => tls,
-    }?;
     Ok(reqwest::Client::builder()
-        .tls_backend_preconfigured(tls)
+        .tls_backend_preconfigured(tls(https)?)
         .connect_timeout(CONNECT_TIMEOUT)
         .user_agent(USER_AGENT)
         .redirect(reqwest::redirect::Policy::none())

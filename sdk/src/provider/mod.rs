@@ -20,7 +20,7 @@ pub(crate) mod genai;
 mod held_back;
 #[cfg(any(feature = "openai", feature = "genai"))]
 mod http;
-#[cfg(any(feature = "openai", feature = "genai", feature = "mcp"))]
+#[cfg(any(feature = "openai", feature = "genai", feature = "mcp", feature = "otel"))]
 pub(crate) mod http_client;
 mod model;
 #[cfg(feature = "openai")]

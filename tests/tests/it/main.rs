@@ -75,6 +75,7 @@ mod tool_matrix;
 mod tool_registry;
 mod tool_settings;
 mod tools_macro;
+mod traces;
 mod transcript;
 mod typed_approvals;
 mod unfit_runs;

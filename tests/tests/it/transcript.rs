@@ -1,6 +1,6 @@
 //! What was said in a workflow, read back from its history: live, saved, and behind a codec.
 
-mod archive;
+pub(crate) mod archive;
 mod kinds;
 mod large;
 mod recorded;

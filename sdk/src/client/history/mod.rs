@@ -20,7 +20,7 @@ use temporalio_common::{
     protos::{
         coresdk::common::extract_local_activity_marker_details,
         temporal::api::{
-            common::v1::Payload,
+            common::v1::{Header, Payload},
             enums::v1::{ParentClosePolicy, WorkflowTaskFailedCause},
             failure::v1::Failure as WireFailure,
             history::v1::{
@@ -53,6 +53,9 @@ use crate::wire::{
     ready_made::CHAT_SEND,
     stream::{PublishEntry, PublishInput, STREAM_PUBLISH, decode_payload},
 };
+
+/// Header in which the SDKs of Temporal send the context of a trace.
+const TRACER_DATA: &str = "_tracer-data";
 
 const LOCAL_ACTIVITY: &str = "core_local_activity";
 
@@ -169,7 +172,16 @@ impl HistoryReader {
             continued_from: Some(started.continued_execution_run_id).filter(|run_id| !run_id.is_empty()),
             workflow_type: started.workflow_type.unwrap_or_default().name,
             input: value(&self.converter, payloads).await,
+            tracer_data: self.tracer_data(started.header).await,
         }
+    }
+
+    /// Reads the context of a trace from the header of a start; empty if there is none.
+    async fn tracer_data(&self, header: Option<Header>) -> BTreeMap<String, String> {
+        let Some(payload) = header.and_then(|mut header| header.fields.remove(TRACER_DATA)) else {
+            return BTreeMap::new();
+        };
+        serde_json::from_value(value(&self.converter, vec![payload]).await).unwrap_or_default()
     }
 
     async fn scheduled(

@@ -1,5 +1,7 @@
 //! The record of one event of a history.
 
+use std::collections::BTreeMap;
+
 use serde_json::Value;
 
 use crate::{
@@ -100,6 +102,8 @@ pub(in crate::client) struct Start {
     pub(in crate::client) continued_from: Option<String>,
     pub(in crate::client) workflow_type: String,
     pub(in crate::client) input: Value,
+    /// The header `_tracer-data`: fields of W3C Trace Context.
+    pub(in crate::client) tracer_data: BTreeMap<String, String>,
 }
 
 /// The kind of an activity of this crate.

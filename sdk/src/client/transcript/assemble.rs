@@ -26,8 +26,8 @@ use crate::{
 /// # Errors
 /// [`TranscriptError::NoStart`].
 pub(super) fn transcript(events: Events<'_>) -> Result<Transcript, TranscriptError> {
-    let Events { mut records, start, end, approvals, .. } = events;
-    let Start { workflow_id, run_id, first_run_id, continued_from, workflow_type, input } =
+    let Events { mut records, start, end, approvals, times, .. } = events;
+    let Start { workflow_id, run_id, first_run_id, continued_from, workflow_type, input, tracer_data } =
         start.ok_or(TranscriptError::NoStart)?;
     let mut all = Assembly { recorded: recorded(&mut records), runs: Vec::new(), indices: BTreeMap::new(), calls: 0 };
     for record in records {
@@ -51,6 +51,8 @@ pub(super) fn transcript(events: Events<'_>) -> Result<Transcript, TranscriptErr
         approvals,
         usage,
         end,
+        times,
+        tracer_data,
         recorded,
     })
 }

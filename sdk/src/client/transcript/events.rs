@@ -1,7 +1,7 @@
 //! Collects the records of a history: its activities with their requests and results, and its
 //! approvals.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, time::SystemTime};
 
 use temporalio_common::{
     data_converters::DataConverter,
@@ -11,7 +11,7 @@ use temporalio_common::{
 use super::{
     TranscriptError,
     approvals::Approvals,
-    shape::{Activity, End, Status},
+    shape::{Activity, End, Status, Times},
 };
 use crate::{
     client::history::{self, ActivityKey, HistoryReader, Record as OfEvent, Reply, Request, Start},
@@ -33,6 +33,8 @@ pub(super) struct Events<'c> {
     pub(super) start: Option<Start>,
     pub(super) end: End,
     pub(super) approvals: Approvals,
+    /// Times of the workflow run.
+    pub(super) times: Times,
     by_event: HashMap<ActivityKey, usize>,
 }
 
@@ -84,6 +86,7 @@ impl<'c> Events<'c> {
             start: None,
             end: End::Running,
             approvals: Approvals::default(),
+            times: Times::default(),
             by_event: HashMap::new(),
         }
     }
@@ -94,34 +97,44 @@ impl<'c> Events<'c> {
     /// [`TranscriptError`] when a message cannot be read.
     pub(super) async fn take(&mut self, event: HistoryEvent) -> Result<(), TranscriptError> {
         let at = event.event_time.as_ref().map(ToString::to_string);
+        let time = event.event_time.and_then(|time| SystemTime::try_from(time).ok());
+        self.times.ended = time.or(self.times.ended);
         for record in self.reader.read(event).await {
-            self.add(record, at.clone())?;
+            self.add(record, at.clone(), time)?;
         }
         Ok(())
     }
 
-    fn add(&mut self, record: OfEvent, at: Option<String>) -> Result<(), TranscriptError> {
+    fn add(&mut self, record: OfEvent, at: Option<String>, time: Option<SystemTime>) -> Result<(), TranscriptError> {
         match record {
-            OfEvent::Started(start) => self.start = Some(*start),
+            OfEvent::Started(start) => {
+                self.times.started = time;
+                self.start = Some(*start);
+            }
             OfEvent::Scheduled { activity, id, kind: _, request, summary } => {
                 self.by_event.insert(activity, self.records.len());
-                self.records.push(Record { activity: pending(id, summary), exchange: Exchange::of(request?) });
+                let mut scheduled = pending(id, summary);
+                scheduled.times.scheduled = time;
+                self.records.push(Record { activity: scheduled, exchange: Exchange::of(request?) });
             }
             OfEvent::Attempt { activity, attempt, earlier_failure } => {
                 if let Some(record) = self.record(activity) {
                     record.activity.attempts = attempt;
                     record.activity.earlier_failure = earlier_failure;
+                    record.activity.times.started = time;
                 }
             }
             OfEvent::Completed { activity, reply } => {
                 if let Some(record) = self.record(activity) {
                     record.activity.status = Status::Completed;
+                    record.activity.times.ended = time;
                     record.exchange.completed(reply?);
                 }
             }
             OfEvent::Failed { activity, status, failure } => {
                 if let Some(record) = self.record(activity) {
                     (record.activity.status, record.activity.failure) = (status, failure);
+                    record.activity.times.ended = time;
                 }
             }
             OfEvent::NotMade { activity } => {
@@ -133,6 +146,7 @@ impl<'c> Events<'c> {
                 let mut activity = pending(id, summary);
                 activity.status = if failure.is_some() { Status::Failed } else { Status::Completed };
                 (activity.attempts, activity.failure) = (attempt, failure);
+                activity.times = Times { scheduled: time, started: time, ended: time };
                 let exchange = Exchange::Model { request: None, response: response.transpose()? };
                 self.records.push(Record { activity, exchange });
             }
@@ -208,5 +222,6 @@ impl Exchange {
 }
 
 fn pending(id: String, summary: Option<String>) -> Activity {
-    Activity { id, summary, status: Status::Pending, attempts: 0, failure: None, earlier_failure: None }
+    let (failure, earlier_failure, times) = (None, None, Times::default());
+    Activity { id, summary, status: Status::Pending, attempts: 0, failure, earlier_failure, times }
 }

@@ -24,11 +24,14 @@ mod markdown;
 pub(crate) mod request;
 mod shape;
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 use serde_json::Value;
 use temporalio_client::Client;
 use temporalio_common::{data_converters::DataConverter, protos::temporal::api::history::v1::History};
 
+pub(crate) use self::shape::Times;
 pub use self::shape::{
     Activity, Approval, Call, End, GuardrailCall, Run, SessionCall, Status, ToolKind, ToolUse, Turn,
 };
@@ -84,6 +87,12 @@ pub struct Transcript {
     pub usage: Usage,
     /// Status and result of the workflow run.
     pub end: End,
+    /// Times of the workflow run.
+    #[serde(skip)]
+    pub(crate) times: Times,
+    /// Context of the trace to which the workflow belongs, from the header of its start.
+    #[serde(skip)]
+    pub(crate) tracer_data: BTreeMap<String, String>,
     #[serde(skip)]
     recorded: Recorded,
 }

@@ -2,6 +2,8 @@
 //!
 //! Absent members are left out. Items, outputs and settings are copied from history unchanged.
 
+use std::time::SystemTime;
+
 use serde::Serialize;
 use serde_json::Value;
 
@@ -207,6 +209,18 @@ pub struct Activity {
     /// Failure of the attempt before the last one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub earlier_failure: Option<RecordedFailure>,
+    /// Times of the activity, which are no part of the JSON.
+    #[serde(skip)]
+    pub(crate) times: Times,
+}
+
+/// The times of an activity or a workflow run, as history has them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Times {
+    pub(crate) scheduled: Option<SystemTime>,
+    /// Start of the last attempt.
+    pub(crate) started: Option<SystemTime>,
+    pub(crate) ended: Option<SystemTime>,
 }
 
 /// The status of an activity.

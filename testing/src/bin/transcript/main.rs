@@ -8,6 +8,8 @@
 //! `compression`). With a codec of your own, call [`Transcript`] with your client.
 
 mod follow;
+#[cfg(feature = "otel")]
+mod otlp;
 
 use std::{error::Error, io::Write, path::Path, process::ExitCode};
 
@@ -17,19 +19,25 @@ use temporal_agents::{
     internal::transcript::{openai_request_body, request_json},
     provider::OpenAiApi,
 };
-use temporal_agents_testing::{ServerAddress, event_lines::visible, history};
+use temporal_agents_testing::{
+    ServerAddress,
+    event_lines::visible,
+    history::{self, History},
+};
 use temporalio_client::{Client, ClientOptions, Connection, ConnectionOptions};
 use temporalio_common::data_converters::DataConverter;
 
 const USAGE: &str = "\
 usage: transcript --workflow ID [--run-id RUN] [--chain] [--address ADDRESS] [--namespace NAME] [output]
        transcript --workflow ID --follow [--address ADDRESS] [--namespace NAME]
-       transcript --history FILE [output]
+       transcript --workflow ID --otlp URL [--address ADDRESS] [--namespace NAME]
+       transcript --history FILE [output] [--otlp URL]
 
   --workflow ID     a workflow, up to its current end
   --run-id RUN      a run of the workflow; default: the latest
   --chain           also the earlier runs of a workflow that continued as new
   --follow          the events of all its runs as they happen, until the workflow has ended
+  --otlp URL        the trace of all its runs, sent to a collector of OpenTelemetry: protobuf over HTTP, to URL/v1/traces
   --address ADDRESS the server, as HOST:PORT or as a URL; default $TEMPORAL_ADDRESS, otherwise http://localhost:7233
   --namespace NAME  default $TEMPORAL_NAMESPACE, otherwise `default`
                     An API key is taken from $TEMPORAL_API_KEY.
@@ -89,6 +97,7 @@ struct Arguments {
     json: bool,
     request: Option<u32>,
     openai: Option<OpenAiApi>,
+    otlp: Option<String>,
 }
 
 impl Arguments {
@@ -104,6 +113,7 @@ impl Arguments {
                 "--chain" => arguments.chain = true,
                 "--follow" => arguments.follow = true,
                 "--address" => arguments.address = Some(address(&value()?)?),
+                "--otlp" => arguments.otlp = Some(value()?),
                 "--namespace" => arguments.namespace = Some(value()?),
                 "--history" => arguments.history = Some(value()?),
                 "--format" => {
@@ -152,6 +162,9 @@ impl Arguments {
             {
                 Err("--follow requires --workflow, and takes only --address and --namespace".to_owned())
             }
+            _ if self.otlp.is_some() && (self.follow || self.run_id.is_some() || self.chain || self.has_output()) => {
+                Err("--otlp sends all runs of a workflow, and excludes --run-id, --chain and other output".to_owned())
+            }
             _ if self.openai.is_some() && self.request.is_none() => Err("--openai requires --request N".to_owned()),
             _ if self.chain && self.request.is_some() => {
                 Err("--request counts the calls of one run: use --run-id instead of --chain".to_owned())
@@ -171,6 +184,12 @@ fn address(value: &str) -> Result<ServerAddress, String> {
 }
 
 async fn output(arguments: &Arguments) -> Result<String, Failure> {
+    if let Some(url) = &arguments.otlp {
+        #[cfg(feature = "otel")]
+        return otlp::export(arguments, url).await;
+        #[cfg(not(feature = "otel"))]
+        return Err(format!("cannot export to {url}: this program was built without the feature `otel`").into());
+    }
     let transcripts = transcripts(arguments).await?;
     // `transcripts` returns one transcript unless `--chain` is set, and `--request` excludes
     // `--chain`.
@@ -192,12 +211,7 @@ async fn output(arguments: &Arguments) -> Result<String, Failure> {
 
 async fn transcripts(arguments: &Arguments) -> Result<Vec<Transcript>, Failure> {
     if let Some(path) = &arguments.history {
-        let history = if Path::new(path).extension().is_some_and(|ending| ending == "bin") {
-            history::load_binary(path)?
-        } else {
-            history::load(path)?
-        };
-        return Ok(vec![Transcript::of_history(history, &data_converter()).await?]);
+        return Ok(vec![Transcript::of_history(saved(path)?, &data_converter()).await?]);
     }
     let client = connect(arguments).await?;
     let workflow = arguments.workflow.as_deref().unwrap_or_default();
@@ -205,6 +219,12 @@ async fn transcripts(arguments: &Arguments) -> Result<Vec<Transcript>, Failure> 
         return Ok(Transcript::of_chain(&client, workflow, arguments.run_id.as_deref()).await?);
     }
     Ok(vec![Transcript::of_workflow(&client, workflow, arguments.run_id.as_deref()).await?])
+}
+
+/// Reads a saved history.
+fn saved(path: &str) -> Result<History, Failure> {
+    let is_binary = Path::new(path).extension().is_some_and(|ending| ending == "bin");
+    Ok(if is_binary { history::load_binary(path)? } else { history::load(path)? })
 }
 
 async fn connect(arguments: &Arguments) -> Result<Client, Failure> {

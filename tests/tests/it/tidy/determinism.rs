@@ -25,7 +25,7 @@ const IMPURE: [&str; 18] = [
 ];
 
 /// The directories of the worker half.
-const WORKER_HALF: [&str; 16] = [
+const WORKER_HALF: [&str; 17] = [
     "activity",
     "agentic_session",
     "client",
@@ -41,6 +41,7 @@ const WORKER_HALF: [&str; 16] = [
     "remote",
     "secret",
     "store",
+    "trace",
     "worker",
 ];
 

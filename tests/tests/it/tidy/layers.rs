@@ -8,7 +8,7 @@ use super::{sources, tokens, tokens_of};
 const LOOP: &[&str] = &["wire", "tool", "agent", "engine", "gate", "drive"];
 
 /// The directories of the crate, and what each may import beside itself: the loop or parts of it, and rooms of the worker half.
-const MAY_IMPORT: [(&str, &[&str], &[&str]); 24] = [
+const MAY_IMPORT: [(&str, &[&str], &[&str]); 25] = [
     ("guide", &[], &[]),
     ("wire", &[], &[]),
     ("tool", &["wire", "agent"], &[]),
@@ -36,6 +36,7 @@ const MAY_IMPORT: [(&str, &[&str], &[&str]); 24] = [
         &["wire", "tool", "agent", "engine", "drive", "workflow"],
         &["client", "events", "inline", "resources", "store"],
     ),
+    ("trace", &["wire"], &["client", "events", "provider"]),
     ("http", LOOP, &["client", "events", "store"]),
     ("agentic_session", LOOP, &["activity", "client", "deltas", "events", "inline", "provider"]),
 ];

@@ -28,6 +28,8 @@ pub(super) fn transcript(transcript: &Transcript) -> String {
         approvals,
         usage,
         end,
+        times: _,
+        tracer_data: _,
         recorded: _,
     } = transcript;
     let mut page = format!("# {} {}\n\n", plain(workflow_type), code(workflow_id));
@@ -203,7 +205,7 @@ fn guardrail(call: &GuardrailCall) -> String {
 
 /// Returns the failures and retries of an activity; empty if there are none.
 fn trouble(activity: &Activity) -> String {
-    let Activity { id: _, summary: _, status, attempts, failure, earlier_failure } = activity;
+    let Activity { id: _, summary: _, status, attempts, failure, earlier_failure, times: _ } = activity;
     let tries = match attempts {
         0 | 1 => String::new(),
         attempts if *status == Status::Pending => format!(", attempt {attempts} is due or running"),

@@ -1,0 +1,191 @@
+//! Names and attributes of spans, the same live and from history.
+//!
+//! Content of messages is left out, unless it is opted in by [`CAPTURE_CONTENT`]: prompts, answers,
+//! arguments, outputs, and messages of failures.
+
+use serde_json::Value;
+
+use super::{
+    ids::Execution,
+    span::{Attribute, Span},
+};
+use crate::wire::{Item, ItemView, RecordedFailure, Usage};
+
+/// The environment variable that adds content to spans, if it is `true`.
+pub(crate) const CAPTURE_CONTENT: &str = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT";
+
+type Attributes = Vec<(&'static str, Attribute)>;
+
+/// Returns `true` if spans may have content.
+pub(crate) fn captures_content() -> bool {
+    std::env::var(CAPTURE_CONTENT).is_ok_and(|value| value.eq_ignore_ascii_case("true"))
+}
+
+/// The name and the attributes of a span.
+pub(crate) struct Described {
+    pub(crate) name: String,
+    pub(crate) attributes: Attributes,
+}
+
+impl Described {
+    fn new(name: String, execution: &Execution<'_>, run_id: &str) -> Self {
+        let attributes = vec![("temporalWorkflowID", execution.workflow_id.into()), ("temporalRunID", run_id.into())];
+        Self { name, attributes }
+    }
+
+    pub(crate) fn with(mut self, name: &'static str, value: impl Into<Attribute>) -> Self {
+        self.attributes.push((name, value.into()));
+        self
+    }
+
+    pub(crate) fn maybe(self, name: &'static str, value: Option<impl Into<Attribute>>) -> Self {
+        match value {
+            Some(value) => self.with(name, value),
+            None => self,
+        }
+    }
+
+    /// Adds the type of a failure.
+    pub(crate) fn failed(self, failure: Option<&RecordedFailure>) -> Self {
+        self.maybe("error.type", failure.map(|failure| &*failure.type_name))
+    }
+}
+
+/// Describes a whole workflow.
+pub(crate) fn workflow(execution: &Execution<'_>, workflow_type: &str) -> Described {
+    Described::new(format!("invoke_workflow {workflow_type}"), execution, execution.first_run_id)
+        .with("gen_ai.operation.name", "invoke_workflow")
+        .with("gen_ai.workflow.name", workflow_type)
+}
+
+/// Describes the work of an agent.
+pub(crate) fn agent(execution: &Execution<'_>, agent: &str) -> Described {
+    Described::new(format!("invoke_agent {agent}"), execution, execution.run_id)
+        .with("gen_ai.operation.name", "invoke_agent")
+        .with("gen_ai.agent.name", agent)
+}
+
+/// Describes a model call with all its attempts.
+pub(crate) fn model_call(
+    execution: &Execution<'_>,
+    activity_id: &str,
+    agent: &str,
+    turn: u32,
+    model: &str,
+) -> Described {
+    Described::new(format!("call_model {model}"), execution, execution.run_id)
+        .with("temporalActivityID", activity_id)
+        .with("gen_ai.agent.name", agent)
+        .with("temporal_agents.turn", turn)
+}
+
+/// Describes an attempt at a model call.
+pub(crate) fn chat(execution: &Execution<'_>, activity_id: &str, attempt: u32, model: &str) -> Described {
+    let (provider, model) = provider_of(model);
+    Described::new(format!("chat {model}"), execution, execution.run_id)
+        .with("temporalActivityID", activity_id)
+        .with("temporal_agents.attempt", attempt)
+        .with("gen_ai.operation.name", "chat")
+        .with("gen_ai.provider.name", provider)
+        .with("gen_ai.request.model", model)
+}
+
+/// Adds the answer of a model to the attempt that received it.
+pub(crate) fn answered(
+    chat: Described,
+    output: &[Item],
+    (response_id, incomplete): (Option<&str>, Option<&str>),
+    usage: &Usage,
+) -> Described {
+    let above_zero = |count: u64| (count > 0).then_some(count);
+    let is_call = |item: &Item| matches!(item.view(), ItemView::FunctionCall(_) | ItemView::NativeCall { .. });
+    let finish = match incomplete {
+        Some("max_output_tokens") => "length",
+        Some(other) => other,
+        None if output.iter().any(is_call) => "tool_calls",
+        None => "stop",
+    };
+    chat.maybe("gen_ai.response.id", response_id)
+        .with("gen_ai.response.finish_reasons", vec![finish.to_owned()])
+        .with("gen_ai.usage.input_tokens", usage.input_tokens)
+        .with("gen_ai.usage.output_tokens", usage.output_tokens)
+        .maybe("gen_ai.usage.cache_read.input_tokens", above_zero(usage.input_tokens_details.cached_tokens))
+        .maybe("gen_ai.usage.reasoning.output_tokens", above_zero(usage.output_tokens_details.reasoning_tokens))
+}
+
+/// Describes a tool call with all its attempts.
+pub(crate) fn tool_call(execution: &Execution<'_>, id: &str, agent: &str, turn: u32, tool: &str) -> Described {
+    Described::new(format!("call_tool {tool}"), execution, execution.run_id)
+        .with("temporalActivityID", id)
+        .with("gen_ai.agent.name", agent)
+        .with("temporal_agents.turn", turn)
+}
+
+/// Describes an execution of a tool: an attempt, or a body in the workflow.
+pub(crate) fn execute_tool(execution: &Execution<'_>, tool: &str, call_id: &str) -> Described {
+    Described::new(format!("execute_tool {tool}"), execution, execution.run_id)
+        .with("gen_ai.operation.name", "execute_tool")
+        .with("gen_ai.tool.name", tool)
+        .with("gen_ai.tool.call.id", call_id)
+        .with("gen_ai.tool.type", "function")
+}
+
+/// Describes an attempt at a tool call.
+pub(crate) fn tool_attempt(execution: &Execution<'_>, id: &str, attempt: u32, tool: &str, call_id: &str) -> Described {
+    execute_tool(execution, tool, call_id).with("temporalActivityID", id).with("temporal_agents.attempt", attempt)
+}
+
+/// Describes the transfer to another agent, which either returns to the caller, or takes over.
+pub(crate) fn transfer(
+    execution: &Execution<'_>,
+    caller: &str,
+    tool: &str,
+    call_id: &str,
+    to: &str,
+    returns: bool,
+) -> Described {
+    let mut described = execute_tool(execution, tool, call_id);
+    described.name = format!("execute_tool {tool} {to}");
+    described
+        .with("gen_ai.agent.name", caller)
+        .with("gen_ai.transfer.mode", if returns { "return_to_caller" } else { "pass_control" })
+        .with("gen_ai.transfer.target.name", to)
+}
+
+/// Describes a wait for a person.
+pub(crate) fn wait(execution: &Execution<'_>, agent: &str, tool: &str, verdict: Option<&str>) -> Described {
+    Described::new(format!("wait_for_decision {tool}"), execution, execution.run_id)
+        .with("gen_ai.agent.name", agent)
+        .with("gen_ai.tool.name", tool)
+        .maybe("temporal_agents.decision", verdict)
+}
+
+/// Describes another activity of a run: of a session, or of a guardrail.
+pub(crate) fn aside(execution: &Execution<'_>, activity_id: &str, what: &str, name: &str) -> Described {
+    Described::new(format!("{what} {name}"), execution, execution.run_id).with("temporalActivityID", activity_id)
+}
+
+/// Returns the provider of a model by the conventions, and its name there: `openai::gpt-5` names
+/// the provider, other names are recognised.
+fn provider_of(model: &str) -> (&str, &str) {
+    if let Some((provider, model)) = model.split_once("::") {
+        let provider = match provider {
+            "gemini" => "gcp.gemini",
+            "azure" => "azure.ai.openai",
+            other => other,
+        };
+        return (provider, model);
+    }
+    let known = [("gpt", "openai"), ("o1", "openai"), ("o3", "openai"), ("o4", "openai"), ("chatgpt", "openai")];
+    let known = known.into_iter().chain([("claude", "anthropic"), ("gemini", "gcp.gemini")]);
+    let found = known.into_iter().find(|(prefix, _)| model.starts_with(prefix));
+    (found.map_or("unknown", |(_, provider)| provider), model)
+}
+
+/// Adds content, if spans may have it.
+pub(crate) fn content(span: &mut Span, is_captured: bool, name: &'static str, content: Option<&Value>) {
+    if let (true, Some(content)) = (is_captured, content) {
+        let text = content.as_str().map_or_else(|| content.to_string(), str::to_owned);
+        span.attributes.push((name, text.into()));
+    }
+}

@@ -1,0 +1,424 @@
+//! The spans of a workflow, made of its transcripts.
+
+use std::{collections::BTreeMap, time::SystemTime};
+
+use serde_json::Value;
+use temporalio_client::Client;
+use temporalio_common::{data_converters::DataConverter, protos::temporal::api::history::v1::History};
+
+use super::{
+    attributes::{self, Described, captures_content, content},
+    ids::{Caller, Execution, SpanId, TraceId},
+    otlp::{Otlp, OtlpError},
+    span::Span,
+};
+use crate::{
+    client::transcript::{
+        Activity, Approval, Call, End, Run, Status, Times, ToolKind, ToolUse, Transcript, TranscriptError, Turn,
+    },
+    wire::{RecordedFailure, Verdict, error_debug},
+};
+
+/// The error of a trace that cannot be read or exported.
+#[derive(thiserror::Error)]
+#[non_exhaustive]
+pub enum TraceError {
+    /// The history cannot be read.
+    #[error(transparent)]
+    Transcript(#[from] TranscriptError),
+    /// The collector has not taken the spans.
+    #[error(transparent)]
+    Otlp(#[from] OtlpError),
+}
+
+error_debug!(
+    enum TraceError {
+        Transcript(source),
+        Otlp(source),
+    }
+);
+
+/// Exports the trace of a workflow, running or closed, with all its executions that the server
+/// has; returns the number of spans. Exported twice, it is the same trace, with the same spans.
+///
+/// The trace is that of the caller that started the workflow, if it sent one in the header
+/// `_tracer-data`, as the plugins of Temporal's SDKs do. If that trace is not sampled, nothing is
+/// exported. Of a workflow that runs, what has ended is exported; spans that contain others and go
+/// on end at the latest event, and have the attribute `temporal_agents.open`.
+///
+/// # Errors
+/// [`TraceError`].
+pub async fn export_workflow(client: &Client, workflow_id: &str, otlp: &Otlp) -> Result<usize, TraceError> {
+    let chain = Transcript::of_chain(client, workflow_id, None).await?;
+    Ok(otlp.export(spans(&chain)).await?)
+}
+
+/// Exports the trace of a saved history; see [`export_workflow`].
+///
+/// # Errors
+/// [`TraceError`].
+pub async fn export_history(history: History, converter: &DataConverter, otlp: &Otlp) -> Result<usize, TraceError> {
+    let transcript = Transcript::of_history(history, converter).await?;
+    Ok(otlp.export(spans(&[transcript])).await?)
+}
+
+/// Returns the spans of a workflow, whose executions are in order: parents before children.
+pub(super) fn spans(chain: &[Transcript]) -> Vec<Span> {
+    let (Some(first), Some(last)) = (chain.first(), chain.last()) else { return Vec::new() };
+    let caller = chain.iter().find_map(|execution| Caller::of_traceparent(execution.tracer_data.get("traceparent")?));
+    if caller.is_some_and(|caller| !caller.is_sampled) {
+        return Vec::new();
+    }
+    let execution = execution_of(first);
+    let trace = caller.map_or_else(|| execution.trace(), |caller| caller.trace);
+    let (Some(start), Some(end)) = (first.times.started, last.times.ended) else { return Vec::new() };
+    let (failure, is_open) = match &last.end {
+        End::Failed { failure } => (Some(failure.clone()), false),
+        End::Cancelled => (Some(RecordedFailure::new("Cancelled", "")), false),
+        End::Terminated { reason } => (Some(RecordedFailure::new("Terminated", reason)), false),
+        End::TimedOut => (Some(RecordedFailure::new("Timeout", "")), false),
+        End::Running => (None, true),
+        End::Completed { .. } | End::ContinuedAsNew { .. } => (None, false),
+    };
+    let mut tree = Tree { trace, is_captured: captures_content(), spans: Vec::new() };
+    let root = attributes::workflow(&execution, &first.workflow_type);
+    let root = if is_open { root.with("temporal_agents.open", true) } else { root };
+    let parent = caller.map(|caller| caller.span);
+    tree.add(root, execution.workflow(), parent, (start, end), failure.as_ref());
+    for transcript in chain {
+        let end = transcript.times.ended.unwrap_or(end);
+        Branch { execution: execution_of(transcript), transcript, end, agents: BTreeMap::new() }.add_to(&mut tree);
+    }
+    tree.spans
+}
+
+fn execution_of(transcript: &Transcript) -> Execution<'_> {
+    let Transcript { workflow_id, run_id, first_run_id, .. } = transcript;
+    Execution { workflow_id, run_id, first_run_id }
+}
+
+/// The spans so far.
+struct Tree {
+    trace: TraceId,
+    is_captured: bool,
+    spans: Vec<Span>,
+}
+
+impl Tree {
+    fn add(
+        &mut self,
+        described: Described,
+        id: SpanId,
+        parent: Option<SpanId>,
+        (start, end): (SystemTime, SystemTime),
+        failure: Option<&RecordedFailure>,
+    ) -> &mut Span {
+        let Described { name, attributes } = described.failed(failure);
+        let failure = failure.map(|failure| {
+            if self.is_captured {
+                format!("{}: {}", failure.type_name, failure.message)
+            } else {
+                failure.type_name.clone()
+            }
+        });
+        let is_client =
+            attributes.iter().any(|(name, value)| *name == "gen_ai.operation.name" && *value == "chat".into());
+        self.spans.push(Span {
+            trace: self.trace,
+            id,
+            parent,
+            name,
+            is_client,
+            start,
+            end: end.max(start),
+            attributes,
+            failure,
+        });
+        self.spans.last_mut().expect("it was just added")
+    }
+}
+
+/// The spans of one execution.
+struct Branch<'t> {
+    execution: Execution<'t>,
+    transcript: &'t Transcript,
+    /// Time of the last event.
+    end: SystemTime,
+    /// The agents of each run, with the times of their work.
+    agents: BTreeMap<&'t str, Vec<Segment>>,
+}
+
+/// The work of an agent in a run, from its first turn to its handoff, or the end.
+struct Segment {
+    id: SpanId,
+    start: SystemTime,
+}
+
+impl<'t> Branch<'t> {
+    fn add_to(mut self, tree: &mut Tree) {
+        // A run is listed after the run that contains it.
+        for run in &self.transcript.runs {
+            self.run(run, tree);
+        }
+    }
+
+    fn run(&mut self, run: &'t Run, tree: &mut Tree) {
+        // Guardrails, sessions and summaries belong to the agent that begins with them or ends after
+        // them.
+        let all = self.times_of_run(run);
+        let (start, last_end) = (all.iter().min().copied().unwrap_or(self.end), all.iter().max().copied());
+        let parent = self.parent_of(run, start);
+        let mut segments: Vec<Segment> = Vec::new();
+        let mut turns = run.turns.iter().peekable();
+        while let Some(first) = turns.next() {
+            let mut of_agent = vec![first];
+            while let Some(next) = turns.next_if(|next| next.agent == first.agent) {
+                of_agent.push(next);
+            }
+            let is_last = turns.peek().is_none();
+            let mut times: Vec<SystemTime> = of_agent.iter().flat_map(|turn| times_of(turn)).collect();
+            if segments.is_empty() {
+                times.push(start);
+            }
+            if is_last {
+                times.extend(last_end);
+            }
+            let start = times.iter().min().copied().unwrap_or(start);
+            // Work that goes on ends, for now, with the latest event.
+            let is_open = is_last && of_agent.iter().any(|turn| is_pending(turn));
+            let end = if is_open { self.end } else { times.iter().max().copied().unwrap_or(start) };
+            let id = self.execution.agent(&run.id, segments.len());
+            let described = attributes::agent(&self.execution, &first.agent);
+            let described = if is_open { described.with("temporal_agents.open", true) } else { described };
+            tree.add(described, id, Some(parent), (start, end), None);
+            segments.push(Segment { id, start });
+            for turn in of_agent {
+                self.turn(run, turn, id, tree);
+            }
+        }
+        self.agents.insert(&run.id, segments);
+        let agent = |at: Option<SystemTime>| self.agent_at(&run.id, at.unwrap_or(start)).unwrap_or(parent);
+        let asides = run.guardrails.iter().map(|call| (&call.activity, "guardrail", &*call.name));
+        let asides = asides.chain(run.sessions.iter().map(|call| (&call.activity, "session", call.operation)));
+        for (activity, what, name) in asides {
+            let described = attributes::aside(&self.execution, &activity.id, what, name);
+            let parent = agent(activity.times.scheduled);
+            if let Some(times) = times_of_call(activity) {
+                tree.add(described, self.execution.call(&activity.id), Some(parent), times, failure_of(activity));
+            }
+        }
+    }
+
+    /// Returns the times at which something of a run, or of one inside it, begins or ends.
+    fn times_of_run(&self, run: &Run) -> Vec<SystemTime> {
+        let is_inside = |other: &&Run| {
+            other.id == run.id || other.id.strip_prefix(&*run.id).is_some_and(|rest| rest.starts_with('-'))
+        };
+        let runs = self.transcript.runs.iter().filter(is_inside);
+        let of_run = |run: &Run| {
+            let sessions = run.sessions.iter().map(|call| &call.activity);
+            let asides = run.guardrails.iter().map(|call| &call.activity).chain(sessions);
+            let asides = asides.flat_map(|activity| [activity.times.scheduled, activity.times.ended]).flatten();
+            run.turns.iter().flat_map(times_of).chain(asides).collect::<Vec<_>>()
+        };
+        runs.flat_map(of_run).collect()
+    }
+
+    /// Returns the parent of a run's agents: the call that runs it, the agent that works meanwhile,
+    /// or the workflow.
+    fn parent_of(&self, run: &Run, start: SystemTime) -> SpanId {
+        let is_call = |tool: &ToolUse| matches!(&tool.kind, ToolKind::Agent { run: called } if *called == run.id);
+        let mut tools = self.transcript.runs.iter().flat_map(|run| &run.turns).flat_map(|turn| &turn.tools);
+        if tools.any(is_call) {
+            return self.execution.call(&run.id);
+        }
+        let parent = run.parent.as_deref().and_then(|parent| self.agent_at(parent, start));
+        parent.unwrap_or_else(|| self.execution.workflow())
+    }
+
+    /// Returns the agent of this run that works at this time.
+    fn agent_at(&self, run: &str, time: SystemTime) -> Option<SpanId> {
+        let segments = self.agents.get(run)?;
+        let begun = segments.iter().rfind(|segment| segment.start <= time);
+        Some(begun.or(segments.first())?.id)
+    }
+
+    fn turn(&self, run: &Run, turn: &Turn, agent: SpanId, tree: &mut Tree) {
+        for call in &turn.calls {
+            self.model(turn, call, agent, tree);
+        }
+        let answered = turn.calls.iter().filter_map(|call| call.activity.times.ended).max();
+        let mut index = 0;
+        for tool in &turn.tools {
+            let id = format!("{}-{}-tool-{index}", run.id, turn.number);
+            if !matches!(tool.kind, ToolKind::Handoff { .. }) {
+                index += 1;
+            }
+            self.tool(run, turn, tool, (agent, &id), answered, tree);
+        }
+    }
+
+    fn model(&self, turn: &Turn, call: &Call, agent: SpanId, tree: &mut Tree) {
+        let (activity, execution) = (&call.activity, &self.execution);
+        let Some(times) = times_of_call(activity) else { return };
+        let id = execution.call(&activity.id);
+        let described = attributes::model_call(execution, &activity.id, &turn.agent, turn.number, &call.model);
+        let described = retried(described, activity);
+        tree.add(described, id, Some(agent), times, failure_of(activity));
+        let Some(times) = times_of_attempt(activity) else { return };
+        let described = attributes::chat(execution, &activity.id, activity.attempts, &call.model);
+        let described = match &call.usage {
+            Some(usage) => attributes::answered(
+                described,
+                &call.output,
+                (call.response_id.as_deref(), call.incomplete.as_deref()),
+                usage,
+            ),
+            None => described,
+        };
+        let (attempt, is_captured) = (execution.attempt(&activity.id, activity.attempts), tree.is_captured);
+        let span = tree.add(described, attempt, Some(id), times, failure_of(activity));
+        let output = is_captured.then(|| call.output.iter().map(crate::wire::Item::to_value).collect::<Value>());
+        content(span, is_captured, "gen_ai.output.messages", output.as_ref());
+    }
+
+    fn tool(
+        &self,
+        run: &Run,
+        turn: &Turn,
+        tool: &ToolUse,
+        (agent, id): (SpanId, &str),
+        answered: Option<SystemTime>,
+        tree: &mut Tree,
+    ) {
+        let execution = &self.execution;
+        if let Some(approval) = &tool.approval {
+            self.wait(run, turn, tool, approval, agent, tree);
+        }
+        match &tool.kind {
+            ToolKind::Activity { activity } => {
+                let Some(times) = times_of_call(activity) else { return };
+                let call = execution.call(&activity.id);
+                let described = attributes::tool_call(execution, &activity.id, &turn.agent, turn.number, &tool.name);
+                tree.add(retried(described, activity), call, Some(agent), times, failure_of(activity));
+                let Some(times) = times_of_attempt(activity) else { return };
+                let attempt = execution.attempt(&activity.id, activity.attempts);
+                let described =
+                    attributes::tool_attempt(execution, &activity.id, activity.attempts, &tool.name, &tool.call_id);
+                self.executed(described, attempt, call, times, tool, failure_of(activity), tree);
+            }
+            ToolKind::Agent { run: called } => {
+                let called = self.transcript.runs.iter().find(|run| run.id == *called);
+                let target = called.and_then(|run| run.turns.first()).map_or("", |turn| &turn.agent);
+                let times = called.map_or_else(Vec::new, |run| self.times_of_run(run));
+                let start = times.iter().min().copied().or(answered).unwrap_or(self.end);
+                let is_open = tool.output.is_none() && called.is_some_and(|run| run.turns.iter().any(is_pending));
+                let end = if is_open { self.end } else { times.iter().max().copied().unwrap_or(start) };
+                let described = attributes::transfer(execution, &turn.agent, &tool.name, &tool.call_id, target, true);
+                let described = if is_open { described.with("temporal_agents.open", true) } else { described };
+                self.executed(described, execution.call(id), agent, (start, end), tool, None, tree);
+            }
+            ToolKind::Handoff { to } => {
+                let at = answered.unwrap_or(self.end);
+                let id = execution.call(&format!("{}-{}-handoff-{}", run.id, turn.number, tool.call_id));
+                let described = attributes::transfer(execution, &turn.agent, &tool.name, &tool.call_id, to, false);
+                tree.add(described, id, Some(agent), (at, at), None);
+            }
+            ToolKind::InWorkflow => {
+                let was_made = tool.output.is_some() && !is_rejected(tool.approval.as_ref());
+                if let (true, Some(at)) = (was_made, answered) {
+                    let described = attributes::execute_tool(execution, &tool.name, &tool.call_id);
+                    self.executed(described, execution.call(id), agent, (at, at), tool, None, tree);
+                }
+            }
+        }
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "one for each part of the span")]
+    fn executed(
+        &self,
+        described: Described,
+        id: SpanId,
+        parent: SpanId,
+        times: (SystemTime, SystemTime),
+        tool: &ToolUse,
+        failure: Option<&RecordedFailure>,
+        tree: &mut Tree,
+    ) {
+        let is_captured = tree.is_captured;
+        let span = tree.add(described, id, Some(parent), times, failure);
+        content(span, is_captured, "gen_ai.tool.call.arguments", Some(&tool.arguments));
+        content(span, is_captured, "gen_ai.tool.call.result", tool.output.as_ref());
+    }
+
+    fn wait(&self, run: &Run, turn: &Turn, tool: &ToolUse, approval: &Approval, agent: SpanId, tree: &mut Tree) {
+        let (Some(asked), Some(decided)) = (time_of(approval.asked_at.as_ref()), time_of(approval.decided_at.as_ref()))
+        else {
+            return;
+        };
+        let verdict = approval.decision.as_ref().map(|decision| match decision {
+            Verdict::Approve => "approve",
+            Verdict::ApproveWith { .. } => "approve_with",
+            Verdict::Reject { .. } => "reject",
+            Verdict::SupplyOutput { .. } => "supply_output",
+        });
+        let described = attributes::wait(&self.execution, &turn.agent, &tool.name, verdict);
+        tree.add(described, self.execution.wait(&run.id, &approval.id), Some(agent), (asked, decided), None);
+    }
+}
+
+fn is_rejected(approval: Option<&Approval>) -> bool {
+    approval.is_some_and(|approval| matches!(approval.decision, Some(Verdict::Reject { .. })))
+}
+
+/// Adds the queue time of the last attempt, and the failure of the one before.
+fn retried(described: Described, activity: &Activity) -> Described {
+    let Times { scheduled, started, .. } = activity.times;
+    let waited = scheduled.zip(started).and_then(|(scheduled, started)| started.duration_since(scheduled).ok());
+    described
+        .with("temporal_agents.attempts", activity.attempts)
+        .maybe("temporal_agents.started_after_seconds", waited.map(|waited| waited.as_secs_f64()))
+        .maybe("temporal_agents.earlier_failure", activity.earlier_failure.as_ref().map(|failure| &*failure.type_name))
+}
+
+fn failure_of(activity: &Activity) -> Option<&RecordedFailure> {
+    activity.failure.as_ref()
+}
+
+/// Returns the times of a call that has ended.
+fn times_of_call(activity: &Activity) -> Option<(SystemTime, SystemTime)> {
+    activity.times.scheduled.zip(activity.times.ended)
+}
+
+/// Returns the times of the last attempt at a call that has ended.
+fn times_of_attempt(activity: &Activity) -> Option<(SystemTime, SystemTime)> {
+    activity.times.started.zip(activity.times.ended).filter(|_| activity.attempts > 0)
+}
+
+/// Returns the times at which something of a turn begins or ends.
+fn times_of(turn: &Turn) -> Vec<SystemTime> {
+    let activities = turn.calls.iter().map(|call| &call.activity).chain(turn.tools.iter().filter_map(activity_of));
+    let of_activities = activities.flat_map(|activity| [activity.times.scheduled, activity.times.ended]);
+    let approvals = turn.tools.iter().filter_map(|tool| tool.approval.as_ref());
+    let of_waits =
+        approvals.flat_map(|approval| [time_of(approval.asked_at.as_ref()), time_of(approval.decided_at.as_ref())]);
+    of_activities.chain(of_waits).flatten().collect()
+}
+
+/// Returns `true` if something of a turn goes on.
+fn is_pending(turn: &Turn) -> bool {
+    let activities = turn.calls.iter().map(|call| &call.activity).chain(turn.tools.iter().filter_map(activity_of));
+    let waits = |tool: &ToolUse| tool.approval.as_ref().is_some_and(|approval| approval.decision.is_none());
+    activities.into_iter().any(|activity| activity.status == Status::Pending) || turn.tools.iter().any(waits)
+}
+
+fn activity_of(tool: &ToolUse) -> Option<&Activity> {
+    match &tool.kind {
+        ToolKind::Activity { activity } => Some(activity),
+        ToolKind::Agent { .. } | ToolKind::Handoff { .. } | ToolKind::InWorkflow => None,
+    }
+}
+
+fn time_of(text: Option<&String>) -> Option<SystemTime> {
+    SystemTime::try_from(text?.parse::<prost_types::Timestamp>().ok()?).ok()
+}

@@ -1,0 +1,40 @@
+//! Runs of agents as traces of OpenTelemetry (feature `otel`): from history, and live.
+//!
+//! | file | content |
+//! |---|---|
+//! | `ids.rs` | the ids of traces and spans |
+//! | `span.rs` | a span as data |
+//! | `attributes.rs` | names and attributes of spans |
+//! | `history.rs` | the spans of a workflow, from its history |
+//! | `otlp.rs` | the export to a collector |
+//!
+//! # Design
+//! **Ids are made of the ids of Temporal,** never drawn: a span that two processes export, or that
+//! is exported live and later from history, is one span.
+//!
+//! **History is complete.** A worker that dies loses the spans it has not sent;
+//! [`export_workflow`] sends all that history records, of a workflow that runs or has ended.
+//!
+//! **A call is one span, and each attempt at it another below.** The call lasts from its scheduling
+//! to its end, so that queue time and backoff are visible; the attempt has the attributes of the
+//! conventions, so that a backend counts tokens once.
+//!
+//! # Source
+//! The semantic conventions for generative AI of OpenTelemetry, `tests/conventions/spans.json`.
+
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    reason = "the worker half runs outside of workflows: it may use clock, environment and tasks"
+)]
+
+mod attributes;
+mod history;
+mod ids;
+mod otlp;
+mod span;
+
+pub use self::{
+    history::{TraceError, export_history, export_workflow},
+    otlp::{Otlp, OtlpError},
+};

@@ -1,0 +1,177 @@
+//! The export of spans to a collector, by the OpenTelemetry protocol over HTTP.
+
+use std::{sync::Arc, thread, time::Duration};
+
+use opentelemetry::{
+    InstrumentationScope, KeyValue, Value,
+    trace::{SpanContext, SpanId, SpanKind, Status, TraceFlags, TraceId, TraceState},
+};
+use opentelemetry_otlp::{Protocol, SpanExporter as OtlpExporter, WithExportConfig, WithHttpConfig};
+use opentelemetry_sdk::{
+    Resource,
+    trace::{SpanData, SpanEvents, SpanExporter, SpanLinks},
+};
+
+use super::span::{Attribute, Span};
+use crate::{provider::http_client, wire::error_debug};
+
+/// Most spans of one request to the collector.
+const BATCH: usize = 512;
+
+/// Name of the service, unless the environment sets another.
+const SERVICE: &str = "temporal-agents";
+
+/// Longest time of a request.
+const TIMEOUT: Duration = Duration::from_secs(10);
+
+/// A collector that receives traces by the OpenTelemetry protocol: protobuf over HTTP.
+///
+/// `OTEL_SERVICE_NAME`, `OTEL_RESOURCE_ATTRIBUTES` and `OTEL_EXPORTER_OTLP_HEADERS` are read from
+/// the environment.
+#[derive(Clone)]
+pub struct Otlp(Arc<OtlpExporter>);
+
+/// The error of an export.
+#[derive(thiserror::Error)]
+#[non_exhaustive]
+pub enum OtlpError {
+    /// The exporter cannot be set up, for example because its URL is malformed.
+    #[error("the exporter for {endpoint:?} cannot be set up: {reason}")]
+    NotSetUp {
+        /// The URL.
+        endpoint: String,
+        /// The reason.
+        reason: String,
+    },
+    /// The collector has not taken the spans.
+    #[error("the collector did not take the spans, of which {sent} of {all} were sent: {reason}")]
+    NotSent {
+        /// Number of spans in earlier batches.
+        sent: usize,
+        /// Number of all spans.
+        all: usize,
+        /// The reason.
+        reason: String,
+    },
+}
+
+error_debug!(enum OtlpError { NotSetUp { endpoint, reason }, NotSent { sent, all, reason } });
+
+impl Otlp {
+    /// Creates an exporter to the collector with this base URL, for example
+    /// `http://127.0.0.1:4318`: traces go to `/v1/traces` below it, as with
+    /// `OTEL_EXPORTER_OTLP_ENDPOINT`.
+    ///
+    /// # Errors
+    /// [`OtlpError::NotSetUp`].
+    pub fn new(endpoint: &str) -> Result<Self, OtlpError> {
+        let mut exporter = exporter(Some(endpoint))?;
+        exporter.set_resource(&resource());
+        Ok(Self(Arc::new(exporter)))
+    }
+
+    /// Exports spans; returns their number.
+    ///
+    /// # Errors
+    /// [`OtlpError::NotSent`].
+    pub(super) async fn export(&self, spans: Vec<Span>) -> Result<usize, OtlpError> {
+        let (exporter, all) = (Arc::clone(&self.0), spans.len());
+        let export = move || {
+            let mut sent = 0;
+            let scope = scope();
+            for batch in spans.chunks(BATCH) {
+                let data = batch.iter().map(|span| data_of(span, &scope)).collect();
+                // Its client blocks.
+                futures::executor::block_on(exporter.export(data)).map_err(|error| OtlpError::NotSent {
+                    sent,
+                    all,
+                    reason: error.to_string(),
+                })?;
+                sent += batch.len();
+            }
+            Ok(sent)
+        };
+        tokio::task::spawn_blocking(export)
+            .await
+            .unwrap_or_else(|error| Err(OtlpError::NotSent { sent: 0, all, reason: error.to_string() }))
+    }
+}
+
+/// Creates the exporter to a collector with this base URL, otherwise to that of the environment.
+pub(super) fn exporter(endpoint: Option<&str>) -> Result<OtlpExporter, OtlpError> {
+    let named = endpoint.unwrap_or("the environment's").to_owned();
+    let failed = |reason: String| OtlpError::NotSetUp { endpoint: named.clone(), reason };
+    // A blocking client cannot be created where tasks run.
+    let https = endpoint.is_none_or(|endpoint| endpoint.starts_with("https:"));
+    let client = thread::spawn(move || {
+        let tls = http_client::tls(https).map_err(|error| error.to_string())?;
+        let client = reqwest::blocking::Client::builder().tls_backend_preconfigured(tls).timeout(TIMEOUT);
+        client.build().map_err(|error| error.to_string())
+    });
+    let client = client.join().map_err(|_| failed("its client panicked".to_owned()))?.map_err(failed)?;
+    let builder = OtlpExporter::builder().with_http().with_http_client(client).with_protocol(Protocol::HttpBinary);
+    let builder = match endpoint {
+        Some(endpoint) => builder.with_endpoint(format!("{}/v1/traces", endpoint.trim_end_matches('/'))),
+        None => builder,
+    };
+    builder.build().map_err(|error| failed(error.to_string()))
+}
+
+/// Returns the resource of all spans.
+pub(super) fn resource() -> Resource {
+    let is_named = |name: &str| std::env::var(name).is_ok_and(|value| !value.is_empty());
+    if is_named("OTEL_SERVICE_NAME") {
+        return Resource::builder().build();
+    }
+    Resource::builder().with_service_name(SERVICE).build()
+}
+
+/// Returns the scope of all spans.
+pub(super) fn scope() -> InstrumentationScope {
+    InstrumentationScope::builder("temporal-agents").with_version(env!("CARGO_PKG_VERSION")).build()
+}
+
+fn data_of(span: &Span, scope: &InstrumentationScope) -> SpanData {
+    let context = SpanContext::new(
+        TraceId::from_bytes(span.trace.0),
+        SpanId::from_bytes(span.id.0),
+        TraceFlags::SAMPLED,
+        false,
+        TraceState::default(),
+    );
+    SpanData {
+        span_context: context,
+        parent_span_id: span.parent.map_or(SpanId::INVALID, |parent| SpanId::from_bytes(parent.0)),
+        parent_span_is_remote: false,
+        span_kind: if span.is_client { SpanKind::Client } else { SpanKind::Internal },
+        name: span.name.clone().into(),
+        start_time: span.start,
+        end_time: span.end,
+        attributes: key_values(&span.attributes),
+        dropped_attributes_count: 0,
+        events: SpanEvents::default(),
+        links: SpanLinks::default(),
+        status: span.failure.clone().map_or(Status::Unset, Status::error),
+        instrumentation_scope: scope.clone(),
+    }
+}
+
+/// Returns attributes in the form of the exporter.
+pub(super) fn key_values(attributes: &[(&'static str, Attribute)]) -> Vec<KeyValue> {
+    let value = |attribute: &Attribute| match attribute {
+        Attribute::Text(text) => Value::String(text.clone().into()),
+        Attribute::Number(number) => Value::I64(*number),
+        Attribute::Float(number) => Value::F64(*number),
+        Attribute::Flag(flag) => Value::Bool(*flag),
+        Attribute::Texts(texts) => {
+            Value::Array(opentelemetry::Array::String(texts.iter().map(|text| text.clone().into()).collect()))
+        }
+    };
+    attributes.iter().map(|(name, attribute)| KeyValue::new(*name, value(attribute))).collect()
+}
+
+impl std::fmt::Debug for Otlp {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Otlp").finish_non_exhaustive()
+    }
+}
