@@ -47,9 +47,9 @@ pub(crate) use process_runs::Asked;
 pub(crate) use process_runs::{ProcessRow, ProcessRunError, ProcessRuns};
 #[cfg(all(feature = "http", any(feature = "postgres", feature = "sqlite")))]
 pub(crate) use run_events::is_within;
+pub use run_events::{DeltaCall, DeltaReader, RunEventStream, RunEvents, RunEventsError};
 #[cfg(any(feature = "postgres", feature = "sqlite"))]
 pub(crate) use run_events::{ReadItem, cursor_before, described, execution_of, read_events};
-pub use run_events::{RunEventStream, RunEvents, RunEventsError};
 pub use run_mode::UnknownRunMode;
 pub use runs::AgentRuns;
 pub use stream::{WorkflowStreamError, WorkflowStreamItem, WorkflowStreamItems, WorkflowStreamPublisher};

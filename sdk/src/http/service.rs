@@ -37,7 +37,7 @@ use super::{
 };
 use crate::{
     agent::{AgentDef, AgentSources, Graph, SpecParts},
-    client::{AgentRuns, RunEvents},
+    client::{AgentRuns, DeltaReader, RunEvents},
     store::{AgentStore, OptionalAgentStore},
     tool::ToolBinding,
 };
@@ -141,6 +141,15 @@ impl AgentsService {
     #[must_use]
     pub fn access(mut self, policy: impl AccessPolicy) -> Self {
         self.access = Some(Arc::new(policy));
+        self
+    }
+
+    /// Also reads the deltas of workflows at this place outside of Temporal: that of the workers'
+    /// transport, for example [`BrokerDeltas`](crate::worker::BrokerDeltas). See
+    /// [`RunEvents::deltas`].
+    #[must_use]
+    pub fn deltas(mut self, reader: impl DeltaReader + 'static) -> Self {
+        self.events = self.events.map(|events| events.deltas(reader));
         self
     }
 

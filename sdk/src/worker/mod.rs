@@ -9,6 +9,7 @@
     reason = "the worker half runs outside of workflows: it may use clock, environment and tasks"
 )]
 
+mod broker_deltas;
 pub mod codec;
 pub(crate) mod model_activity;
 pub(crate) mod plugin;
@@ -22,6 +23,7 @@ pub use crate::{
     },
     secret::Destination,
 };
+pub use broker_deltas::BrokerDeltas;
 pub use plugin::{AgentsPlugin, AgentsWorker, AgentsWorkerError, InstallError, InstallIssue};
 pub use tool_provider::ToolProvider;
 pub use tool_registry::{Dispatch, DispatchError, DispatchResult, RegisterError, ToolRegistry};

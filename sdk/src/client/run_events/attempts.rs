@@ -6,7 +6,7 @@ use serde_json::Value;
 use temporalio_client::{Client, NamespacedClient};
 use temporalio_common::protos::temporal::api::{common::v1::Payloads, workflow::v1::PendingActivityInfo};
 
-use super::{RunEventsError, pages::described, sessions::decoded};
+use super::{RunEventsError, outside::HeldDeltas, pages::described, sessions::decoded};
 use crate::{
     client::history::{self, Kind},
     events::{CallOfRun, Role, delta_of, lineage, rfc3339},
@@ -23,12 +23,19 @@ use crate::{
 /// # Errors
 /// [`RunEventsError`] when the server refuses the request.
 pub(super) async fn attempts(client: &Client, workflow_id: &str) -> Result<Vec<RunEvent>, RunEventsError> {
-    let open = open_attempts(client, workflow_id).await?.into_iter();
+    let open = open_attempts(client, workflow_id).await?.attempts.into_iter();
     Ok(open.filter(|open| !open.is_of_session).map(|open| open.event).collect())
 }
 
+/// The attempts of the latest execution of a workflow.
+pub(super) struct OpenAttempts {
+    /// Temporal's run id of the execution.
+    pub(super) execution: String,
+    pub(super) attempts: Vec<OpenAttempt>,
+}
+
 /// An attempt at a call that has not ended.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct OpenAttempt {
     /// `true` for a model call.
     pub(super) is_model: bool,
@@ -41,7 +48,12 @@ pub(super) struct OpenAttempt {
     pub(super) event: RunEvent,
     /// The deltas in its heartbeat.
     pub(super) window: Option<DeltaWindow>,
+    /// The deltas that were read outside of Temporal.
+    pub(super) outside: HeldDeltas,
 }
+
+/// The place that a call has reached: attempt, failure, and number of deltas in its heartbeat.
+pub(super) type Reached = (String, u32, bool, u64);
 
 impl OpenAttempt {
     /// Returns the attempt of a window in the heartbeat of a session. Its deltas name the call.
@@ -55,7 +67,7 @@ impl OpenAttempt {
         (event.run, event.path) = (delta.run.clone(), delta.path.clone());
         (event.agent, event.turn) = (delta.agent.clone(), delta.turn);
         event.time = rfc3339(SystemTime::now());
-        Some(Self { is_model, is_of_session: true, call, event, window: Some(window) })
+        Some(Self { is_model, is_of_session: true, call, event, window: Some(window), outside: HeldDeltas::default() })
     }
 
     /// Returns the stand-in for an activity that may be a session and has no deltas yet, so that
@@ -63,7 +75,8 @@ impl OpenAttempt {
     fn none_in_session() -> Self {
         let kind = EventKind::AttemptDelta { effect: String::new(), attempt: 0, failure: None, next_at: None };
         let event = RunEvent::new(kind);
-        Self { is_model: false, is_of_session: true, call: String::new(), event, window: None }
+        let (call, outside) = (String::new(), HeldDeltas::default());
+        Self { is_model: false, is_of_session: true, call, event, window: None, outside }
     }
 
     /// Returns `true` for a model call whose model has sent nothing yet.
@@ -73,8 +86,8 @@ impl OpenAttempt {
         self.is_model && self.window.as_ref().is_none_or(has_none)
     }
 
-    /// Returns the place that the call has reached: attempt, failure, and number of deltas.
-    pub(super) fn place(&self) -> (String, u32, bool, u64) {
+    /// Returns the place that the call has reached.
+    pub(super) fn place(&self) -> Reached {
         let (attempt, has_failed) = match &self.event.kind {
             EventKind::AttemptDelta { attempt, failure, .. } => (*attempt, failure.is_some()),
             _ => (0, false),
@@ -88,9 +101,12 @@ impl OpenAttempt {
 ///
 /// # Errors
 /// [`RunEventsError`] when the server refuses the request.
-pub(super) async fn open_attempts(client: &Client, workflow_id: &str) -> Result<Vec<OpenAttempt>, RunEventsError> {
+pub(super) async fn open_attempts(client: &Client, workflow_id: &str) -> Result<OpenAttempts, RunEventsError> {
     let mut attempts = Vec::new();
-    for activity in described(client, workflow_id, None).await?.pending_activities {
+    let described = described(client, workflow_id, None).await?;
+    let info = described.workflow_execution_info.unwrap_or_default();
+    let execution = info.execution.unwrap_or_default().run_id;
+    for activity in described.pending_activities {
         let activity_type = activity.activity_type.as_ref().map_or("", |kind| &*kind.name);
         match Kind::of(activity_type) {
             Some(Kind::Model | Kind::Tool) => {}
@@ -124,9 +140,10 @@ pub(super) async fn open_attempts(client: &Client, workflow_id: &str) -> Result<
         (event.run, event.path, event.turn) = (root, path, turn);
         event.time = rfc3339(SystemTime::now());
         let is_model = matches!(place.role, Role::Model { .. });
-        attempts.push(OpenAttempt { is_model, is_of_session: false, call, event, window });
+        let outside = HeldDeltas::default();
+        attempts.push(OpenAttempt { is_model, is_of_session: false, call, event, window, outside });
     }
-    Ok(attempts)
+    Ok(OpenAttempts { execution, attempts })
 }
 
 /// Returns the calls of a batch that have not ended.
@@ -162,7 +179,8 @@ async fn of_batch(client: &Client, activity: PendingActivityInfo) -> Vec<OpenAtt
         (event.turn, event.time) = (turn, rfc3339(SystemTime::now()));
         let place = deltas.iter().position(|deltas| deltas.index == index);
         let window = place.map(|place| deltas.swap_remove(place).window);
-        attempts.push(OpenAttempt { is_model: false, is_of_session: false, call, event, window });
+        let outside = HeldDeltas::default();
+        attempts.push(OpenAttempt { is_model: false, is_of_session: false, call, event, window, outside });
     }
     attempts
 }

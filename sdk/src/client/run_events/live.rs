@@ -12,6 +12,7 @@ use super::{
     RunEventStream, RunEvents, RunEventsError,
     attempts::OpenAttempt,
     live_poller::{LivePoller, Wanted},
+    outside::HeldDeltas,
 };
 use crate::{
     events::{attempt_id, delta_of, with_suffix, without_suffix},
@@ -71,8 +72,14 @@ impl Live {
                         Some(Ok(fact)) => {
                             self.merge.fact(fact);
                             self.want();
-                            if let EventKind::ModelCallScheduled { .. } = &fact.kind {
-                                self.poller.model_call_scheduled(&without_suffix(&fact.id).0);
+                            match &fact.kind {
+                                EventKind::ModelCallScheduled { .. } => {
+                                    self.poller.model_call_scheduled(&without_suffix(&fact.id).0);
+                                }
+                                EventKind::ToolCall { .. } | EventKind::RunReset { .. } => {
+                                    self.poller.calls_changed(&fact.id);
+                                }
+                                _ => {}
                             }
                         }
                         _ => {}
@@ -238,6 +245,7 @@ impl Merge {
             if let Some(window) = &open.window {
                 seen.window(window, &open.call, &mut due);
             }
+            seen.outside(&open.outside, &open.call, &mut due);
             if open.is_of_session {
                 self.due_of_sessions.extend(due);
                 continue;
@@ -267,21 +275,46 @@ impl Seen {
 
     /// Adds the deltas that are new in a window.
     fn window(&mut self, window: &DeltaWindow, call: &str, due: &mut Vec<RunEvent>) {
-        if window.attempt < self.of_attempt {
+        if self.is_current(window.attempt, window.first) {
+            self.deltas((window.first..).zip(&window.deltas), call, due);
+        }
+    }
+
+    /// Adds the deltas that are new of those that were read outside of Temporal. An attempt may
+    /// begin there before the server reports it, and its deltas may come after it has failed.
+    fn outside(&mut self, held: &HeldDeltas, call: &str, due: &mut Vec<RunEvent>) {
+        if held.attempt == 0 || (held.attempt, false) < (self.attempt, self.has_failed) {
             return;
         }
-        if window.attempt > self.of_attempt {
-            (self.of_attempt, self.next, self.is_broken) = (window.attempt, 0, false);
+        (self.attempt, self.has_failed) = (held.attempt, false);
+        if self.is_current(held.attempt, held.first()) {
+            let next = self.next.max(held.first());
+            self.deltas(held.since(next), call, due);
         }
-        self.is_broken |= window.first > self.next;
-        for (number, delta) in (window.first..).zip(&window.deltas) {
+    }
+
+    /// Returns `true` if deltas of this attempt, which begin with this number, may be new.
+    fn is_current(&mut self, attempt: u32, first: u64) -> bool {
+        if attempt < self.of_attempt {
+            return false;
+        }
+        if attempt > self.of_attempt {
+            (self.of_attempt, self.next, self.is_broken) = (attempt, 0, false);
+        }
+        self.is_broken |= first > self.next;
+        true
+    }
+
+    /// Adds the deltas of the attempt that are new.
+    fn deltas<'d>(&mut self, deltas: impl Iterator<Item = (u64, &'d RunEvent)>, call: &str, due: &mut Vec<RunEvent>) {
+        for (number, delta) in deltas {
             if number < self.next {
                 continue;
             }
             self.next = number + 1;
             if !self.is_broken && delta.is_delta() {
                 let mut delta = delta.clone();
-                delta.id = format!("{}.{number}", attempt_id(call, window.attempt));
+                delta.id = format!("{}.{number}", attempt_id(call, self.of_attempt));
                 due.push(delta);
             }
         }

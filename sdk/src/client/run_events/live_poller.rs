@@ -12,10 +12,14 @@ use temporalio_client::Client;
 use tokio::{
     sync::{Notify, watch},
     task::AbortHandle,
-    time::{Instant, sleep},
+    time::{Instant, sleep_until},
 };
 
-use super::attempts::{OpenAttempt, open_attempts};
+use super::{
+    attempts::{OpenAttempt, Reached, open_attempts},
+    delta_reader::DeltaReader,
+    outside::OutsideDeltas,
+};
 
 /// The shortest and the longest pause between two requests: the pause grows with the time without
 /// news, because a call may wait for hours for its next attempt.
@@ -30,7 +34,23 @@ const FIRST_PAUSE: Duration = Duration::from_millis(10);
 pub(super) struct LivePoller {
     shared: Arc<Shared>,
     attempts: watch::Receiver<Arc<Vec<OpenAttempt>>>,
+    /// `true` if deltas are also read outside of Temporal.
+    reads_outside: bool,
     task: AbortHandle,
+}
+
+/// The task of a poller.
+struct Polling {
+    client: Client,
+    workflow_id: String,
+    shared: Arc<Shared>,
+    outside: OutsideDeltas,
+    sender: watch::Sender<Arc<Vec<OpenAttempt>>>,
+    /// The attempts of the latest request, and the places that they have reached.
+    attempts: Vec<OpenAttempt>,
+    places: Vec<Reached>,
+    /// The time of the latest change.
+    changed: Instant,
 }
 
 #[derive(Default)]
@@ -48,34 +68,21 @@ pub(super) struct Wanted(Arc<Shared>);
 
 impl LivePoller {
     /// Starts the reader, which makes no request until it is wanted.
-    pub(super) fn start(client: &Client, workflow_id: &str) -> Arc<Self> {
-        let shared = Arc::new(Shared::default());
+    pub(super) fn start(client: &Client, workflow_id: &str, deltas: Option<Arc<dyn DeltaReader>>) -> Arc<Self> {
+        let (shared, reads_outside) = (Arc::new(Shared::default()), deltas.is_some());
         let (sender, attempts) = watch::channel(Arc::default());
-        let (client, workflow_id, of_task) = (client.clone(), workflow_id.to_owned(), Arc::clone(&shared));
-        let task = tokio::spawn(async move {
-            let (mut places, mut changed) = (Vec::new(), Instant::now());
-            loop {
-                while of_task.wanted.load(Ordering::Acquire) == 0 {
-                    of_task.woken.notified().await;
-                    changed = Instant::now();
-                }
-                let mut awaits_first = false;
-                // Deltas are a courtesy: the facts report what is wrong with the workflow.
-                if let Ok(attempts) = open_attempts(&client, &workflow_id).await {
-                    let now: Vec<_> = attempts.iter().map(OpenAttempt::place).collect();
-                    if now != places {
-                        (places, changed) = (now, Instant::now());
-                    }
-                    awaits_first = attempts.iter().any(OpenAttempt::awaits_first_token);
-                    sender.send_replace(Arc::new(attempts));
-                }
-                tokio::select! {
-                    () = sleep(pause(changed.elapsed(), awaits_first)) => {}
-                    () = of_task.woken.notified() => changed = Instant::now(),
-                }
-            }
-        });
-        Arc::new(Self { shared, attempts, task: task.abort_handle() })
+        let task = Polling {
+            outside: OutsideDeltas::new(deltas, client, workflow_id),
+            client: client.clone(),
+            workflow_id: workflow_id.to_owned(),
+            shared: Arc::clone(&shared),
+            sender,
+            attempts: Vec::new(),
+            places: Vec::new(),
+            changed: Instant::now(),
+        };
+        let task = tokio::spawn(task.run());
+        Arc::new(Self { shared, attempts, reads_outside, task: task.abort_handle() })
     }
 
     /// Returns the snapshots of the open attempts.
@@ -101,6 +108,62 @@ impl LivePoller {
             call.clone_into(&mut scheduled);
             self.shared.woken.notify_one();
         }
+    }
+
+    /// Makes a request at once, if deltas are read outside of Temporal: their readers begin with
+    /// the calls that the server reports. `fact` is the id of the fact that a subscriber has read.
+    pub(super) fn calls_changed(&self, fact: &str) {
+        if self.reads_outside {
+            self.model_call_scheduled(fact);
+        }
+    }
+}
+
+impl Polling {
+    async fn run(mut self) {
+        loop {
+            while self.shared.wanted.load(Ordering::Acquire) == 0 {
+                self.outside.clear();
+                self.shared.woken.notified().await;
+                self.changed = Instant::now();
+            }
+            self.request().await;
+            self.wait().await;
+        }
+    }
+
+    /// Requests the open attempts.
+    async fn request(&mut self) {
+        // Deltas are a courtesy: the facts report what is wrong with the workflow.
+        let Ok(open) = open_attempts(&self.client, &self.workflow_id).await else { return };
+        let places: Vec<_> = open.attempts.iter().map(OpenAttempt::place).collect();
+        if places != self.places {
+            (self.places, self.changed) = (places, Instant::now());
+        }
+        self.outside.follow(&open);
+        self.attempts = open.attempts;
+        self.publish();
+    }
+
+    /// Waits until the next request is due, and passes on what comes from outside meanwhile.
+    async fn wait(&mut self) {
+        // What is read outside comes without a request.
+        let awaits_first = !self.outside.is_read() && self.attempts.iter().any(OpenAttempt::awaits_first_token);
+        let due = Instant::now() + pause(self.changed.elapsed(), awaits_first);
+        loop {
+            tokio::select! {
+                () = sleep_until(due) => return,
+                () = self.shared.woken.notified() => {
+                    self.changed = Instant::now();
+                    return;
+                }
+                () = self.outside.changed() => self.publish(),
+            }
+        }
+    }
+
+    fn publish(&self) {
+        self.sender.send_replace(Arc::new(self.outside.with(&self.attempts)));
     }
 }
 

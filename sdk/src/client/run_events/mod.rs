@@ -37,6 +37,7 @@
 //! | `reading.rs` | one reader for a process that reads many workflows |
 //! | `published.rs` | the deltas in the stream of the workflow |
 //! | `attempts.rs` | the attempts that history does not hold yet |
+//! | `delta_reader.rs`, `outside.rs` | the deltas that are taken outside of Temporal |
 //! | `live.rs`, `live_poller.rs` | facts and deltas in one stream |
 //! | `sessions.rs` | the facts of agentic sessions that are under way |
 //!
@@ -55,11 +56,13 @@ mod attempts;
 mod chain;
 mod chat_messages;
 mod cursor;
+mod delta_reader;
 mod execution;
 mod follower;
 mod live;
 mod live_poller;
 mod merged;
+mod outside;
 mod pages;
 mod published;
 #[cfg_attr(
@@ -85,6 +88,7 @@ use temporalio_common::{
 
 #[cfg(feature = "http")]
 pub(crate) use self::chat_messages::ChatStart;
+pub use self::delta_reader::{DeltaCall, DeltaReader};
 #[cfg(all(feature = "http", any(feature = "postgres", feature = "sqlite")))]
 pub(crate) use self::reading::is_within;
 use self::{
@@ -108,6 +112,8 @@ pub struct RunEvents {
     client: Client,
     followers: Arc<Mutex<Followers>>,
     pollers: Arc<Mutex<Pollers>>,
+    /// Reads the deltas that are taken outside of Temporal.
+    deltas: Option<Arc<dyn DeltaReader>>,
 }
 
 /// The pollers of workflows that have a live subscriber, by workflow id.
@@ -169,7 +175,7 @@ impl RunEvents {
     /// a client that lacks the codec of the workers, events whose content it cannot decode are
     /// marked [`is_opaque`](RunEvent::is_opaque).
     pub fn new(client: &Client) -> Self {
-        Self { client: client.clone(), followers: Arc::default(), pollers: Arc::default() }
+        Self { client: client.clone(), followers: Arc::default(), pollers: Arc::default(), deltas: None }
     }
 
     /// Returns the facts of the workflow with this id, from the beginning of its first execution.
@@ -192,9 +198,9 @@ impl RunEvents {
 
     /// Returns the facts of the workflow as [`watch`](Self::watch) does, and between them the
     /// deltas of its calls that are under way: attempts and their failures, and what the workers
-    /// send with [`HeartbeatDeltas`](crate::worker::HeartbeatDeltas) or
-    /// [`WorkflowStreamDeltas`](crate::worker::WorkflowStreamDeltas). Deltas that child workflows
-    /// send with heartbeats are not included.
+    /// send with [`HeartbeatDeltas`](crate::worker::HeartbeatDeltas),
+    /// [`WorkflowStreamDeltas`](crate::worker::WorkflowStreamDeltas), or the transport of
+    /// [`deltas`](Self::deltas). Of child workflows, only those in their streams are included.
     ///
     /// The deltas of an agentic session ([`AgenticSessionOptions::deltas`][deltas]) are included.
     /// Its facts are not events of the workflow: call [`session_facts`](Self::session_facts) for
@@ -204,15 +210,15 @@ impl RunEvents {
     ///
     /// [deltas]: crate::agentic_session::AgenticSessionOptions::deltas
     ///
-    /// A delta from a heartbeat has the cursor of the event before it, a delta from the workflow's
-    /// stream has one of its own. From a stream, a reader that begins later also receives the
+    /// A delta from the workflow's stream has a cursor of its own, others have that of the event
+    /// before. From a stream, a reader that begins later also receives the
     /// deltas of calls that have ended, before their facts. The beginning of an attempt
     /// (`attempt_delta`) replaces all deltas of the call before it; the facts of the answer replace
     /// all deltas of the call. After them no delta of the call follows. A reader that misses a part
     /// of a call's deltas receives no later ones of that attempt.
     ///
     /// While a call is under way, the server is requested to describe the workflow, once for all
-    /// readers of a process: 20 times a second while the call streams, up to 100 times a second in
+    /// readers of a process: 20 times a second while heartbeats stream, up to 100 times a second in
     /// the first moments of a model call, and less often otherwise. This is no billable action.
     ///
     /// # Errors
@@ -318,7 +324,7 @@ impl RunEvents {
         if let Some(running) = pollers.get(workflow_id).and_then(Weak::upgrade) {
             return running;
         }
-        let poller = LivePoller::start(&self.client, workflow_id);
+        let poller = LivePoller::start(&self.client, workflow_id, self.deltas.clone());
         pollers.insert(workflow_id.to_owned(), Arc::downgrade(&poller));
         poller
     }

@@ -1,6 +1,6 @@
 use serde_json::json;
 
-use super::{Merge, OpenAttempt};
+use super::{HeldDeltas, Merge, OpenAttempt};
 use crate::wire::{EventKind, RunEvent, delta_window::DeltaWindow};
 
 const CALL: &str = "r/1-model";
@@ -19,7 +19,25 @@ fn open(attempt: u32, first: u64, texts: &[&str]) -> OpenAttempt {
         call: CALL.to_owned(),
         event: RunEvent::new(begun),
         window: Some(window),
+        outside: HeldDeltas::default(),
     }
+}
+
+/// The call of an attempt without heartbeats, whose deltas were read outside of Temporal.
+fn outside(attempt: u32, first: u64, texts: &[&str]) -> OpenAttempt {
+    let mut held = HeldDeltas::default();
+    let numbered = (first..).zip(texts);
+    held.add(
+        CALL,
+        numbered.map(|(number, delta)| RunEvent { id: format!("{CALL}#{attempt}.{number}"), ..text(delta) }).collect(),
+    );
+    OpenAttempt { window: None, outside: held, ..open(1, 0, &[]) }
+}
+
+/// The event of an attempt that has failed.
+fn failed(attempt: u32) -> RunEvent {
+    let failed = json!({"kind": "attempt_delta", "effect": "1-model", "attempt": attempt, "failure": {"type": "T", "message": "m"}});
+    RunEvent::new(serde_json::from_value(failed).expect("a kind"))
 }
 
 fn fact(id: &str, kind: EventKind) -> RunEvent {
@@ -64,6 +82,31 @@ fn a_text_with_a_hole_ends_before_the_hole() {
     assert_eq!(due(&mut merge), ["r/1-model#1.0 a"]);
     merge.snapshot(&[open(2, 0, &["whole"])]);
     assert_eq!(due(&mut merge), ["attempt 2", "r/1-model#2.0 whole"]);
+}
+
+#[test]
+fn an_attempt_from_outside_begins_before_the_server_reports_it() {
+    let mut merge = Merge::default();
+    merge.snapshot(&[outside(1, 0, &["a", "b"])]);
+    merge.snapshot(&[outside(1, 0, &["a", "b", "c"])]);
+    assert_eq!(due(&mut merge), ["r/1-model#1.0 a", "r/1-model#1.1 b", "r/1-model#1.2 c"]);
+    merge.snapshot(&[outside(2, 0, &["x"])]);
+    // The server reports the second attempt, and that the first one has failed, when it has deltas.
+    merge.snapshot(&[OpenAttempt { event: open(2, 0, &[]).event, ..outside(2, 0, &["x", "y"]) }]);
+    merge.snapshot(&[OpenAttempt { event: failed(1), ..outside(2, 0, &["x", "y"]) }]);
+    assert_eq!(due(&mut merge), ["r/1-model#2.0 x", "r/1-model#2.1 y"]);
+    // What an attempt has sent is void when it has failed.
+    merge.snapshot(&[OpenAttempt { event: failed(2), ..outside(2, 0, &["x", "y", "z"]) }]);
+    assert_eq!(due(&mut merge), ["attempt 2"]);
+}
+
+#[test]
+fn a_text_from_outside_without_its_beginning_is_not_passed_on() {
+    let mut merge = Merge::default();
+    merge.snapshot(&[outside(1, 3, &["d", "e"])]);
+    assert_eq!(due(&mut merge), [""; 0]);
+    merge.snapshot(&[outside(2, 0, &["whole"])]);
+    assert_eq!(due(&mut merge), ["r/1-model#2.0 whole"]);
 }
 
 #[test]
