@@ -2,6 +2,7 @@
 
 mod doors;
 mod openapi;
+mod over_redis;
 mod pairing;
 mod readers;
 mod rules;

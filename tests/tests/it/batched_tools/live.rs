@@ -8,9 +8,10 @@ use serde_json::json;
 use temporal_agents::{
     Agent, AgentsPlugin, ToolContext, ToolError,
     client::RunEvents,
+    remote::transport::MemoryTransport,
     tool,
     wire::{AgentRequest, EventKind, RunEvent},
-    worker::{HeartbeatDeltas, InProcessDeltas, WorkflowStreamDeltas},
+    worker::{BrokerDeltas, HeartbeatDeltas, InProcessDeltas, WorkflowStreamDeltas},
     workflow::{AgentSet, AgentWorkflow},
 };
 use temporal_agents_testing::{
@@ -68,17 +69,19 @@ fn texts(events: &[RunEvent]) -> BTreeMap<String, String> {
 }
 
 #[rstest]
-#[case::by_heartbeat(|plugin: AgentsPlugin| plugin.deltas(HeartbeatDeltas::new()))]
-#[case::by_the_stream_of_the_workflow(|plugin: AgentsPlugin| plugin.deltas(WorkflowStreamDeltas::new()))]
+#[case::by_heartbeat(|plugin: AgentsPlugin, _| plugin.deltas(HeartbeatDeltas::new()))]
+#[case::by_the_stream_of_the_workflow(|plugin: AgentsPlugin, _| plugin.deltas(WorkflowStreamDeltas::new()))]
+#[case::over_a_broker(|plugin: AgentsPlugin, broker| plugin.deltas(broker))]
 #[tokio::test]
 async fn deltas_of_each_call_of_a_batch_reach_readers(
-    #[case] deltas: fn(AgentsPlugin) -> AgentsPlugin,
+    #[case] deltas: fn(AgentsPlugin, BrokerDeltas) -> AgentsPlugin,
 ) -> anyhow::Result<()> {
-    let env = environment(deltas).await?;
+    let broker = BrokerDeltas::new(MemoryTransport::new());
+    let env = environment(|plugin| deltas(plugin, broker.clone())).await?;
     let started = env.start_workflow(AgentWorkflow::run, request()).await?;
     let id = started.info().workflow_id.clone();
-    let events: Vec<RunEvent> =
-        RunEvents::new(env.client()).watch_live(&id).map(|event| event.expect("events are read")).collect().await;
+    let reader = RunEvents::new(env.client()).deltas(broker);
+    let events: Vec<RunEvent> = reader.watch_live(&id).map(|event| event.expect("events are read")).collect().await;
     let history = history::fetch(env.client(), &id, None).await?;
     assert_eq!(tool_activities(&history), ["agents.call_tools"]);
     let texts = texts(&events);

@@ -10,8 +10,9 @@ use rstest::rstest;
 use temporal_agents::{
     Agent, AgentsPlugin,
     client::{RunEvents, WorkflowStreamItems},
+    remote::transport::MemoryTransport,
     wire::{AgentRequest, EventKind, RunEvent},
-    worker::{HeartbeatDeltas, WorkflowStreamDeltas},
+    worker::{BrokerDeltas, HeartbeatDeltas, WorkflowStreamDeltas},
     workflow::{AgentSet, AgentWorkflow},
 };
 use temporal_agents_testing::{
@@ -30,16 +31,23 @@ enum Transport {
     Heartbeat,
     WorkflowStream,
     OtherTopic,
+    Broker,
 }
 
 impl Transport {
-    fn of(self, plugin: AgentsPlugin) -> AgentsPlugin {
+    fn of(self, plugin: AgentsPlugin, broker: BrokerDeltas) -> AgentsPlugin {
         match self {
             Self::Off => plugin,
             Self::Heartbeat => plugin.deltas(HeartbeatDeltas::new()),
             Self::WorkflowStream => plugin.deltas(WorkflowStreamDeltas::new()),
             Self::OtherTopic => plugin.deltas(WorkflowStreamDeltas::new().topic("tokens").openai_topic("openai")),
+            Self::Broker => plugin.deltas(broker),
         }
+    }
+
+    fn reader(self, env: &AgentEnvironment, broker: &BrokerDeltas) -> RunEvents {
+        let events = RunEvents::new(env.client());
+        if self == Self::Broker { events.deltas(broker.clone()) } else { events }
     }
 }
 
@@ -47,13 +55,17 @@ fn narrator() -> Agent {
     Agent::new("narrator").model("gpt-5")
 }
 
-async fn environment(model: &FakeModel, transport: Transport) -> anyhow::Result<AgentEnvironment> {
+async fn environment(
+    model: &FakeModel,
+    transport: Transport,
+    broker: &BrokerDeltas,
+) -> anyhow::Result<AgentEnvironment> {
     let set = AgentSet::new((narrator,));
     let builder = AgentEnvironment::builder()
         .workflow_with_factory::<AgentWorkflow, _>(AgentWorkflow::factory(set))?
         .agent(narrator)
         .model(model)
-        .plugin(|plugin| transport.of(plugin));
+        .plugin(|plugin| transport.of(plugin, broker.clone()));
     Ok(builder.start().await?)
 }
 
@@ -117,12 +129,13 @@ async fn story(transport: Transport, breaks: usize, random: &mut Random) -> anyh
     let size = 1 + random.below(9);
     let reply = text(STORY).chunk_size(size).chunk_pause(Duration::from_millis(12)).breaking_after(breaks);
     let model = FakeModel::script([reply]);
-    let env = environment(&model, transport).await?;
+    let broker = BrokerDeltas::new(MemoryTransport::new());
+    let env = environment(&model, transport, &broker).await?;
     let started = env.start_workflow(AgentWorkflow::run, AgentRequest::new("narrator", "Tell me.")).await?;
     let id = started.info().workflow_id.clone();
-    let events = RunEvents::new(env.client());
+    let events = transport.reader(&env, &broker);
     let mut leaves = || 1 + random.below(12);
-    let (mut stays, others) = (|| usize::MAX, RunEvents::new(env.client()));
+    let (mut stays, others) = (|| usize::MAX, transport.reader(&env, &broker));
     let (steady, restless) = try_join(read(&events, &id, &mut stays), read(&others, &id, &mut leaves)).await?;
     let facts: Vec<_> = all(events.watch(&*id)).await?;
     for seen in [&steady, &restless] {
@@ -157,7 +170,13 @@ fn of_environment(name: &str, default: u64) -> u64 {
 #[rstest]
 #[tokio::test]
 async fn readers_are_left_with_the_good_text_alone(
-    #[values(Transport::Off, Transport::Heartbeat, Transport::WorkflowStream, Transport::OtherTopic)]
+    #[values(
+        Transport::Off,
+        Transport::Heartbeat,
+        Transport::WorkflowStream,
+        Transport::OtherTopic,
+        Transport::Broker
+    )]
     transport: Transport,
 ) -> anyhow::Result<()> {
     let first = of_environment("SEED", 0);
@@ -174,7 +193,8 @@ async fn readers_are_left_with_the_good_text_alone(
 async fn the_stream_of_the_workflow_has_the_whole_text_of_the_last_attempt() -> anyhow::Result<()> {
     let reply = text(STORY).chunk_size(4).chunk_pause(Duration::from_millis(10)).breaking_after(7);
     let model = FakeModel::script([reply]);
-    let env = environment(&model, Transport::WorkflowStream).await?;
+    let broker = BrokerDeltas::new(MemoryTransport::new());
+    let env = environment(&model, Transport::WorkflowStream, &broker).await?;
     let started = env.start_workflow(AgentWorkflow::run, AgentRequest::new("narrator", "Tell me.")).await?;
     let id = started.info().workflow_id.clone();
     env.await_run(&started).await?.output()?;

@@ -30,7 +30,7 @@ use super::reading::all;
 
 /// Works for a while, and says so.
 #[tool(start_to_close = "20s")]
-async fn dig(ctx: &ToolContext) -> String {
+pub(super) async fn dig(ctx: &ToolContext) -> String {
     for step in 0..4 {
         ctx.progress(f64::from(step) / 4.0, format!("step {step}"));
         tokio::time::sleep(Duration::from_millis(150)).await;
@@ -68,7 +68,7 @@ async fn environment(
 }
 
 /// The texts of a message in the order in which its parts came, by attempt.
-fn texts(events: &[RunEvent]) -> Vec<(u32, String)> {
+pub(super) fn texts(events: &[RunEvent]) -> Vec<(u32, String)> {
     let mut texts: Vec<(u32, String)> = Vec::new();
     for event in events {
         let EventKind::TextDelta { attempt, delta, .. } = &event.kind else { continue };
@@ -82,7 +82,7 @@ fn texts(events: &[RunEvent]) -> Vec<(u32, String)> {
 
 /// Checks what holds of every live reader: the facts are those of the history, deltas name the item that
 /// they become, and none follows the answer of its call.
-async fn check(env: &AgentEnvironment, id: &str, events: &[RunEvent]) -> anyhow::Result<()> {
+pub(super) async fn check(env: &AgentEnvironment, id: &str, events: &[RunEvent]) -> anyhow::Result<()> {
     let facts: Vec<_> = events.iter().filter(|event| !event.is_delta()).cloned().collect();
     assert_eq!(facts, all(RunEvents::new(env.client()).watch(id)).await?);
     let (mut ended, mut ids) = (BTreeSet::new(), BTreeSet::new());
@@ -104,7 +104,7 @@ async fn check(env: &AgentEnvironment, id: &str, events: &[RunEvent]) -> anyhow:
 }
 
 /// The kinds of the events of a history.
-fn kinds(history: &History) -> Vec<i32> {
+pub(super) fn kinds(history: &History) -> Vec<i32> {
     history.events.iter().map(|event| event.event_type).collect()
 }
 

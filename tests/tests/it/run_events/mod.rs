@@ -1,5 +1,6 @@
 //! The events of runs: the same facts on every host, read from history by any number of readers.
 
+mod broker;
 mod cuts;
 mod deltas;
 mod facts;
