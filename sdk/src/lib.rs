@@ -135,7 +135,7 @@
 //! | `http` | no | `http::AgentsService`: runs over HTTP (OpenAPI), AG-UI, the AI SDK, a page |
 //! | `postgres` | no | `store::SqlStore` in PostgreSQL, `projection`, `in_process` |
 //! | `otel` | no | `trace`: traces of OpenTelemetry, live and from history |
-//! | `redis` | no | `remote::transport::RedisTransport`: remote tools over Redis streams |
+//! | `redis` | no | `remote::transport::RedisTransport`: tools and tokens over Redis streams |
 //! | `sqlite` | no | `store::SqlStore` in a file of SQLite, `projection`, `in_process` |
 //! | `mcp` | no | tools of MCP servers, `mcp::McpTransport` |
 //! | `nexus` | no | Nexus operations as tools, `tool::NexusOperation` (experimental) |

@@ -12,6 +12,9 @@
 //! | `batches.rs` | their batches, and the task that sends them |
 //! | `model_events.rs`, `tool_events.rs` | deltas of models and tools as events |
 //!
+//! The transport over Redis is `worker/broker_deltas`: it joins this directory and the streams of
+//! `remote`.
+//!
 //! # Design
 //! **History is the log, deltas are a side channel.** A delta is never recorded as an event of
 //! history by itself, never delays or fails its activity, and is superseded by the item that the

@@ -10,7 +10,7 @@
 //! reader receives nothing of it; readers that were there receive the rest.
 //!
 //! **A broker that is unavailable costs a call nothing.** The task of the batches waits for it, not
-//! the activity; after [`TIME_LIMIT`] the rest of the attempt is lost, and the next one tries again.
+//! the activity. After [`TIME_LIMIT`] the rest of the attempt is lost; the next one tries again.
 //!
 //! **The codec of the workers applies,** as to the heartbeats: an entry is a payload of the
 //! client's data converter.
@@ -33,9 +33,9 @@ use crate::{
     client::{DeltaCall, DeltaReader},
     deltas::{DeltaBatch, DeltaChannel, DeltaSource, DeltaTransport},
     drive::guard::guarded,
-    events::delta_of,
+    events::{CallOfRun, delta_of},
     remote::transport::{Append, EntryId, StreamError, Streams},
-    wire::RunEvent,
+    wire::{RunEvent, tool_batch::calls_in},
 };
 
 /// The time between two batches: a request costs no action and no event.
@@ -55,33 +55,24 @@ const MAX_ENTRIES: usize = 64;
 /// Name of the entries.
 const BATCH: &str = "deltas";
 
-/// A transport over a broker that workers and readers share:
-/// [`RedisTransport`](crate::remote::transport::RedisTransport), or
+/// A transport over a broker that workers and readers share: `RedisTransport` (feature `redis`), or
 /// [`MemoryTransport`](crate::remote::transport::MemoryTransport) within a process.
 ///
-/// The same value is the transport of the workers and the place where readers look for deltas.
-/// Their workers and readers need the same broker, and the same codec.
+/// It is the transport of workers, and for readers the place to look for deltas. Both need the same
+/// broker, and clients with the same codec.
 ///
-/// ```no_run
-/// use temporal_agents::{
-///     AgentsPlugin, Resources,
-///     client::RunEvents,
-///     remote::transport::{RedisAddressError, RedisTransport},
-///     worker::BrokerDeltas,
-/// };
-/// # fn worker(resources: Resources) -> Result<AgentsPlugin, RedisAddressError> {
+/// ```
+/// use temporal_agents::{AgentsPlugin, Resources, client::RunEvents, worker::BrokerDeltas};
+/// use temporal_agents::remote::transport::Streams;
 ///
-/// let deltas = BrokerDeltas::new(RedisTransport::new("redis://127.0.0.1:6379")?);
-/// let plugin = AgentsPlugin::new(resources).deltas(deltas);
-/// # Ok(plugin)
-/// # }
-/// # fn reader(client: &temporalio_client::Client) -> Result<RunEvents, RedisAddressError> {
+/// // `streams`: `RedisTransport::new("redis://127.0.0.1:6379")?`
+/// fn plugin(resources: Resources, streams: impl Streams) -> AgentsPlugin {
+///     AgentsPlugin::new(resources).deltas(BrokerDeltas::new(streams))
+/// }
 ///
-/// // In any process:
-/// let deltas = BrokerDeltas::new(RedisTransport::new("redis://127.0.0.1:6379")?);
-/// let events = RunEvents::new(client).deltas(deltas);
-/// # Ok(events)
-/// # }
+/// fn reader(client: &temporalio_client::Client, streams: impl Streams) -> RunEvents {
+///     RunEvents::new(client).deltas(BrokerDeltas::new(streams))
+/// }
 /// ```
 ///
 /// Costs no action of Temporal Cloud and no event in history: two requests to the broker for each
@@ -91,7 +82,7 @@ const BATCH: &str = "deltas";
 /// The broker holds about 1 MB of an attempt at most, for 5 minutes after its latest batch, encoded
 /// by the codec of the workers. While it is unavailable, readers receive facts only, and no call
 /// waits: a batch is sent again for 5 s, then the rest of the attempt is lost. A local activity
-/// sends no deltas, and those of an agentic session are not read: it needs
+/// sends no deltas, and neither does an agentic session: it needs
 /// [`HeartbeatDeltas`](crate::worker::HeartbeatDeltas).
 #[derive(Clone)]
 pub struct BrokerDeltas {
@@ -112,8 +103,9 @@ impl DeltaTransport for BrokerDeltas {
         // The context of a test has no client, and panics.
         let converter = guarded(|| activity.client().data_converter().clone()).unwrap_or_default();
         let execution = match (&info.workflow_id, &info.workflow_run_id) {
-            // The server describes no local activity, so that no reader would look for its deltas.
-            (Some(workflow_id), Some(run_id)) if !info.is_local => {
+            // Readers look for the calls of runs that the server describes: it has none of local
+            // activities.
+            (Some(workflow_id), Some(run_id)) if !info.is_local && is_of_run(&info.activity_id) => {
                 Some([info.namespace.clone(), workflow_id.clone(), run_id.clone()])
             }
             _ => None,
@@ -124,6 +116,11 @@ impl DeltaTransport for BrokerDeltas {
     fn interval(&self) -> Duration {
         INTERVAL
     }
+}
+
+/// Returns `true` for the activity of a call, or of several calls, of a run.
+fn is_of_run(activity_id: &str) -> bool {
+    CallOfRun::of(activity_id).is_some() || !calls_in(activity_id).is_empty()
 }
 
 /// The channel of one attempt.

@@ -254,3 +254,23 @@ async fn redis_holds_what_the_codec_of_the_workers_makes_of_deltas_and_for_a_tim
     env.finish().await?;
     Ok(())
 }
+
+#[tokio::test]
+async fn redis_holds_a_bounded_part_of_a_long_answer() -> anyhow::Result<()> {
+    let redis = RedisServer::start().await?;
+    let answer = "x".repeat(1_600_000);
+    let long = text(&*answer).chunk_size(40_000).chunk_pause(Duration::from_millis(60));
+    let env = builder(FakeModel::script([long]), Some(&redis))?.start().await?;
+    let started = env.start_workflow(AgentWorkflow::run, request()).await?;
+    let id = started.info().workflow_id.clone();
+    let events = all(reader(&env, &redis).await?.watch_live(id.clone())).await?;
+    let told: usize = texts(&events).iter().map(|(_, text)| text.len()).sum();
+    assert!(told > 1_100_000, "a reader that is there receives more than Redis holds: {told}");
+    let mut connection = redis::Client::open(redis.url())?.get_multiplexed_async_connection().await?;
+    let keys: Vec<String> = redis::cmd("KEYS").arg("*").query_async(&mut connection).await?;
+    let bytes: usize = redis::cmd("MEMORY").arg("USAGE").arg(&keys[0]).query_async(&mut connection).await?;
+    assert!((500_000..1_500_000).contains(&bytes), "{bytes}");
+    env.await_run(&started).await?.output()?;
+    env.finish().await?;
+    Ok(())
+}

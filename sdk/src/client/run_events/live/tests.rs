@@ -36,7 +36,8 @@ fn outside(attempt: u32, first: u64, texts: &[&str]) -> OpenAttempt {
 
 /// The event of an attempt that has failed.
 fn failed(attempt: u32) -> RunEvent {
-    let failed = json!({"kind": "attempt_delta", "effect": "1-model", "attempt": attempt, "failure": {"type": "T", "message": "m"}});
+    let failure = json!({"type": "T", "message": "m"});
+    let failed = json!({"kind": "attempt_delta", "effect": "1-model", "attempt": attempt, "failure": failure});
     RunEvent::new(serde_json::from_value(failed).expect("a kind"))
 }
 
