@@ -22,7 +22,7 @@ use temporal_agents_testing::{
     history,
 };
 use temporalio_client::ClientOptions;
-use tokio::time::timeout;
+use tokio::{process::Command, time::timeout};
 
 use self::stepped_model::SteppedModel;
 use super::{
@@ -170,8 +170,43 @@ async fn a_reader_who_comes_later_receives_the_message_from_its_beginning() -> a
     Ok(())
 }
 
+#[derive(Clone, Copy, Debug)]
+enum Outage {
+    Killed,
+    /// Takes requests, and does not answer.
+    Silent,
+}
+
+impl Outage {
+    async fn begin(self, redis: &mut RedisServer) -> anyhow::Result<()> {
+        match self {
+            Self::Killed => redis.kill(),
+            Self::Silent => signal(redis, "-STOP").await?,
+        }
+        Ok(())
+    }
+
+    async fn end(self, redis: &mut RedisServer) -> anyhow::Result<()> {
+        match self {
+            Self::Killed => redis.restart().await?,
+            Self::Silent => signal(redis, "-CONT").await?,
+        }
+        Ok(())
+    }
+}
+
+async fn signal(redis: &RedisServer, signal: &str) -> anyhow::Result<()> {
+    let pid = redis.pid().ok_or_else(|| anyhow::anyhow!("no process"))?.to_string();
+    let sent = Command::new("kill").args([signal, &pid]).status().await?;
+    anyhow::ensure!(sent.success(), "{signal} was not sent");
+    Ok(())
+}
+
+#[rstest]
 #[tokio::test]
-async fn a_redis_server_that_is_killed_costs_deltas_and_nothing_else() -> anyhow::Result<()> {
+async fn a_redis_server_that_is_gone_costs_deltas_and_nothing_else(
+    #[values(Outage::Killed, Outage::Silent)] outage: Outage,
+) -> anyhow::Result<()> {
     let mut redis = RedisServer::start().await?;
     let script = [text(STORY).and(tool_call("dig", json!({}))), text(STORY)];
     let model = SteppedModel::new(FakeModel::script(script), STORY);
@@ -182,18 +217,18 @@ async fn a_redis_server_that_is_killed_costs_deltas_and_nothing_else() -> anyhow
     let mut stream = events.watch_live(id.clone());
     model.send(3);
     let mut seen = until(&mut stream, &words(3)).await?;
-    redis.kill();
+    outage.begin(&mut redis).await?;
     // The rest of the first answer.
-    let killed = Instant::now();
+    let begun = Instant::now();
     model.send(WORDS - 3);
     let answered = |events: &[RunEvent]| events.iter().any(|event| event.kind.name() == "model_call_answered");
     while !answered(&seen) {
         seen.push(timeout(PATIENCE, stream.next()).await?.expect("an event")?);
     }
-    let lasted = killed.elapsed();
+    let lasted = begun.elapsed();
     assert!(lasted < Duration::from_secs(4), "the call waits for no broker: {lasted:?}");
-    // The next call of the run uses the server that has started again, empty.
-    redis.restart().await?;
+    // The next call of the run is read from the server that is there again: after a kill, empty.
+    outage.end(&mut redis).await?;
     model.send(4);
     seen.extend(until(&mut stream, &words(4)).await?);
     model.send(WORDS);
