@@ -19,8 +19,9 @@ use crate::{
     wire::{EventKind, RunEvent, delta_window::DeltaWindow},
 };
 
-/// Number of ended calls that are remembered: a snapshot may be older than the latest facts.
-const MAX_REMEMBERED_CALLS: usize = 64;
+/// Number of ended calls that are remembered: a snapshot may be a second older than the latest
+/// facts.
+const MAX_REMEMBERED_CALLS: usize = 512;
 
 /// Returns the facts, with the deltas of open calls between them.
 pub(super) fn live(

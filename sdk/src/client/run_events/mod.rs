@@ -211,11 +211,11 @@ impl RunEvents {
     /// [deltas]: crate::agentic_session::AgenticSessionOptions::deltas
     ///
     /// A delta from the workflow's stream has a cursor of its own, others have that of the event
-    /// before. From a stream, a reader that begins later also receives the
-    /// deltas of calls that have ended, before their facts. The beginning of an attempt
-    /// (`attempt_delta`) replaces all deltas of the call before it; the facts of the answer replace
-    /// all deltas of the call. After them no delta of the call follows. A reader that misses a part
-    /// of a call's deltas receives no later ones of that attempt.
+    /// before. From a stream, a reader that begins later also receives the deltas of calls that
+    /// have ended, before their facts. The beginning of an attempt (`attempt_delta`) replaces all
+    /// deltas of the call before it; the facts of the answer replace all deltas of the call. After
+    /// them no delta of the call follows. A reader that misses a part of a call's deltas receives
+    /// no later ones of that attempt.
     ///
     /// While a call is under way, the server is requested to describe the workflow, once for all
     /// readers of a process: 20 times a second while heartbeats stream, up to 100 times a second in

@@ -62,8 +62,12 @@ const BATCH: &str = "deltas";
 /// broker, and clients with the same codec.
 ///
 /// ```
-/// use temporal_agents::{AgentsPlugin, Resources, client::RunEvents, worker::BrokerDeltas};
-/// use temporal_agents::remote::transport::Streams;
+/// use temporal_agents::{
+///     AgentsPlugin, Resources,
+///     client::RunEvents,
+///     remote::transport::Streams,
+///     worker::BrokerDeltas,
+/// };
 ///
 /// // `streams`: `RedisTransport::new("redis://127.0.0.1:6379")?`
 /// fn plugin(resources: Resources, streams: impl Streams) -> AgentsPlugin {

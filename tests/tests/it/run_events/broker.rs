@@ -21,7 +21,10 @@ use temporal_agents_testing::{
     fake_model::{text, tool_call},
     history,
 };
-use temporalio_client::ClientOptions;
+use temporalio_client::{ClientOptions, NamespacedClient, grpc::WorkflowService, tonic::IntoRequest};
+use temporalio_common::protos::temporal::api::{
+    common::v1::WorkflowExecution, workflowservice::v1::ResetWorkflowExecutionRequest,
+};
 use tokio::{process::Command, time::timeout};
 
 use self::stepped_model::SteppedModel;
@@ -307,5 +310,55 @@ async fn redis_holds_a_bounded_part_of_a_long_answer() -> anyhow::Result<()> {
     assert!((500_000..1_500_000).contains(&bytes), "{bytes}");
     env.await_run(&started).await?.output()?;
     env.finish().await?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn after_a_reset_the_tokens_are_those_of_the_new_execution() -> anyhow::Result<()> {
+    let redis = RedisServer::start().await?;
+    let model = SteppedModel::new(FakeModel::function(|_, _| text(STORY)), STORY);
+    let env = builder(model.clone(), Some(&redis))?.start().await?;
+    let started = env.start_workflow(AgentWorkflow::run, request()).await?;
+    let id = started.info().workflow_id.clone();
+    let mut stream = reader(&env, &redis).await?.watch_live(id.clone());
+    model.send(3);
+    let mut seen = until(&mut stream, &words(3)).await?;
+    reset(&env, &id).await?;
+    // The activity of the execution before may take words until it learns that it was given up.
+    let is_of_reset = |event: &RunEvent| event.id.contains('~') && event.kind.name() == "text_delta";
+    while !seen.iter().any(is_of_reset) {
+        model.send(1);
+        if let Ok(event) = timeout(Duration::from_millis(300), stream.next()).await {
+            seen.push(event.expect("an event")?);
+        }
+    }
+    model.send(2 * WORDS);
+    seen.extend(all(stream).await?);
+    let reset = seen.iter().position(|event| event.kind.name() == "run_reset").expect("the reset");
+    let (before, after) = seen.split_at(reset);
+    assert!(before.iter().all(|event| !event.id.contains('~')), "{before:?}");
+    assert!(after.iter().filter(|event| event.is_delta()).all(|event| event.id.contains('~')), "{after:?}");
+    assert!(texts(after).iter().all(|(_, text)| STORY.starts_with(text)), "{after:?}");
+    assert_eq!(after.last().map(|event| event.kind.name()), Some("run_finished"));
+    let facts: Vec<_> = seen.into_iter().filter(|event| !event.is_delta()).collect();
+    assert_eq!(facts, all(RunEvents::new(env.client()).watch(id)).await?);
+    env.finish().await?;
+    Ok(())
+}
+
+/// Resets a workflow to its first task.
+async fn reset(env: &AgentEnvironment, id: &str) -> anyhow::Result<()> {
+    let history = history::fetch(env.client(), id, None).await?;
+    let is_task = |kind: &str| kind == "EVENT_TYPE_WORKFLOW_TASK_COMPLETED";
+    let task = history.events.iter().find(|event| is_task(event.event_type().as_str_name())).expect("a task");
+    let request = ResetWorkflowExecutionRequest {
+        namespace: env.client().namespace(),
+        workflow_execution: Some(WorkflowExecution { workflow_id: id.to_owned(), run_id: String::new() }),
+        reason: "again".to_owned(),
+        workflow_task_finish_event_id: task.event_id,
+        request_id: "reset-1".to_owned(),
+        ..ResetWorkflowExecutionRequest::default()
+    };
+    WorkflowService::reset_workflow_execution(&mut env.client().clone(), request.into_request()).await?;
     Ok(())
 }
