@@ -87,7 +87,7 @@ async fn run(server: &DevServer, arguments: &Arguments) -> anyhow::Result<()> {
     let mut printer = RunPrinter::new(&client, workflow_id);
     if arguments.crash {
         let writer = printer.writer();
-        let (kills, _third) = tokio::select! {
+        let (kills, third) = tokio::select! {
             kills = crash::kill_twice(server, &client, workflow_id, &writer) => kills?,
             ended = printer.print_to_end() => {
                 ended?;
@@ -95,12 +95,14 @@ async fn run(server: &DevServer, arguments: &Arguments) -> anyhow::Result<()> {
             }
         };
         printer.print_to_end().await?;
+        tokio::task::spawn_blocking(|| third.finish()).await??;
         crash::prove(&activities(&history::fetch(&client, workflow_id, None).await?), &kills)?;
     } else {
         let pace =
             Pace { model: Duration::from_millis(200), tool: Duration::from_millis(200), hesitation: Duration::ZERO };
-        let _worker = worker::start(&server.target_url(), server.namespace(), pace)?;
+        let (_worker, traces) = worker::start(&server.target_url(), server.namespace(), pace).await?;
         printer.print_to_end().await?;
+        traces.flush().await;
     }
     let run_id = handle.info().run_id.clone().unwrap_or_default();
     let link = server

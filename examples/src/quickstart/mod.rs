@@ -6,5 +6,6 @@
 
 pub mod crash;
 pub mod model;
+pub mod traces;
 pub mod trip;
 pub mod worker;

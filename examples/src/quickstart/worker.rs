@@ -12,6 +12,7 @@ use temporalio_workflow::workflow_interceptors::{
 
 use super::{
     model,
+    traces::Traces,
     trip::{TravelData, Trip, travel_desk},
 };
 use crate::stage::process::{WorkerProcess, work_until_orphaned};
@@ -52,9 +53,10 @@ impl WorkflowInterceptor for Hesitant {
 ///
 /// # Errors
 /// The server cannot be reached, or the agents are invalid.
-pub fn start(address: &str, namespace: &str, pace: Pace) -> anyhow::Result<WorkerThread> {
+pub async fn start(address: &str, namespace: &str, pace: Pace) -> anyhow::Result<(WorkerThread, Traces)> {
+    let traces = Traces::set_up(address, namespace).await?;
     let resources = model::add_to(Resources::new().state(TravelData { delay: pace.tool }), pace.model)?;
-    let plugin = AgentsPlugin::new(resources).agent(travel_desk).deltas(HeartbeatDeltas::new());
+    let plugin = traces.of(AgentsPlugin::new(resources).agent(travel_desk).deltas(HeartbeatDeltas::new()));
     let mut options = WorkerOptions::new(TASK_QUEUE).register_workflow::<Trip>()?.build();
     options.graceful_shutdown_period = Some(Duration::from_secs(1));
     // The time that the server waits for the worker that caches the workflow before it uses another
@@ -64,7 +66,7 @@ pub fn start(address: &str, namespace: &str, pace: Pace) -> anyhow::Result<Worke
         options.workflow_interceptor(WorkflowInterceptorConstructor::new(move |_| Hesitant(pace.hesitation)));
     }
     plugin.install(&mut options)?;
-    Ok(WorkerThread::start(address.to_owned(), namespace, options)?)
+    Ok((WorkerThread::start(address.to_owned(), namespace, options)?, traces))
 }
 
 /// Starts this program again as a worker and waits until it polls.
@@ -82,5 +84,9 @@ pub fn spawn(address: &str, namespace: &str, pace: Pace) -> anyhow::Result<Worke
 /// # Errors
 /// The worker cannot be started.
 pub fn serve(address: &str, namespace: &str, pace: Pace) -> anyhow::Result<()> {
-    work_until_orphaned(start(address, namespace, pace)?)
+    let runtime = tokio::runtime::Runtime::new()?;
+    let (worker, traces) = runtime.block_on(start(address, namespace, pace))?;
+    work_until_orphaned(&worker)?;
+    runtime.block_on(traces.flush());
+    Ok(())
 }

@@ -86,5 +86,5 @@ pub fn spawn(desk: &Desk) -> anyhow::Result<WorkerProcess> {
 /// # Errors
 /// The worker cannot be started.
 pub fn serve(desk: &Desk, archive: McpTransport) -> anyhow::Result<()> {
-    work_until_orphaned(start(desk, archive)?)
+    work_until_orphaned(&start(desk, archive)?)
 }

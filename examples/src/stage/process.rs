@@ -15,7 +15,7 @@ const READY: &str = "READY";
 pub struct WorkerProcess {
     child: Child,
     // Held open: the child ends when its standard input closes, so it never outlives this process.
-    _alive: Option<ChildStdin>,
+    alive: Option<ChildStdin>,
 }
 
 impl WorkerProcess {
@@ -31,7 +31,7 @@ impl WorkerProcess {
             .context("the worker process could not be started")?;
         let alive = child.stdin.take();
         let stdout = child.stdout.take().context("the worker process has no standard output")?;
-        let mut process = Self { child, _alive: alive };
+        let mut process = Self { child, alive };
         for line in BufReader::new(stdout).lines() {
             if line?.ends_with(READY) {
                 return Ok(process);
@@ -70,6 +70,22 @@ impl WorkerProcess {
         self.end()
     }
 
+    /// Lets the process end by itself: closes its standard input, and waits for it, for 20 s at
+    /// most.
+    ///
+    /// # Errors
+    /// The process cannot be waited for.
+    pub fn finish(mut self) -> anyhow::Result<()> {
+        self.alive = None;
+        for _ in 0..200 {
+            if self.child.try_wait()?.is_some() {
+                return Ok(());
+            }
+            std::thread::sleep(std::time::Duration::from_millis(100));
+        }
+        self.end()
+    }
+
     fn signal(&self, name: &str) -> anyhow::Result<()> {
         let status = Command::new("sh").args(["-c", &format!("kill -{name} {}", self.pid())]).status()?;
         anyhow::ensure!(status.success(), "signal {name} could not be sent to process {}", self.pid());
@@ -95,10 +111,9 @@ impl Drop for WorkerProcess {
 ///
 /// # Errors
 /// The standard input cannot be read.
-pub fn work_until_orphaned(worker: WorkerThread) -> anyhow::Result<()> {
+pub fn work_until_orphaned(_worker: &WorkerThread) -> anyhow::Result<()> {
     println!("{READY}");
     let mut rest = Vec::new();
     std::io::stdin().read_to_end(&mut rest)?;
-    drop(worker);
     Ok(())
 }

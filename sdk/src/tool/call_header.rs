@@ -24,7 +24,15 @@ use crate::wire::tool_call_meta::ToolCallMeta;
 pub(crate) struct ToolCallKey;
 
 impl WorkflowContextKey for ToolCallKey {
-    type Value = ToolCallMeta;
+    type Value = ScheduledBy;
+}
+
+/// The call that schedules something.
+#[derive(Clone)]
+pub(crate) struct ScheduledBy {
+    pub(crate) meta: ToolCallMeta,
+    /// Id of the call's effect in the run.
+    pub(crate) effect: String,
 }
 
 /// Writes the header.
@@ -39,8 +47,8 @@ impl WorkflowInterceptor for ToolCallHeader {
         mut input: ScheduleActivityInput,
         next: WorkflowNext<'static, ScheduleActivityInput, CancellableWorkflowOutboundFuture<ScheduleActivityResult>>,
     ) -> CancellableWorkflowOutboundFuture<ScheduleActivityResult> {
-        if let Some(meta) = ctx.context_value::<ToolCallKey>() {
-            input.headers_mut().insert(TOOL_CALL_HEADER.to_owned(), payload(&meta));
+        if let Some(by) = ctx.context_value::<ToolCallKey>() {
+            input.headers_mut().insert(TOOL_CALL_HEADER.to_owned(), payload(&by.meta));
         }
         next.run(input)
     }
@@ -55,8 +63,8 @@ impl WorkflowInterceptor for ToolCallHeader {
             CancellableWorkflowOutboundFuture<StartChildWorkflowResult>,
         >,
     ) -> CancellableWorkflowOutboundFuture<StartChildWorkflowResult> {
-        if let Some(meta) = ctx.context_value::<ToolCallKey>() {
-            input.headers_mut().insert(TOOL_CALL_HEADER.to_owned(), payload(&meta));
+        if let Some(by) = ctx.context_value::<ToolCallKey>() {
+            input.headers_mut().insert(TOOL_CALL_HEADER.to_owned(), payload(&by.meta));
         }
         next.run(input)
     }

@@ -48,7 +48,7 @@ pub(crate) use bounds::bounded;
 pub(crate) use bounds::{checked as checked_bounds, text_of as json_text, value_of, with_bounds};
 #[cfg(feature = "worker")]
 pub(crate) use call_header::ToolCallHeader;
-pub(crate) use call_header::ToolCallKey;
+pub(crate) use call_header::{ScheduledBy, ToolCallKey};
 pub use child_workflow::{ChildId, ChildWorkflow, ParentClosePolicy};
 #[cfg(feature = "worker")]
 pub(crate) use context::Heartbeat;

@@ -9,7 +9,7 @@ use super::{
     ids::Execution,
     span::{Attribute, Span},
 };
-use crate::wire::{Item, ItemView, RecordedFailure, Usage};
+use crate::wire::{Item, ItemView, Usage};
 
 /// The environment variable that adds content to spans, if it is `true`.
 pub(crate) const CAPTURE_CONTENT: &str = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT";
@@ -43,11 +43,6 @@ impl Described {
             Some(value) => self.with(name, value),
             None => self,
         }
-    }
-
-    /// Adds the type of a failure.
-    pub(crate) fn failed(self, failure: Option<&RecordedFailure>) -> Self {
-        self.maybe("error.type", failure.map(|failure| &*failure.type_name))
     }
 }
 

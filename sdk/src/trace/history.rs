@@ -50,7 +50,7 @@ error_debug!(
 /// [`TraceError`].
 pub async fn export_workflow(client: &Client, workflow_id: &str, otlp: &Otlp) -> Result<usize, TraceError> {
     let chain = Transcript::of_chain(client, workflow_id, None).await?;
-    Ok(otlp.export(spans(&chain)).await?)
+    Ok(otlp.export(spans(&chain, Part::Whole)).await?)
 }
 
 /// Exports the trace of a saved history; see [`export_workflow`].
@@ -59,11 +59,20 @@ pub async fn export_workflow(client: &Client, workflow_id: &str, otlp: &Otlp) ->
 /// [`TraceError`].
 pub async fn export_history(history: History, converter: &DataConverter, otlp: &Otlp) -> Result<usize, TraceError> {
     let transcript = Transcript::of_history(history, converter).await?;
-    Ok(otlp.export(spans(&[transcript])).await?)
+    Ok(otlp.export(spans(&[transcript], Part::Whole)).await?)
+}
+
+/// The part of a trace that is wanted.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Part<'p> {
+    Whole,
+    /// The spans that nobody has sent yet when the execution with this run id has ended: all but
+    /// the attempts at activities, which their workers send.
+    EndOf(&'p str),
 }
 
 /// Returns the spans of a workflow, whose executions are in order: parents before children.
-pub(super) fn spans(chain: &[Transcript]) -> Vec<Span> {
+pub(super) fn spans(chain: &[Transcript], part: Part<'_>) -> Vec<Span> {
     let (Some(first), Some(last)) = (chain.first(), chain.last()) else { return Vec::new() };
     let caller = chain.iter().find_map(|execution| Caller::of_traceparent(execution.tracer_data.get("traceparent")?));
     if caller.is_some_and(|caller| !caller.is_sampled) {
@@ -80,12 +89,19 @@ pub(super) fn spans(chain: &[Transcript]) -> Vec<Span> {
         End::Running => (None, true),
         End::Completed { .. } | End::ContinuedAsNew { .. } => (None, false),
     };
-    let mut tree = Tree { trace, is_captured: captures_content(), spans: Vec::new() };
+    let mut tree =
+        Tree { trace, is_captured: captures_content(), has_attempts: part == Part::Whole, spans: Vec::new() };
     let root = attributes::workflow(&execution, &first.workflow_type);
     let root = if is_open { root.with("temporal_agents.open", true) } else { root };
-    let parent = caller.map(|caller| caller.span);
-    tree.add(root, execution.workflow(), parent, (start, end), failure.as_ref());
+    // A later execution names the workflow itself as its caller.
+    let parent = caller.map(|caller| caller.span).filter(|span| *span != execution.workflow());
+    if part == Part::Whole || !matches!(last.end, End::ContinuedAsNew { .. }) {
+        tree.add(root, execution.workflow(), parent, (start, end), failure.as_ref());
+    }
     for transcript in chain {
+        if matches!(part, Part::EndOf(run_id) if run_id != transcript.run_id) {
+            continue;
+        }
         let end = transcript.times.ended.unwrap_or(end);
         Branch { execution: execution_of(transcript), transcript, end, agents: BTreeMap::new() }.add_to(&mut tree);
     }
@@ -101,39 +117,28 @@ fn execution_of(transcript: &Transcript) -> Execution<'_> {
 struct Tree {
     trace: TraceId,
     is_captured: bool,
+    /// `true` if attempts at activities of their own are wanted.
+    has_attempts: bool,
     spans: Vec<Span>,
 }
 
 impl Tree {
+    /// Returns the times of the last attempt at a call that has ended, if its span is wanted.
+    fn times_of_attempt(&self, activity: &Activity) -> Option<(SystemTime, SystemTime)> {
+        let is_wanted = activity.attempts > 0 && (self.has_attempts || activity.times.is_batched);
+        activity.times.started.zip(activity.times.ended).filter(|_| is_wanted)
+    }
+
     fn add(
         &mut self,
         described: Described,
         id: SpanId,
         parent: Option<SpanId>,
-        (start, end): (SystemTime, SystemTime),
+        times: (SystemTime, SystemTime),
         failure: Option<&RecordedFailure>,
     ) -> &mut Span {
-        let Described { name, attributes } = described.failed(failure);
-        let failure = failure.map(|failure| {
-            if self.is_captured {
-                format!("{}: {}", failure.type_name, failure.message)
-            } else {
-                failure.type_name.clone()
-            }
-        });
-        let is_client =
-            attributes.iter().any(|(name, value)| *name == "gen_ai.operation.name" && *value == "chat".into());
-        self.spans.push(Span {
-            trace: self.trace,
-            id,
-            parent,
-            name,
-            is_client,
-            start,
-            end: end.max(start),
-            attributes,
-            failure,
-        });
+        let span = Span::new(self.trace, id, parent, times, described).failed(failure, self.is_captured);
+        self.spans.push(span);
         self.spans.last_mut().expect("it was just added")
     }
 }
@@ -265,7 +270,7 @@ impl<'t> Branch<'t> {
         let described = attributes::model_call(execution, &activity.id, &turn.agent, turn.number, &call.model);
         let described = retried(described, activity);
         tree.add(described, id, Some(agent), times, failure_of(activity));
-        let Some(times) = times_of_attempt(activity) else { return };
+        let Some(times) = tree.times_of_attempt(activity) else { return };
         let described = attributes::chat(execution, &activity.id, activity.attempts, &call.model);
         let described = match &call.usage {
             Some(usage) => attributes::answered(
@@ -301,7 +306,7 @@ impl<'t> Branch<'t> {
                 let call = execution.call(&activity.id);
                 let described = attributes::tool_call(execution, &activity.id, &turn.agent, turn.number, &tool.name);
                 tree.add(retried(described, activity), call, Some(agent), times, failure_of(activity));
-                let Some(times) = times_of_attempt(activity) else { return };
+                let Some(times) = tree.times_of_attempt(activity) else { return };
                 let attempt = execution.attempt(&activity.id, activity.attempts);
                 let described =
                     attributes::tool_attempt(execution, &activity.id, activity.attempts, &tool.name, &tool.call_id);
@@ -388,11 +393,6 @@ fn failure_of(activity: &Activity) -> Option<&RecordedFailure> {
 /// Returns the times of a call that has ended.
 fn times_of_call(activity: &Activity) -> Option<(SystemTime, SystemTime)> {
     activity.times.scheduled.zip(activity.times.ended)
-}
-
-/// Returns the times of the last attempt at a call that has ended.
-fn times_of_attempt(activity: &Activity) -> Option<(SystemTime, SystemTime)> {
-    activity.times.started.zip(activity.times.ended).filter(|_| activity.attempts > 0)
 }
 
 /// Returns the times at which something of a turn begins or ends.

@@ -6,6 +6,7 @@
 //! | `span.rs` | a span as data |
 //! | `attributes.rs` | names and attributes of spans |
 //! | `history.rs` | the spans of a workflow, from its history |
+//! | `live.rs` | the spans of a worker, while runs happen |
 //! | `otlp.rs` | the export to a collector |
 //!
 //! # Design
@@ -31,10 +32,12 @@
 mod attributes;
 mod history;
 mod ids;
+mod live;
 mod otlp;
 mod span;
 
 pub use self::{
     history::{TraceError, export_history, export_workflow},
+    live::Tracing,
     otlp::{Otlp, OtlpError},
 };

@@ -2,7 +2,11 @@
 
 use std::time::SystemTime;
 
-use super::ids::{SpanId, TraceId};
+use super::{
+    attributes::Described,
+    ids::{SpanId, TraceId},
+};
+use crate::wire::RecordedFailure;
 
 /// A span that has ended.
 #[derive(Clone, Debug, PartialEq)]
@@ -18,6 +22,29 @@ pub(crate) struct Span {
     pub(crate) attributes: Vec<(&'static str, Attribute)>,
     /// The reason of the failure; `None` = the span has not failed.
     pub(crate) failure: Option<String>,
+}
+
+impl Span {
+    pub(crate) fn new(
+        trace: TraceId,
+        id: SpanId,
+        parent: Option<SpanId>,
+        (start, end): (SystemTime, SystemTime),
+        Described { name, attributes }: Described,
+    ) -> Self {
+        let is_chat = |(name, value): &(&str, Attribute)| *name == "gen_ai.operation.name" && *value == "chat".into();
+        let is_client = attributes.iter().any(is_chat);
+        Self { trace, id, parent, name, is_client, start, end: end.max(start), attributes, failure: None }
+    }
+
+    /// Adds the failure, if there is one; its message is content.
+    pub(crate) fn failed(mut self, failure: Option<&RecordedFailure>, is_captured: bool) -> Self {
+        if let Some(RecordedFailure { type_name, message, .. }) = failure {
+            self.attributes.push(("error.type", type_name.as_str().into()));
+            self.failure = Some(if is_captured { format!("{type_name}: {message}") } else { type_name.clone() });
+        }
+        self
+    }
 }
 
 /// The value of an attribute.

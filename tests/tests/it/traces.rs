@@ -1,6 +1,7 @@
 //! Traces of runs, read by a collector of OpenTelemetry.
 
 mod collector;
+mod live;
 
 use std::{fs, path::Path};
 

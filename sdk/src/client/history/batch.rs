@@ -108,7 +108,7 @@ impl HistoryReader {
         let numbers = calls.iter().map(|(index, _)| *index).collect();
         let record = |(call, request)| {
             let id = call_in(&id, call).unwrap_or_else(|| id.clone());
-            let (activity, summary) = (ActivityKey { event, call }, summary.clone());
+            let (activity, summary) = (ActivityKey { event, call: Some(call) }, summary.clone());
             Record::Scheduled { activity, id, kind, request: Ok(Request::Tool(request)), summary }
         };
         let records = calls.into_iter().map(record).collect();
@@ -123,7 +123,7 @@ impl HistoryReader {
         batch.earlier_failure = failure.filter(|failure| failure.type_name != TOOLS_UNFINISHED);
         batch.attempt = attempt;
         let record = |call: &u32| Record::Attempt {
-            activity: ActivityKey { event, call: *call },
+            activity: ActivityKey { event, call: Some(*call) },
             attempt,
             earlier_failure: batch.earlier_failure.clone(),
         };
@@ -139,7 +139,7 @@ impl HistoryReader {
                 let why = error.to_string();
                 let unreadable = || TranscriptError::Unreadable { what: what(), why: why.clone() };
                 let record = |call: &u32| Record::Completed {
-                    activity: ActivityKey { event, call: *call },
+                    activity: ActivityKey { event, call: Some(*call) },
                     reply: Err(unreadable()),
                 };
                 batch.calls.iter().map(record).collect()
@@ -184,7 +184,7 @@ impl PendingBatch {
     ) -> Vec<Record> {
         let mut records = Vec::new();
         for call in &self.calls {
-            let activity = ActivityKey { event, call: *call };
+            let activity = ActivityKey { event, call: Some(*call) };
             let outcome = outcomes.iter().find(|outcome| outcome.index == *call);
             let record = match end.of_call(outcomes, *call) {
                 CallInBatch::Returned(output, outcome) => {

@@ -28,13 +28,20 @@ const GUARDRAIL_PREFIX: &str = "agents.guardrail.";
 pub(in crate::client) struct ActivityKey {
     /// Id of the event that scheduled the activity.
     pub(super) event: i64,
-    /// Number of the call in its batch; 0 for an activity of its own.
-    pub(super) call: u32,
+    /// Number of the call in its batch; `None` for an activity of its own.
+    pub(super) call: Option<u32>,
+}
+
+impl ActivityKey {
+    /// Returns `true` for a call in a batch.
+    pub(in crate::client) fn is_batched(self) -> bool {
+        self.call.is_some()
+    }
 }
 
 impl From<i64> for ActivityKey {
     fn from(event: i64) -> Self {
-        Self { event, call: 0 }
+        Self { event, call: None }
     }
 }
 

@@ -115,6 +115,7 @@ impl<'c> Events<'c> {
                 self.by_event.insert(activity, self.records.len());
                 let mut scheduled = pending(id, summary);
                 scheduled.times.scheduled = time;
+                scheduled.times.is_batched = activity.is_batched();
                 self.records.push(Record { activity: scheduled, exchange: Exchange::of(request?) });
             }
             OfEvent::Attempt { activity, attempt, earlier_failure } => {
@@ -146,7 +147,7 @@ impl<'c> Events<'c> {
                 let mut activity = pending(id, summary);
                 activity.status = if failure.is_some() { Status::Failed } else { Status::Completed };
                 (activity.attempts, activity.failure) = (attempt, failure);
-                activity.times = Times { scheduled: time, started: time, ended: time };
+                activity.times = Times { scheduled: time, started: time, ended: time, is_batched: false };
                 let exchange = Exchange::Model { request: None, response: response.transpose()? };
                 self.records.push(Record { activity, exchange });
             }

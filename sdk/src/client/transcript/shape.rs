@@ -221,6 +221,8 @@ pub(crate) struct Times {
     /// Start of the last attempt.
     pub(crate) started: Option<SystemTime>,
     pub(crate) ended: Option<SystemTime>,
+    /// `true` for a call that an activity has made with others.
+    pub(crate) is_batched: bool,
 }
 
 /// The status of an activity.

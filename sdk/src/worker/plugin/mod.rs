@@ -103,6 +103,8 @@ pub struct AgentsPlugin {
     conversations: ConversationCache,
     without_models: bool,
     deltas: Deltas,
+    #[cfg(feature = "otel")]
+    tracing: Option<crate::trace::Tracing>,
 }
 
 impl AgentsPlugin {
@@ -182,6 +184,15 @@ impl AgentsPlugin {
         self
     }
 
+    /// Sends traces of the runs of this worker; see [`Tracing`](crate::trace::Tracing) (feature
+    /// `otel`). Set again, the later one replaces the earlier one.
+    #[cfg(feature = "otel")]
+    #[must_use]
+    pub fn tracing(mut self, tracing: &crate::trace::Tracing) -> Self {
+        self.tracing = Some(tracing.clone());
+        self
+    }
+
     /// Adds a tool without its agent, for a worker that only runs tools.
     #[must_use]
     pub fn tool(mut self, tool: impl Tool) -> Self {
@@ -197,6 +208,10 @@ impl AgentsPlugin {
         let activities = self.activities(&options.task_queue)?;
         options.register_activities(activities);
         options.workflow_interceptor(WorkflowInterceptorConstructor::new(|_| ToolCallHeader));
+        #[cfg(feature = "otel")]
+        if let Some(interceptor) = self.tracing.as_ref().and_then(crate::trace::Tracing::interceptor) {
+            options.workflow_interceptor(WorkflowInterceptorConstructor::new(move |_| interceptor()));
+        }
         if self.calls_models() {
             let conversations = self.conversations.clone();
             let forget = WorkflowInterceptorConstructor::new(move |_| ForgetEnded(conversations.clone()));
@@ -316,6 +331,11 @@ impl AgentsPlugin {
         #[cfg(feature = "nexus")]
         activities.push(looking_up_endpoints());
         activities.extend(state_activities());
+        #[cfg(feature = "otel")]
+        if let Some(tracing) = &self.tracing {
+            activities =
+                activities.into_iter().map(|(name, body)| (name.clone(), tracing.around(&name, body))).collect();
+        }
         Ok(NamedActivities(activities))
     }
 

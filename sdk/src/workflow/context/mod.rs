@@ -23,11 +23,12 @@ use temporalio_workflow::{
 };
 
 use super::{continuing::NotContinued, effect::json::Foreign, replay_journal::ReplayJournal};
+use crate::tool::ScheduledBy;
 #[cfg(feature = "nexus")]
 use crate::wire::nexus_endpoint::NexusEndpointRequest;
 use crate::wire::{
     Json, ModelRequest, ToolRequest, conversation::RecordRequest, mcp_call::McpRequest, session_call::SessionRequest,
-    tool_batch::ToolBatchRequest, tool_call_meta::ToolCallMeta,
+    tool_batch::ToolBatchRequest,
 };
 
 pub(super) type ActivityResult = Result<Json, ActivityExecutionError>;
@@ -97,14 +98,14 @@ pub(super) trait DurableContext {
         activity_type: String,
         input: Value,
         options: ActivityOptions,
-        meta: ToolCallMeta,
+        by: ScheduledBy,
     ) -> LocalBoxFuture<'static, Result<Foreign, ActivityExecutionError>>;
     fn child_workflow(
         &self,
         workflow_type: String,
         input: Value,
         options: ChildWorkflowOptions,
-        meta: ToolCallMeta,
+        by: ScheduledBy,
     ) -> LocalBoxFuture<'static, Result<Foreign, ChildWorkflowError>>;
     /// Starts a Nexus operation with `input`, which replaces the input in `options`.
     #[cfg(feature = "nexus")]

@@ -28,12 +28,11 @@ use super::definitions::{
     ExternalActivity, ExternalWorkflow, McpActivity, ModelActivity, RecordActivity, SessionActivity, StateActivity,
     ToolActivity, ToolBatchActivity,
 };
-use crate::tool::ToolCallKey;
+use crate::tool::{ScheduledBy, ToolCallKey};
 #[cfg(feature = "nexus")]
 use crate::wire::nexus_endpoint::NexusEndpointRequest;
 use crate::wire::{
     ModelRequest, ToolRequest, conversation::RecordRequest, session_call::SessionRequest, tool_batch::ToolBatchRequest,
-    tool_call_meta::ToolCallMeta,
 };
 use crate::workflow::{
     continuing::{NotContinued, continued_from},
@@ -107,11 +106,11 @@ impl<W: 'static> DurableContext for WorkflowContext<W> {
         activity_type: String,
         input: Value,
         options: ActivityOptions,
-        meta: ToolCallMeta,
+        by: ScheduledBy,
     ) -> LocalBoxFuture<'static, Result<Foreign, ActivityExecutionError>> {
         let ctx = self.clone();
         let call = async move { ctx.execute_activity(ExternalActivity(activity_type), input, options).await };
-        self.with_context_value::<ToolCallKey, _>(meta, call).boxed_local()
+        self.with_context_value::<ToolCallKey, _>(by, call).boxed_local()
     }
 
     fn child_workflow(
@@ -119,14 +118,14 @@ impl<W: 'static> DurableContext for WorkflowContext<W> {
         workflow_type: String,
         input: Value,
         options: ChildWorkflowOptions,
-        meta: ToolCallMeta,
+        by: ScheduledBy,
     ) -> LocalBoxFuture<'static, Result<Foreign, ChildWorkflowError>> {
         let ctx = self.clone();
         let call = async move {
             let started = ctx.start_child_workflow(ExternalWorkflow(workflow_type), input, options).await;
             started.map_err(ChildWorkflowError::NotStarted)?.result().await.map_err(ChildWorkflowError::Ended)
         };
-        self.with_context_value::<ToolCallKey, _>(meta, call).boxed_local()
+        self.with_context_value::<ToolCallKey, _>(by, call).boxed_local()
     }
 
     #[cfg(feature = "nexus")]

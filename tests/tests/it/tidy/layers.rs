@@ -36,7 +36,7 @@ const MAY_IMPORT: [(&str, &[&str], &[&str]); 25] = [
         &["wire", "tool", "agent", "engine", "drive", "workflow"],
         &["client", "events", "inline", "resources", "store"],
     ),
-    ("trace", &["wire"], &["client", "events", "provider"]),
+    ("trace", &["wire", "tool"], &["activity", "client", "events", "provider"]),
     ("http", LOOP, &["client", "events", "store"]),
     ("agentic_session", LOOP, &["activity", "client", "deltas", "events", "inline", "provider"]),
 ];

@@ -31,6 +31,7 @@ pub(super) async fn call(
     id: &str,
     token: &WorkflowCancellationToken,
 ) -> Result<ToolAnswer, ToolEffectError> {
+    let by = of_run(ctx, effect.meta, id);
     let id = child_id(ctx, agent.child(), &effect.arguments, id).map_err(|error| outcome(error, token, true))?;
     let question = effect.arguments.get("input").and_then(Value::as_str).unwrap_or_default();
     let mut request = AgentRequest::new(agent.agent(), question);
@@ -40,8 +41,7 @@ pub(super) async fn call(
     request.max_turns = agent.tool().given_turn_limit();
     request.untrusted = effect.untrusted;
     let input = serde_json::to_value(request).map_err(|error| ToolEffectError::Host(error.into()))?;
-    let (summary, meta) = (summary_of(&effect.info), of_run(ctx, effect.meta));
-    let at = At { id, summary, token: token.clone(), meta };
+    let at = At { id, summary: summary_of(&effect.info), token: token.clone(), by };
     let returned =
         child_with_report(ctx, agent.child(), input, at).await.map_err(|(error, left)| failed(error, left, token))?;
     let report = read(returned).map_err(|error| ToolEffectError::Host(error.into()))?;

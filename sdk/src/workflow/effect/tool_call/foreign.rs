@@ -20,7 +20,9 @@ use super::activity::{retry_policy, summary_of};
 use crate::{
     drive::{ToolAnswer, ToolEffect, ToolEffectError, guard::guarded},
     engine::TriedFor,
-    tool::{ChildId, ChildWorkflow, RemoteActivity, ToolFailure, ToolFailureKind, WorkflowToolError, text_of},
+    tool::{
+        ChildId, ChildWorkflow, RemoteActivity, ScheduledBy, ToolFailure, ToolFailureKind, WorkflowToolError, text_of,
+    },
     wire::{AgentReport, tool_call_meta::ToolCallMeta, tool_error::FailureDetail},
     workflow::{
         context::{ChildWorkflowError, DurableContext},
@@ -48,9 +50,9 @@ pub(super) async fn call_activity(
     id: &str,
     token: &WorkflowCancellationToken,
 ) -> Result<ToolAnswer, ToolEffectError> {
-    let (id, summary, meta) = (id.to_owned(), summary_of(&effect.info), of_run(ctx, effect.meta));
+    let (id, summary, by) = (id.to_owned(), summary_of(&effect.info), of_run(ctx, effect.meta, id));
     let input = Value::Object(effect.arguments);
-    let returned = activity(ctx, remote, input, At { id, summary, token: token.clone(), meta }).await;
+    let returned = activity(ctx, remote, input, At { id, summary, token: token.clone(), by }).await;
     returned.map_err(|error| outcome(error, token, remote.idempotent)).and_then(|value| answer(&value))
 }
 
@@ -62,10 +64,10 @@ pub(super) async fn call_child(
     id: &str,
     token: &WorkflowCancellationToken,
 ) -> Result<ToolAnswer, ToolEffectError> {
+    let (summary, by) = (summary_of(&effect.info), of_run(ctx, effect.meta, id));
     let id = child_id(ctx, child, &effect.arguments, id).map_err(|error| outcome(error, token, true))?;
-    let (summary, meta) = (summary_of(&effect.info), of_run(ctx, effect.meta));
     let input = Value::Object(effect.arguments);
-    let returned = child_workflow(ctx, child, input, At { id, summary, token: token.clone(), meta }).await;
+    let returned = child_workflow(ctx, child, input, At { id, summary, token: token.clone(), by }).await;
     returned.map_err(|error| outcome(error, token, true)).and_then(|value| answer(&value))
 }
 
@@ -76,8 +78,8 @@ pub(super) fn answer(value: &Value) -> Result<ToolAnswer, ToolEffectError> {
 }
 
 /// Returns the run, session and turn of a call in this workflow.
-pub(super) fn of_run(ctx: &Rc<dyn DurableContext>, meta: ToolCallMeta) -> ToolCallMeta {
-    ToolCallMeta { run_id: ctx.workflow_id(), ..meta }
+pub(super) fn of_run(ctx: &Rc<dyn DurableContext>, meta: ToolCallMeta, effect: &str) -> ScheduledBy {
+    ScheduledBy { meta: ToolCallMeta { run_id: ctx.workflow_id(), ..meta }, effect: effect.to_owned() }
 }
 
 /// The id of something that is started, its summary in the Temporal UI, the token that cancels it,
@@ -86,7 +88,7 @@ pub(super) struct At {
     pub(super) id: String,
     pub(super) summary: String,
     pub(super) token: WorkflowCancellationToken,
-    pub(super) meta: ToolCallMeta,
+    pub(super) by: ScheduledBy,
 }
 
 /// Calls an activity.
@@ -121,7 +123,7 @@ pub(super) async fn activity(
     let wanted = Wanted { ctx, id: &at.id, what: needed, longest: remote.schedule_to_close, token: &at.token };
     let schedule = |id| {
         let options = with_activity_id(&options, id);
-        ctx.foreign_activity(remote.activity_type.clone(), input.clone(), options, at.meta.clone())
+        ctx.foreign_activity(remote.activity_type.clone(), input.clone(), options, at.by.clone())
     };
     match wanted.answer(schedule).await {
         Ok(answered) => read(what, answered.result),
@@ -194,7 +196,7 @@ pub(super) async fn child_with_report(
         .cancellation_token(at.token)
         .static_summary(child.summary.clone().unwrap_or(at.summary))
         .build();
-    match ctx.child_workflow(child.workflow_type.clone(), input, options, at.meta).await {
+    match ctx.child_workflow(child.workflow_type.clone(), input, options, at.by).await {
         Ok(returned) => read(what, returned).map_err(without),
         Err(ChildWorkflowError::NotStarted(error)) => Err(without(not_started(what, error))),
         Err(ChildWorkflowError::Ended(error)) => {

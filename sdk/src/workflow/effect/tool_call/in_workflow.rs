@@ -24,10 +24,9 @@ use super::{
 use crate::{
     drive::{ToolAnswer, ToolEffect, ToolEffectError, guard::guarded_future},
     tool::{
-        ChildWorkflow, RemoteActivity, RunContext, ToolContext, ToolFailure, ToolFailureKind, WorkflowBody,
-        WorkflowEffects, WorkflowToolContext, WorkflowToolError,
+        ChildWorkflow, RemoteActivity, RunContext, ScheduledBy, ToolContext, ToolFailure, ToolFailureKind,
+        WorkflowBody, WorkflowEffects, WorkflowToolContext, WorkflowToolError,
     },
-    wire::tool_call_meta::ToolCallMeta,
     workflow::{
         context::DurableContext,
         continuing::ContinuableRun,
@@ -99,11 +98,11 @@ pub(super) async fn call(
         fails_run: _,
         untrusted: _,
     } = effect;
-    let (summary, meta) = (summary_of(&info), of_run(ctx, meta));
+    let (summary, by) = (summary_of(&info), of_run(ctx, meta, &id));
     let scope = token.child_token();
     let (started, under_way) = (Cell::new(0), Rc::new(Cell::new(0)));
     let ctx_of = Rc::clone(ctx);
-    let effects = Rc::new(Effects { ctx: ctx_of, passage, id, summary, meta, token: scope, started, under_way });
+    let effects = Rc::new(Effects { ctx: ctx_of, passage, id, summary, by, token: scope, started, under_way });
     let call = ToolContext::new(info, RunContext::new(context)).with_settings(tool.settings().clone());
     let mut ctx = WorkflowToolContext::new(call, Rc::<Effects>::clone(&effects));
     let settled = guarded_future(async { body(&mut ctx, arguments).await }).await;
@@ -131,7 +130,7 @@ struct Effects {
     passage: Passage,
     id: String,
     summary: String,
-    meta: ToolCallMeta,
+    by: ScheduledBy,
     token: WorkflowCancellationToken,
     started: Cell<u32>,
     /// Number of effects that have begun and are not done.
@@ -147,7 +146,7 @@ impl Effects {
             id: format!("{}-{number}", self.id),
             summary: self.summary.clone(),
             token: self.token.clone(),
-            meta: self.meta.clone(),
+            by: self.by.clone(),
         }
     }
 
@@ -167,7 +166,7 @@ impl Effects {
 
 impl WorkflowEffects for Effects {
     fn sleep(&self, duration: Duration) -> LocalBoxFuture<'static, Result<(), WorkflowToolError>> {
-        let At { id: _, summary, token, meta: _ } = self.next();
+        let At { id: _, summary, token, by: _ } = self.next();
         if duration.is_zero() {
             return std::future::ready(Ok(())).boxed_local();
         }

@@ -56,5 +56,5 @@ fn work(Task { target, namespace, ledger, work }: Task) -> anyhow::Result<()> {
         // Its heartbeat timeout is short, and the machine may be busy.
         options.max_heartbeat_throttle_interval = Duration::from_millis(500);
     }
-    work_until_orphaned(WorkerThread::start(target, &namespace, options)?)
+    work_until_orphaned(&WorkerThread::start(target, &namespace, options)?)
 }

@@ -77,7 +77,7 @@ fn work(Task { target, ledger, hold }: Task) -> anyhow::Result<()> {
         options.workflow_interceptor(WorkflowInterceptorConstructor::new(|_| StandsStill));
     }
     plugin.install(&mut options)?;
-    work_until_orphaned(WorkerThread::start(target, "default", options)?)
+    work_until_orphaned(&WorkerThread::start(target, "default", options)?)
 }
 
 /// Stands between the workflow and its timer.

@@ -1,0 +1,165 @@
+//! Traces of a worker while its runs happen.
+
+use std::{
+    collections::BTreeMap,
+    sync::atomic::{AtomicU32, Ordering},
+};
+
+use opentelemetry::{Context, trace::TraceContextExt};
+use rstest::rstest;
+use serde_json::json;
+use temporal_agents::{
+    Agent, AgentsPlugin, Runner, ToolError, tool,
+    trace::{Otlp, Tracing, export_workflow},
+};
+use temporal_agents_testing::{
+    AgentEnvironment, FakeModel,
+    environment::WorkerThread,
+    fake_model::{text, tool_call},
+};
+use temporalio_client::{WorkflowGetResultOptions, WorkflowStartOptions};
+use temporalio_common::{
+    HasWorkflowDefinition, WorkflowDefinition,
+    protos::temporal::api::common::v1::{Header, Payload},
+};
+use temporalio_macros::{workflow, workflow_methods};
+use temporalio_sdk::{WorkerOptions, WorkflowContext, WorkflowResult, workflows::WorkflowImplementation};
+
+use super::collector::{Collector, Span, check_conventions, tree};
+use crate::transcript::archive::{Reading, desk, script};
+
+const QUEUE: &str = "traced";
+
+/// A server, and a worker on it that sends traces.
+struct Traced {
+    env: AgentEnvironment,
+    tracing: Tracing,
+    _worker: WorkerThread,
+}
+
+impl Traced {
+    async fn start<W>(url: &str, plugin: AgentsPlugin, has_cache: bool) -> anyhow::Result<Self>
+    where
+        W: WorkflowImplementation,
+        <W::Run as WorkflowDefinition>::Input: Send,
+    {
+        // The worker of the environment receives nothing: it polls another queue.
+        let unused = FakeModel::function(|_, _| text("unused"));
+        let env = AgentEnvironment::builder().workflow::<W>()?.model(&unused).start().await?;
+        let tracing = Tracing::new(env.client(), Otlp::new(url)?);
+        let mut options = WorkerOptions::new(QUEUE).register_workflow::<W>()?.build();
+        if !has_cache {
+            options.max_cached_workflows = 0;
+        }
+        plugin.tracing(&tracing).install(&mut options)?;
+        let worker = WorkerThread::start(env.server().target_url(), env.server().namespace(), options)?;
+        Ok(Self { env, tracing, _worker: worker })
+    }
+
+    /// Runs a workflow to its end, with this header of a caller, and waits until its spans are sent.
+    async fn run<W>(&self, run: W, id: &str, caller: Option<&str>) -> anyhow::Result<()>
+    where
+        W: HasWorkflowDefinition + WorkflowDefinition<Input = String> + 'static,
+    {
+        let mut options = WorkflowStartOptions::new(QUEUE, id).build();
+        options.header = caller.map(|traceparent| {
+            let metadata = [("encoding".to_owned(), b"json/plain".to_vec())].into_iter().collect();
+            let data = json!({"traceparent": traceparent}).to_string().into_bytes();
+            let payload = Payload { metadata, data, ..Payload::default() };
+            Header { fields: [("_tracer-data".to_owned(), payload)].into_iter().collect() }
+        });
+        let handle = self.env.client().start_workflow(run, "Go.".to_owned(), options).await?;
+        handle.get_result(WorkflowGetResultOptions::default()).await?;
+        self.tracing.flush().await;
+        Ok(())
+    }
+}
+
+fn by_id(spans: &[Span]) -> BTreeMap<&str, (&str, &str, String)> {
+    let told = |span: &Span| json!(span.attributes).to_string();
+    spans.iter().map(|span| (&*span.id, (&*span.name, &*span.parent, told(span)))).collect()
+}
+
+#[rstest]
+#[tokio::test]
+async fn live_spans_are_those_of_history_also_without_a_cache(
+    #[values(true, false)] has_cache: bool,
+) -> anyhow::Result<()> {
+    let mut collector = Collector::start().await?;
+    let plugin = AgentsPlugin::new(script()).agent(desk);
+    let traced = Traced::start::<Reading>(&collector.url, plugin, has_cache).await?;
+    traced.run(Reading::run, "live", None).await?;
+    let count = export_workflow(traced.env.client(), "live", &Otlp::new(&collector.url)?).await?;
+    let (live, history) = (collector.spans(count).await?, collector.spans(count).await?);
+    check_conventions(&live);
+    tree(&live);
+    assert_eq!(by_id(&live), by_id(&history));
+    assert_eq!(traced.tracing.lost(), 0);
+    traced.env.finish().await?;
+    Ok(())
+}
+
+static TRIES: AtomicU32 = AtomicU32::new(0);
+
+/// Returns the id of the span in which it runs, at its second attempt.
+#[tool(attempts = 2)]
+async fn span_here() -> Result<String, ToolError> {
+    if TRIES.fetch_add(1, Ordering::Relaxed) % 2 == 0 {
+        return Err(ToolError::transient("not yet"));
+    }
+    Ok(Context::current().span().span_context().span_id().to_string())
+}
+
+fn seeker() -> Agent {
+    Agent::new("seeker").model("gpt-5").tool(span_here)
+}
+
+#[workflow]
+#[derive(Default)]
+pub(crate) struct Seeking;
+
+#[workflow_methods]
+impl Seeking {
+    #[run(name = "seeking")]
+    pub(crate) async fn run(ctx: &mut WorkflowContext<Self>, question: String) -> WorkflowResult<String> {
+        Ok(Runner::new(ctx).run(&seeker(), question).await?.final_output)
+    }
+}
+
+#[tokio::test]
+async fn the_context_goes_from_the_caller_into_the_code_of_a_tool() -> anyhow::Result<()> {
+    let mut collector = Collector::start().await?;
+    let reply = || [tool_call("span_here", json!({})), text("done")];
+    let model = FakeModel::script(reply().into_iter().chain(reply()));
+    let plugin = AgentsPlugin::new(model.clone()).agent(seeker);
+    let traced = Traced::start::<Seeking>(&collector.url, plugin, true).await?;
+    // Nothing is sent for a caller that does not sample.
+    let (trace, span) = ("0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331");
+    traced.run(Seeking::run, "unsampled", Some(&format!("00-1{}-{span}-00", &trace[1..]))).await?;
+    traced.run(Seeking::run, "sampled", Some(&format!("00-{trace}-{span}-01"))).await?;
+    // The failed attempt is there beside those that history records.
+    let count = export_workflow(traced.env.client(), "sampled", &Otlp::new(&collector.url)?).await?;
+    let spans = collector.spans(count + 1).await?;
+    assert!(spans.iter().all(|span| span.trace == trace), "{spans:#?}");
+    let root = spans.iter().find(|span| span.operation() == "invoke_workflow").expect("it is there");
+    assert_eq!(root.parent, span);
+    tree(&spans);
+    let attempts: Vec<_> = spans.iter().filter(|span| span.name == "execute_tool span_here").collect();
+    let statuses: Vec<_> = attempts.iter().map(|span| &*span.status).collect();
+    assert_eq!(statuses, ["STATUS_CODE_ERROR", "STATUS_CODE_UNSET"]);
+    let calls = model.calls();
+    let told = calls.last().and_then(|call| call.input.last()?.get("output").cloned());
+    assert_eq!(told, Some(json!(attempts[1].id)));
+    traced.env.finish().await?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_collector_that_is_down_costs_a_run_nothing_and_is_counted() -> anyhow::Result<()> {
+    let plugin = AgentsPlugin::new(script()).agent(desk);
+    let traced = Traced::start::<Reading>("http://127.0.0.1:9", plugin, true).await?;
+    traced.run(Reading::run, "down", None).await?;
+    assert!(traced.tracing.lost() > 10, "{:?}", traced.tracing);
+    traced.env.finish().await?;
+    Ok(())
+}
