@@ -71,7 +71,7 @@
 //! - **Conversations**: [memory](guide::memory), [long runs and chats](guide::long_runs)
 //! - **In production**: [providers](guide::providers), [secrets](guide::secrets),
 //!   [deploying](guide::deploying), [watching](guide::watching), [streams](guide::streams),
-//!   [transcripts](guide::transcripts)
+//!   [transcripts](guide::transcripts), [traces](guide::tracing)
 //! - **In other workflows**: [agentic sessions](guide::agentic_sessions)
 //!
 //! # Modules

@@ -22,6 +22,7 @@
 //! | [`watching`] | the events of a run, live and later |
 //! | [`streams`] | items that a workflow streams, for subscribers in any language |
 //! | [`transcripts`] | reading the history of a run |
+//! | [`tracing`] | traces of OpenTelemetry, live and from history |
 //!
 //! The code of all chapters is compiled and run as documentation tests of the crate
 //! `temporal-agents-testing`, which depends on all crates that the chapters use.
@@ -85,3 +86,6 @@ pub mod streams {}
 
 #[cfg_attr(not(doctest), doc = include_str!("transcripts.md"))]
 pub mod transcripts {}
+
+#[cfg_attr(not(doctest), doc = include_str!("tracing.md"))]
+pub mod tracing {}

@@ -29,9 +29,11 @@ impl WorkflowContextKey for ToolCallKey {
 
 /// The call that schedules something.
 #[derive(Clone)]
+#[cfg_attr(not(feature = "worker"), expect(dead_code, reason = "the worker half reads it"))]
 pub(crate) struct ScheduledBy {
     pub(crate) meta: ToolCallMeta,
     /// Id of the call's effect in the run.
+    #[cfg_attr(all(feature = "worker", not(feature = "otel")), expect(dead_code, reason = "traces read it"))]
     pub(crate) effect: String,
 }
 

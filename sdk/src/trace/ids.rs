@@ -1,5 +1,7 @@
 //! The ids of traces and spans, which are made of the ids of Temporal.
 
+use std::fmt::Write;
+
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
@@ -12,6 +14,7 @@ pub(crate) struct TraceId(pub(crate) [u8; 16]);
 pub(crate) struct SpanId(pub(crate) [u8; 8]);
 
 /// The execution of a workflow, of whose ids the ids of its spans are made.
+#[expect(clippy::struct_field_names, reason = "the names of Temporal")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Execution<'i> {
     pub(crate) workflow_id: &'i str,
@@ -118,7 +121,10 @@ fn bytes<const N: usize>(text: &str) -> Option<[u8; N]> {
 }
 
 fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
 }
 
 #[cfg(test)]

@@ -5,8 +5,8 @@
 //! | `ids.rs` | the ids of traces and spans |
 //! | `span.rs` | a span as data |
 //! | `attributes.rs` | names and attributes of spans |
-//! | `history.rs` | the spans of a workflow, from its history |
-//! | `live.rs` | the spans of a worker, while runs happen |
+//! | `history/` | the spans of a workflow, from its history |
+//! | `live/` | the spans of a worker, while runs happen |
 //! | `otlp.rs` | the export to a collector |
 //!
 //! # Design

@@ -10,6 +10,7 @@ pub(crate) const TOOL_CALL_HEADER: &str = "temporal-agents-call";
 
 /// The run, session and turn of a call. A provider can limit with it which data the call reaches,
 /// and the model does not write it.
+#[cfg_attr(not(feature = "worker"), expect(clippy::struct_field_names, reason = "the names of the protocol"))]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ToolCallMeta {
@@ -22,8 +23,8 @@ pub struct ToolCallMeta {
     /// Id of the turn.
     #[serde(default, deserialize_with = "absent::or_default", skip_serializing_if = "String::is_empty")]
     pub turn_id: String,
-    /// Id of the call, the same at all attempts. It is the call's idempotency key, and
-    /// [`CallMessage::tool_use_id`](crate::remote::message::CallMessage::tool_use_id) of remote tools.
+    /// Id of the call, the same at all attempts: its idempotency key, and the
+    /// [`tool_use_id`](crate::remote::message::CallMessage::tool_use_id) of a remote tool.
     #[serde(default, deserialize_with = "absent::or_default", skip_serializing_if = "String::is_empty")]
     pub tool_call_id: String,
     /// Id of the call of the agent that runs as a tool and made this call.

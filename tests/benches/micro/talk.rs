@@ -39,6 +39,7 @@ impl Talk {
             variants: std::collections::BTreeMap::new(),
             guards_output: false,
             handles_empty_output: false,
+            native_tools: Vec::new(),
         };
         let beginning = Beginning {
             agent: "assistant".to_owned(),

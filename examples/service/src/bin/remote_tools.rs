@@ -12,5 +12,5 @@ async fn main() -> anyhow::Result<()> {
         .with_writer(std::io::stderr)
         .with_max_level(tracing_subscriber::filter::LevelFilter::WARN)
         .init();
-    remote_tools::main(Arguments::parse()).await
+    Box::pin(remote_tools::main(Arguments::parse())).await
 }

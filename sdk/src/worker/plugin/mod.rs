@@ -5,6 +5,7 @@ mod agents_worker;
 mod guardrails;
 mod install_error;
 mod mcp;
+mod shared_activities;
 mod specs;
 mod tools;
 
@@ -22,20 +23,21 @@ use temporalio_workflow::workflow_interceptors::WorkflowInterceptorConstructor;
 
 pub use self::agents_worker::{AgentsWorker, AgentsWorkerError};
 pub use self::install_error::{InstallError, InstallIssue};
-use self::tools::runs_on;
-use super::model_activity::ModelActivity;
 #[cfg(feature = "nexus")]
-use crate::activity::nexus_endpoint;
+use self::shared_activities::looking_up_endpoints;
+use self::{
+    shared_activities::{batches_of, state_activities},
+    tools::runs_on,
+};
+use super::model_activity::ModelActivity;
 use crate::{
     activity::{
         heartbeat::HeartbeatSender,
-        kept_state,
         message::Reply,
         record,
         registration::{Body, NamedActivities, of_values},
         session,
         tool::ToolActivity,
-        tool_batch::ToolBatchActivity,
         tool_versions::ToolVersions,
     },
     conversations::{ConversationCache, ForgetEnded},
@@ -46,14 +48,7 @@ use crate::{
 use crate::{
     agent::{AgentDef, AgentSource, AgentSources},
     tool::{Tool, ToolBinding, ToolCallHeader, ToolDef},
-    wire::{
-        MODEL_ACTIVITY,
-        carried::{KEEP_STATE_ACTIVITY, LOAD_STATE_ACTIVITY},
-        conversation::RECORD_ACTIVITY,
-        session_call::SESSION_ACTIVITY,
-        tool_batch::TOOL_BATCH_ACTIVITY,
-        tool_call::TOOL_PREFIX,
-    },
+    wire::{MODEL_ACTIVITY, conversation::RECORD_ACTIVITY, session_call::SESSION_ACTIVITY, tool_call::TOOL_PREFIX},
 };
 
 /// Registers with a worker the model activity and the tools of its agents, after checking that
@@ -357,30 +352,6 @@ impl AgentsPlugin {
             deltas: self.deltas.clone(),
         })
     }
-}
-
-/// Returns the activity of runs that make several tool calls in one activity.
-fn batches_of(tools: BTreeMap<String, Arc<ToolVersions>>, beater: &HeartbeatSender) -> (String, Body) {
-    let batch = Arc::new(ToolBatchActivity::new(tools, beater.clone()));
-    let body: Body = Arc::new(move |ctx, request| {
-        let batch = Arc::clone(&batch);
-        async move { batch.run(&ctx, &request).await.map(Reply::ToolBatch) }.boxed()
-    });
-    (TOOL_BATCH_ACTIVITY.to_owned(), body)
-}
-
-/// Returns the activities of runs that continue as new with a large state.
-fn state_activities() -> [(String, Body); 2] {
-    let keep = of_values(|ctx, request| async move { json(&kept_state::keep(&ctx, request)?) }.boxed());
-    let load = of_values(|ctx, request| async move { json(&kept_state::load(&ctx, request).await?) }.boxed());
-    [(KEEP_STATE_ACTIVITY.to_owned(), keep), (LOAD_STATE_ACTIVITY.to_owned(), load)]
-}
-
-/// Returns the activity of runs that call Nexus operations.
-#[cfg(feature = "nexus")]
-fn looking_up_endpoints() -> (String, Body) {
-    let body = of_values(|ctx, request| async move { json(&nexus_endpoint::run(&ctx, request).await?) }.boxed());
-    (crate::wire::nexus_endpoint::NEXUS_ENDPOINT_ACTIVITY.to_owned(), body)
 }
 
 fn json<T: Serialize>(reply: &T) -> Result<Value, ActivityError> {

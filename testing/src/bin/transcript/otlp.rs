@@ -7,12 +7,11 @@ use super::{Arguments, Failure, connect, data_converter, saved};
 /// Exports the trace; returns a line about it.
 pub(super) async fn export(arguments: &Arguments, url: &str) -> Result<String, Failure> {
     let otlp = Otlp::new(url)?;
-    let spans = match &arguments.history {
-        Some(path) => export_history(saved(path)?, &data_converter(), &otlp).await?,
-        None => {
-            let workflow = arguments.workflow.as_deref().unwrap_or_default();
-            export_workflow(&connect(arguments).await?, workflow, &otlp).await?
-        }
+    let spans = if let Some(path) = &arguments.history {
+        export_history(saved(path)?, &data_converter(), &otlp).await?
+    } else {
+        let workflow = arguments.workflow.as_deref().unwrap_or_default();
+        export_workflow(&connect(arguments).await?, workflow, &otlp).await?
     };
     Ok(match spans {
         0 => "nothing was sent: the caller's trace is not sampled".to_owned(),

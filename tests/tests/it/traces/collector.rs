@@ -12,7 +12,7 @@ use tokio::{
 
 use crate::python_worker::with_otlp;
 
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A span as the collector has read it.
 #[derive(Clone, Debug, PartialEq, Deserialize)]

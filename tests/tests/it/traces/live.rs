@@ -104,7 +104,7 @@ static TRIES: AtomicU32 = AtomicU32::new(0);
 /// Returns the id of the span in which it runs, at its second attempt.
 #[tool(attempts = 2)]
 async fn span_here() -> Result<String, ToolError> {
-    if TRIES.fetch_add(1, Ordering::Relaxed) % 2 == 0 {
+    if TRIES.fetch_add(1, Ordering::Relaxed).is_multiple_of(2) {
         return Err(ToolError::transient("not yet"));
     }
     Ok(Context::current().span().span_context().span_id().to_string())

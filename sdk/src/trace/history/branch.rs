@@ -1,166 +1,38 @@
-//! The spans of a workflow, made of its transcripts.
+//! The spans of one execution: its agents, and what they call.
 
 use std::{collections::BTreeMap, time::SystemTime};
 
 use serde_json::Value;
-use temporalio_client::Client;
-use temporalio_common::{data_converters::DataConverter, protos::temporal::api::history::v1::History};
 
-use super::{
-    attributes::{self, Described, captures_content, content},
-    ids::{Caller, Execution, SpanId, TraceId},
-    otlp::{Otlp, OtlpError},
-    span::Span,
-};
+use super::tree::Tree;
 use crate::{
-    client::transcript::{
-        Activity, Approval, Call, End, Run, Status, Times, ToolKind, ToolUse, Transcript, TranscriptError, Turn,
+    client::transcript::{Activity, Approval, Call, Run, Status, Times, ToolKind, ToolUse, Transcript, Turn},
+    trace::{
+        attributes::{self, Described, content},
+        ids::{Execution, SpanId},
     },
-    wire::{RecordedFailure, Verdict, error_debug},
+    wire::{Item, RecordedFailure, Verdict},
 };
-
-/// The error of a trace that cannot be read or exported.
-#[derive(thiserror::Error)]
-#[non_exhaustive]
-pub enum TraceError {
-    /// The history cannot be read.
-    #[error(transparent)]
-    Transcript(#[from] TranscriptError),
-    /// The collector has not taken the spans.
-    #[error(transparent)]
-    Otlp(#[from] OtlpError),
-}
-
-error_debug!(
-    enum TraceError {
-        Transcript(source),
-        Otlp(source),
-    }
-);
-
-/// Exports the trace of a workflow, running or closed, with all its executions that the server
-/// has; returns the number of spans. Exported twice, it is the same trace, with the same spans.
-///
-/// The trace is that of the caller that started the workflow, if it sent one in the header
-/// `_tracer-data`, as the plugins of Temporal's SDKs do. If that trace is not sampled, nothing is
-/// exported. Of a workflow that runs, what has ended is exported; spans that contain others and go
-/// on end at the latest event, and have the attribute `temporal_agents.open`.
-///
-/// # Errors
-/// [`TraceError`].
-pub async fn export_workflow(client: &Client, workflow_id: &str, otlp: &Otlp) -> Result<usize, TraceError> {
-    let chain = Transcript::of_chain(client, workflow_id, None).await?;
-    Ok(otlp.export(spans(&chain, Part::Whole)).await?)
-}
-
-/// Exports the trace of a saved history; see [`export_workflow`].
-///
-/// # Errors
-/// [`TraceError`].
-pub async fn export_history(history: History, converter: &DataConverter, otlp: &Otlp) -> Result<usize, TraceError> {
-    let transcript = Transcript::of_history(history, converter).await?;
-    Ok(otlp.export(spans(&[transcript], Part::Whole)).await?)
-}
-
-/// The part of a trace that is wanted.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Part<'p> {
-    Whole,
-    /// The spans that nobody has sent yet when the execution with this run id has ended: all but
-    /// the attempts at activities, which their workers send.
-    EndOf(&'p str),
-}
-
-/// Returns the spans of a workflow, whose executions are in order: parents before children.
-pub(super) fn spans(chain: &[Transcript], part: Part<'_>) -> Vec<Span> {
-    let (Some(first), Some(last)) = (chain.first(), chain.last()) else { return Vec::new() };
-    let caller = chain.iter().find_map(|execution| Caller::of_traceparent(execution.tracer_data.get("traceparent")?));
-    if caller.is_some_and(|caller| !caller.is_sampled) {
-        return Vec::new();
-    }
-    let execution = execution_of(first);
-    let trace = caller.map_or_else(|| execution.trace(), |caller| caller.trace);
-    let (Some(start), Some(end)) = (first.times.started, last.times.ended) else { return Vec::new() };
-    let (failure, is_open) = match &last.end {
-        End::Failed { failure } => (Some(failure.clone()), false),
-        End::Cancelled => (Some(RecordedFailure::new("Cancelled", "")), false),
-        End::Terminated { reason } => (Some(RecordedFailure::new("Terminated", reason)), false),
-        End::TimedOut => (Some(RecordedFailure::new("Timeout", "")), false),
-        End::Running => (None, true),
-        End::Completed { .. } | End::ContinuedAsNew { .. } => (None, false),
-    };
-    let mut tree =
-        Tree { trace, is_captured: captures_content(), has_attempts: part == Part::Whole, spans: Vec::new() };
-    let root = attributes::workflow(&execution, &first.workflow_type);
-    let root = if is_open { root.with("temporal_agents.open", true) } else { root };
-    // A later execution names the workflow itself as its caller.
-    let parent = caller.map(|caller| caller.span).filter(|span| *span != execution.workflow());
-    if part == Part::Whole || !matches!(last.end, End::ContinuedAsNew { .. }) {
-        tree.add(root, execution.workflow(), parent, (start, end), failure.as_ref());
-    }
-    for transcript in chain {
-        if matches!(part, Part::EndOf(run_id) if run_id != transcript.run_id) {
-            continue;
-        }
-        let end = transcript.times.ended.unwrap_or(end);
-        Branch { execution: execution_of(transcript), transcript, end, agents: BTreeMap::new() }.add_to(&mut tree);
-    }
-    tree.spans
-}
-
-fn execution_of(transcript: &Transcript) -> Execution<'_> {
-    let Transcript { workflow_id, run_id, first_run_id, .. } = transcript;
-    Execution { workflow_id, run_id, first_run_id }
-}
-
-/// The spans so far.
-struct Tree {
-    trace: TraceId,
-    is_captured: bool,
-    /// `true` if attempts at activities of their own are wanted.
-    has_attempts: bool,
-    spans: Vec<Span>,
-}
-
-impl Tree {
-    /// Returns the times of the last attempt at a call that has ended, if its span is wanted.
-    fn times_of_attempt(&self, activity: &Activity) -> Option<(SystemTime, SystemTime)> {
-        let is_wanted = activity.attempts > 0 && (self.has_attempts || activity.times.is_batched);
-        activity.times.started.zip(activity.times.ended).filter(|_| is_wanted)
-    }
-
-    fn add(
-        &mut self,
-        described: Described,
-        id: SpanId,
-        parent: Option<SpanId>,
-        times: (SystemTime, SystemTime),
-        failure: Option<&RecordedFailure>,
-    ) -> &mut Span {
-        let span = Span::new(self.trace, id, parent, times, described).failed(failure, self.is_captured);
-        self.spans.push(span);
-        self.spans.last_mut().expect("it was just added")
-    }
-}
 
 /// The spans of one execution.
-struct Branch<'t> {
-    execution: Execution<'t>,
-    transcript: &'t Transcript,
+pub(super) struct Branch<'t> {
+    pub(super) execution: Execution<'t>,
+    pub(super) transcript: &'t Transcript,
     /// Time of the last event.
-    end: SystemTime,
+    pub(super) end: SystemTime,
     /// The agents of each run, with the times of their work.
-    agents: BTreeMap<&'t str, Vec<Segment>>,
+    pub(super) agents: BTreeMap<&'t str, Vec<Segment>>,
 }
 
 /// The work of an agent in a run, from its first turn to its handoff, or the end.
-struct Segment {
+pub(super) struct Segment {
     id: SpanId,
     start: SystemTime,
 }
 
 impl<'t> Branch<'t> {
-    fn add_to(mut self, tree: &mut Tree) {
+    /// Adds the spans of the execution.
+    pub(super) fn add_to(mut self, tree: &mut Tree) {
         // A run is listed after the run that contains it.
         for run in &self.transcript.runs {
             self.run(run, tree);
@@ -168,8 +40,7 @@ impl<'t> Branch<'t> {
     }
 
     fn run(&mut self, run: &'t Run, tree: &mut Tree) {
-        // Guardrails, sessions and summaries belong to the agent that begins with them or ends after
-        // them.
+        // Guardrails, sessions and summaries belong to the agent that begins or ends with them.
         let all = self.times_of_run(run);
         let (start, last_end) = (all.iter().min().copied().unwrap_or(self.end), all.iter().max().copied());
         let parent = self.parent_of(run, start);
@@ -283,7 +154,7 @@ impl<'t> Branch<'t> {
         };
         let (attempt, is_captured) = (execution.attempt(&activity.id, activity.attempts), tree.is_captured);
         let span = tree.add(described, attempt, Some(id), times, failure_of(activity));
-        let output = is_captured.then(|| call.output.iter().map(crate::wire::Item::to_value).collect::<Value>());
+        let output = is_captured.then(|| call.output.iter().map(Item::to_value).collect::<Value>());
         content(span, is_captured, "gen_ai.output.messages", output.as_ref());
     }
 
@@ -310,7 +181,8 @@ impl<'t> Branch<'t> {
                 let attempt = execution.attempt(&activity.id, activity.attempts);
                 let described =
                     attributes::tool_attempt(execution, &activity.id, activity.attempts, &tool.name, &tool.call_id);
-                self.executed(described, attempt, call, times, tool, failure_of(activity), tree);
+                tree.add(described, attempt, Some(call), times, failure_of(activity));
+                tree.add_content_of(tool);
             }
             ToolKind::Agent { run: called } => {
                 let called = self.transcript.runs.iter().find(|run| run.id == *called);
@@ -321,7 +193,8 @@ impl<'t> Branch<'t> {
                 let end = if is_open { self.end } else { times.iter().max().copied().unwrap_or(start) };
                 let described = attributes::transfer(execution, &turn.agent, &tool.name, &tool.call_id, target, true);
                 let described = if is_open { described.with("temporal_agents.open", true) } else { described };
-                self.executed(described, execution.call(id), agent, (start, end), tool, None, tree);
+                tree.add(described, execution.call(id), Some(agent), (start, end), None);
+                tree.add_content_of(tool);
             }
             ToolKind::Handoff { to } => {
                 let at = answered.unwrap_or(self.end);
@@ -333,27 +206,11 @@ impl<'t> Branch<'t> {
                 let was_made = tool.output.is_some() && !is_rejected(tool.approval.as_ref());
                 if let (true, Some(at)) = (was_made, answered) {
                     let described = attributes::execute_tool(execution, &tool.name, &tool.call_id);
-                    self.executed(described, execution.call(id), agent, (at, at), tool, None, tree);
+                    tree.add(described, execution.call(id), Some(agent), (at, at), None);
+                    tree.add_content_of(tool);
                 }
             }
         }
-    }
-
-    #[expect(clippy::too_many_arguments, reason = "one for each part of the span")]
-    fn executed(
-        &self,
-        described: Described,
-        id: SpanId,
-        parent: SpanId,
-        times: (SystemTime, SystemTime),
-        tool: &ToolUse,
-        failure: Option<&RecordedFailure>,
-        tree: &mut Tree,
-    ) {
-        let is_captured = tree.is_captured;
-        let span = tree.add(described, id, Some(parent), times, failure);
-        content(span, is_captured, "gen_ai.tool.call.arguments", Some(&tool.arguments));
-        content(span, is_captured, "gen_ai.tool.call.result", tool.output.as_ref());
     }
 
     fn wait(&self, run: &Run, turn: &Turn, tool: &ToolUse, approval: &Approval, agent: SpanId, tree: &mut Tree) {

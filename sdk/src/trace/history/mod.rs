@@ -1,0 +1,115 @@
+//! The spans of a workflow, made of its transcripts.
+
+mod branch;
+mod tree;
+
+use std::collections::BTreeMap;
+
+use temporalio_client::Client;
+use temporalio_common::{data_converters::DataConverter, protos::temporal::api::history::v1::History};
+
+use self::{branch::Branch, tree::Tree};
+use super::{
+    attributes::{self, captures_content},
+    ids::{Caller, Execution},
+    otlp::{Otlp, OtlpError},
+    span::Span,
+};
+use crate::{
+    client::transcript::{End, Transcript, TranscriptError},
+    wire::{RecordedFailure, error_debug},
+};
+
+/// The error of a trace that cannot be read or exported.
+#[derive(thiserror::Error)]
+#[non_exhaustive]
+pub enum TraceError {
+    /// The history cannot be read.
+    #[error(transparent)]
+    Transcript(#[from] TranscriptError),
+    /// The collector has not taken the spans.
+    #[error(transparent)]
+    Otlp(#[from] OtlpError),
+}
+
+error_debug!(
+    enum TraceError {
+        Transcript(source),
+        Otlp(source),
+    }
+);
+
+/// Exports the trace of a workflow, running or closed, with all its executions that the server
+/// has; returns the number of spans. Exported twice, it is the same trace, with the same spans.
+///
+/// The trace is that of the caller that started the workflow, if it sent one in the header
+/// `_tracer-data`, as the plugins of Temporal's SDKs do. If that trace is not sampled, nothing is
+/// exported. Of a workflow that runs, what has ended is exported; spans that contain others and go
+/// on end at the latest event, and have the attribute `temporal_agents.open`.
+///
+/// # Errors
+/// [`TraceError`].
+pub async fn export_workflow(client: &Client, workflow_id: &str, otlp: &Otlp) -> Result<usize, TraceError> {
+    let chain = Transcript::of_chain(client, workflow_id, None).await?;
+    Ok(otlp.export(spans(&chain, Part::Whole)).await?)
+}
+
+/// Exports the trace of a saved history; see [`export_workflow`].
+///
+/// # Errors
+/// [`TraceError`].
+pub async fn export_history(history: History, converter: &DataConverter, otlp: &Otlp) -> Result<usize, TraceError> {
+    let transcript = Transcript::of_history(history, converter).await?;
+    Ok(otlp.export(spans(&[transcript], Part::Whole)).await?)
+}
+
+/// The part of a trace that is wanted.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Part<'p> {
+    Whole,
+    /// The spans that nobody has sent yet when the execution with this run id has ended: all but
+    /// the attempts at activities, which their workers send.
+    EndOf(&'p str),
+}
+
+/// Returns the spans of a workflow, whose executions are in order: parents before children.
+pub(super) fn spans(chain: &[Transcript], part: Part<'_>) -> Vec<Span> {
+    let (Some(first), Some(last)) = (chain.first(), chain.last()) else { return Vec::new() };
+    let caller = chain.iter().find_map(|execution| Caller::of_traceparent(execution.tracer_data.get("traceparent")?));
+    if caller.is_some_and(|caller| !caller.is_sampled) {
+        return Vec::new();
+    }
+    let execution = execution_of(first);
+    let trace = caller.map_or_else(|| execution.trace(), |caller| caller.trace);
+    let (Some(start), Some(end)) = (first.times.started, last.times.ended) else { return Vec::new() };
+    let (failure, is_open) = match &last.end {
+        End::Failed { failure } => (Some(failure.clone()), false),
+        End::Cancelled => (Some(RecordedFailure::new("Cancelled", "")), false),
+        End::Terminated { reason } => (Some(RecordedFailure::new("Terminated", reason)), false),
+        End::TimedOut => (Some(RecordedFailure::new("Timeout", "")), false),
+        End::Running => (None, true),
+        End::Completed { .. } | End::ContinuedAsNew { .. } => (None, false),
+    };
+    let mut tree =
+        Tree { trace, is_captured: captures_content(), has_attempts: part == Part::Whole, spans: Vec::new() };
+    let root = attributes::workflow(&execution, &first.workflow_type);
+    let root = if is_open { root.with("temporal_agents.open", true) } else { root };
+    // A later execution names the workflow itself as its caller.
+    let parent = caller.map(|caller| caller.span).filter(|span| *span != execution.workflow());
+    if part == Part::Whole || !matches!(last.end, End::ContinuedAsNew { .. }) {
+        tree.add(root, execution.workflow(), parent, (start, end), failure.as_ref());
+    }
+    for transcript in chain {
+        if matches!(part, Part::EndOf(run_id) if run_id != transcript.run_id) {
+            continue;
+        }
+        let end = transcript.times.ended.unwrap_or(end);
+        Branch { execution: execution_of(transcript), transcript, end, agents: BTreeMap::new() }.add_to(&mut tree);
+    }
+    tree.spans
+}
+
+fn execution_of(transcript: &Transcript) -> Execution<'_> {
+    let Transcript { workflow_id, run_id, first_run_id, .. } = transcript;
+    Execution { workflow_id, run_id, first_run_id }
+}

@@ -1,0 +1,51 @@
+//! The spans of a trace, as they are found.
+
+use std::time::SystemTime;
+
+use crate::{
+    client::transcript::{Activity, ToolUse},
+    trace::{
+        attributes::{Described, content},
+        ids::{SpanId, TraceId},
+        span::Span,
+    },
+    wire::RecordedFailure,
+};
+
+/// The spans so far.
+pub(super) struct Tree {
+    pub(super) trace: TraceId,
+    pub(super) is_captured: bool,
+    /// `true` if attempts at activities of their own are wanted.
+    pub(super) has_attempts: bool,
+    pub(super) spans: Vec<Span>,
+}
+
+impl Tree {
+    /// Returns the times of the last attempt at a call that has ended, if its span is wanted.
+    pub(super) fn times_of_attempt(&self, activity: &Activity) -> Option<(SystemTime, SystemTime)> {
+        let is_wanted = activity.attempts > 0 && (self.has_attempts || activity.times.is_batched);
+        activity.times.started.zip(activity.times.ended).filter(|_| is_wanted)
+    }
+
+    /// Adds a span, and returns it.
+    pub(super) fn add(
+        &mut self,
+        described: Described,
+        id: SpanId,
+        parent: Option<SpanId>,
+        times: (SystemTime, SystemTime),
+        failure: Option<&RecordedFailure>,
+    ) -> &mut Span {
+        let span = Span::new(self.trace, id, parent, times, described).failed(failure, self.is_captured);
+        self.spans.push(span);
+        self.spans.last_mut().expect("it was just added")
+    }
+
+    /// Adds the arguments and the output of a call to the span that was added last.
+    pub(super) fn add_content_of(&mut self, tool: &ToolUse) {
+        let Some(span) = self.spans.last_mut() else { return };
+        content(span, self.is_captured, "gen_ai.tool.call.arguments", Some(&tool.arguments));
+        content(span, self.is_captured, "gen_ai.tool.call.result", tool.output.as_ref());
+    }
+}

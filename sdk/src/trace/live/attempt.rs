@@ -1,0 +1,131 @@
+//! An attempt at an activity, as a span.
+
+use std::{sync::Arc, time::SystemTime};
+
+use opentelemetry::{
+    Context,
+    trace::{SpanContext, TraceContextExt, TraceFlags, TraceState},
+};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use temporalio_sdk::activities::{ActivityContext, ActivityError};
+
+use super::{
+    caller_in, execution_of,
+    queue::{Job, Queue},
+};
+use crate::{
+    activity::message::{Reply, Request},
+    trace::{
+        attributes::{self, content},
+        ids::{Caller, SpanId},
+        span::Span,
+    },
+    wire::{Item, RecordedFailure},
+};
+
+/// An attempt at a call.
+pub(super) struct Attempt {
+    queue: Arc<Queue>,
+    caller: Caller,
+    id: SpanId,
+    workflow_id: String,
+    run_id: String,
+    activity_id: String,
+    number: u32,
+    start: SystemTime,
+    names: Names,
+    is_model: bool,
+}
+
+/// The members of a request that a span needs.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Names {
+    model: String,
+    tool: String,
+    call_id: String,
+    arguments: Map<String, Value>,
+}
+
+impl Attempt {
+    /// Begins an attempt; `None` if it belongs to no trace.
+    pub(super) fn begin(queue: &Arc<Queue>, ctx: &ActivityContext, request: &Request, is_model: bool) -> Option<Self> {
+        let caller = caller_in(ctx.headers())?;
+        let info = ctx.info();
+        let (workflow_id, run_id) = (info.workflow_id.clone()?, info.workflow_run_id.clone()?);
+        let names = match request {
+            Request::Text(text) => serde_json::from_slice(text).ok()?,
+            Request::Value(value) => Names::deserialize(value).ok()?,
+        };
+        Some(Self {
+            queue: Arc::clone(queue),
+            caller,
+            id: execution_of(&workflow_id, &run_id).attempt(&info.activity_id, info.attempt),
+            workflow_id,
+            run_id,
+            activity_id: info.activity_id.clone(),
+            number: info.attempt,
+            start: SystemTime::now(),
+            names,
+            is_model,
+        })
+    }
+
+    /// Returns the context in which the attempt runs: spans of its code are its children.
+    pub(super) fn context(&self) -> Context {
+        let flags = if self.caller.is_sampled { TraceFlags::SAMPLED } else { TraceFlags::default() };
+        let (trace, span) = (self.caller.trace.0, self.id.0);
+        Context::current().with_remote_span_context(SpanContext::new(
+            opentelemetry::TraceId::from_bytes(trace),
+            opentelemetry::SpanId::from_bytes(span),
+            flags,
+            true,
+            TraceState::default(),
+        ))
+    }
+
+    pub(super) fn end(self, outcome: &Result<Reply, ActivityError>) {
+        let Self { queue, caller, id, workflow_id, run_id, activity_id, number, start, names, is_model } = self;
+        if !caller.is_sampled || matches!(outcome, Err(ActivityError::WillCompleteAsync)) {
+            return;
+        }
+        let execution = execution_of(&workflow_id, &run_id);
+        let described = if is_model {
+            let described = attributes::chat(&execution, &activity_id, number, &names.model);
+            match outcome {
+                Ok(Reply::Model(reply)) => {
+                    let response = &reply.response;
+                    let ends = (response.response_id.as_deref(), response.incomplete.as_deref());
+                    attributes::answered(described, &response.output, ends, &response.usage)
+                }
+                _ => described,
+            }
+        } else {
+            attributes::tool_attempt(&execution, &activity_id, number, &names.tool, &names.call_id)
+        };
+        let failure = match outcome {
+            Err(ActivityError::Application(failure)) => {
+                let name = failure.type_name().unwrap_or("Application");
+                Some(RecordedFailure::new(name, failure.source_error().to_string()))
+            }
+            _ => None,
+        };
+        let mut span = Span::new(caller.trace, id, Some(caller.span), (start, SystemTime::now()), described)
+            .failed(failure.as_ref(), queue.is_captured);
+        if queue.is_captured {
+            match outcome {
+                Ok(Reply::Model(reply)) => {
+                    let output = reply.response.output.iter().map(Item::to_value).collect::<Value>();
+                    content(&mut span, true, "gen_ai.output.messages", Some(&output));
+                }
+                Ok(Reply::Tool(reply)) => {
+                    content(&mut span, true, "gen_ai.tool.call.arguments", Some(&Value::Object(names.arguments)));
+                    content(&mut span, true, "gen_ai.tool.call.result", Some(&reply.output.clone().into_value()));
+                }
+                _ => {}
+            }
+        }
+        queue.add(Job::Span(Box::new(span)));
+    }
+}

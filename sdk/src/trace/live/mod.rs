@@ -1,0 +1,170 @@
+//! Live traces of the workflows and activities of a worker.
+//!
+//! # Design
+//! **Attempts leave when they end; everything above them at the end of its execution,** read from
+//! history: the workflow's code draws no ids and makes no spans, so a replay cannot send one twice.
+//! What a worker that dies has not sent, [`export_workflow`](super::export_workflow) sends.
+//!
+//! **A collector never slows a run.** Spans wait in a queue of bounded length for the task that
+//! sends them. What does not fit, or is not taken, is counted and lost.
+//!
+//! A workflow that was reset, or is retried by its own policy, has attempts in a trace of their
+//! own, unless its caller sent a trace.
+
+mod attempt;
+mod queue;
+mod workflow;
+
+use std::{collections::HashMap, fmt, sync::Arc, time::Duration};
+
+use futures::FutureExt;
+use opentelemetry::trace::FutureExt as _;
+use serde_json::json;
+use temporalio_client::Client;
+use temporalio_common::protos::temporal::api::common::v1::Payload;
+use tokio::time::timeout;
+
+use self::{attempt::Attempt, queue::Queue, workflow::TracedWorkflow};
+use super::{
+    ids::{Caller, Execution},
+    otlp::{Otlp, OtlpError},
+};
+use crate::{
+    activity::registration::Body,
+    wire::{MODEL_ACTIVITY, mcp_call, remote_call, tool_call::TOOL_PREFIX},
+};
+
+/// Header in which the SDKs of Temporal send the context of a trace.
+const TRACER_DATA: &str = "_tracer-data";
+
+/// Longest time of a flush.
+const FLUSH: Duration = Duration::from_secs(15);
+
+/// Sends the traces of a worker's runs to a collector while they happen.
+///
+/// ```no_run
+/// use temporal_agents::{AgentsPlugin, Resources, trace::Tracing};
+/// # async fn example(
+/// #     client: temporalio_client::Client, resources: Resources,
+/// # ) -> Result<(), Box<dyn std::error::Error>> {
+///
+/// // Does nothing unless OTEL_EXPORTER_OTLP_ENDPOINT is set.
+/// let tracing = Tracing::from_env(&client)?;
+/// let plugin = AgentsPlugin::new(resources).tracing(&tracing);
+/// // .. runs the worker ..
+/// tracing.flush().await;
+/// # let _ = plugin;
+/// # Ok(())
+/// # }
+/// ```
+///
+/// The spans of model calls and tools are sent when an attempt ends; those of agents and the
+/// workflow when its execution ends. Spans that a tool's own code opens with `opentelemetry` are
+/// children of its attempt, and leave by the application's provider, which stays as it is. The
+/// context of the caller that started the workflow, in the header `_tracer-data`, is the parent; it
+/// goes on to activities, child workflows and later executions. Where the caller's trace is not
+/// sampled, nothing is sent.
+///
+/// Delivery is at least once for a worker that lives: after a crash a span may be missing, or come
+/// again with the same id; [`export_workflow`](super::export_workflow) sends all of them. Runs of
+/// `InlineRunner` and sessions in activities have no live spans of their own.
+#[derive(Clone)]
+pub struct Tracing(Option<Arc<Queue>>);
+
+impl Tracing {
+    /// Creates a sender to this collector; `client` reads the histories of executions that end.
+    ///
+    /// # Panics
+    /// Outside of a tokio runtime.
+    pub fn new(client: &Client, otlp: Otlp) -> Self {
+        Self(Some(Queue::start(client.clone(), otlp)))
+    }
+
+    /// Creates a sender to the collector that `OTEL_EXPORTER_OTLP_ENDPOINT` names; without it, or
+    /// with `OTEL_SDK_DISABLED=true`, one that sends nothing.
+    ///
+    /// # Errors
+    /// [`OtlpError::NotSetUp`].
+    ///
+    /// # Panics
+    /// Outside of a tokio runtime.
+    pub fn from_env(client: &Client) -> Result<Self, OtlpError> {
+        let set = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+        match set("OTEL_EXPORTER_OTLP_ENDPOINT") {
+            Some(endpoint) if set("OTEL_SDK_DISABLED").is_none_or(|value| value != "true") => {
+                Ok(Self::new(client, Otlp::new(&endpoint)?))
+            }
+            _ => Ok(Self(None)),
+        }
+    }
+
+    /// Waits until everything so far is sent, for 15 s at most.
+    pub async fn flush(&self) {
+        if let Some(queue) = &self.0 {
+            let _ = timeout(FLUSH, queue.empty()).await;
+        }
+    }
+
+    /// Returns the number of spans that were lost: the collector did not take them, or the queue
+    /// was full.
+    pub fn lost(&self) -> u64 {
+        self.0.as_ref().map_or(0, |queue| queue.lost())
+    }
+
+    /// Returns the interceptor of a workflow; `None` if nothing is sent.
+    pub(crate) fn interceptor(&self) -> Option<impl Fn() -> TracedWorkflow + Clone + Send + Sync + 'static> {
+        let queue = Arc::clone(self.0.as_ref()?);
+        Some(move || TracedWorkflow::new(&queue))
+    }
+
+    /// Returns the body of an activity, with a span for each attempt at a call.
+    pub(crate) fn around(&self, activity_type: &str, body: Body) -> Body {
+        let Some(queue) = &self.0 else { return body };
+        let is_model = activity_type == MODEL_ACTIVITY;
+        let calls =
+            |prefix: &str, operation: &str| activity_type.starts_with(prefix) && activity_type.ends_with(operation);
+        let is_tool = activity_type.starts_with(TOOL_PREFIX)
+            || calls(mcp_call::MCP_ACTIVITY, mcp_call::MCP_CALL_TOOL)
+            || calls(remote_call::REMOTE_ACTIVITY, remote_call::REMOTE_CALL_TOOL);
+        if !is_model && !is_tool {
+            return body;
+        }
+        let queue = Arc::clone(queue);
+        Arc::new(move |ctx, request| {
+            let Some(attempt) = Attempt::begin(&queue, &ctx, &request, is_model) else {
+                return body(ctx, request);
+            };
+            let running = body(ctx, request).with_context(attempt.context());
+            async move {
+                let outcome = running.await;
+                attempt.end(&outcome);
+                outcome
+            }
+            .boxed()
+        })
+    }
+}
+
+/// Returns the ids of an execution. The id of the first run is known to history alone; that of a
+/// workflow that has not continued as new is its own.
+fn execution_of<'i>(workflow_id: &'i str, run_id: &'i str) -> Execution<'i> {
+    Execution { workflow_id, run_id, first_run_id: run_id }
+}
+
+/// Returns a context as the SDKs of Temporal send it: the fields of W3C Trace Context as JSON.
+fn payload(caller: Caller) -> Payload {
+    let fields = json!({"traceparent": caller.to_traceparent()});
+    let encoding = [("encoding".to_owned(), b"json/plain".to_vec())];
+    Payload { metadata: encoding.into_iter().collect(), data: fields.to_string().into_bytes(), ..Payload::default() }
+}
+
+fn caller_in(headers: &HashMap<String, Payload>) -> Option<Caller> {
+    let fields: HashMap<String, String> = serde_json::from_slice(&headers.get(TRACER_DATA)?.data).ok()?;
+    Caller::of_traceparent(fields.get("traceparent")?)
+}
+
+impl fmt::Debug for Tracing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Tracing").field("sends", &self.0.is_some()).field("lost", &self.lost()).finish()
+    }
+}

@@ -1,0 +1,182 @@
+//! The queue of what is to be sent, and the task that sends it.
+
+use std::{
+    sync::{
+        Arc, Weak,
+        atomic::{AtomicU64, AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use temporalio_client::Client;
+use tokio::{
+    sync::{Notify, Semaphore, mpsc},
+    time::{Instant, sleep, timeout},
+};
+
+use crate::{
+    client::transcript::{End, Transcript},
+    trace::{
+        attributes::captures_content,
+        history::{Part, spans},
+        otlp::Otlp,
+        span::Span,
+    },
+};
+
+/// Most spans and ended executions that wait to be sent.
+const QUEUED: usize = 10_000;
+
+/// Most spans of one request.
+const BATCH: usize = 512;
+
+/// Time for which spans are collected before they are sent.
+const INTERVAL: Duration = Duration::from_millis(500);
+
+/// Most histories that are read at the same time.
+const READERS: usize = 4;
+
+/// Times at which the history of an ended execution is read, until it has its end.
+const LOOKS: [Duration; 8] = [
+    Duration::from_millis(50),
+    Duration::from_millis(100),
+    Duration::from_millis(250),
+    Duration::from_millis(500),
+    Duration::from_secs(1),
+    Duration::from_secs(2),
+    Duration::from_secs(5),
+    Duration::from_secs(10),
+];
+
+/// What is to be sent.
+pub(super) struct Queue {
+    jobs: mpsc::Sender<Job>,
+    /// Number of jobs that are not done.
+    open: AtomicUsize,
+    done: Notify,
+    lost: AtomicU64,
+    pub(super) is_captured: bool,
+}
+
+/// A part of a trace that is to be sent.
+pub(super) enum Job {
+    /// A span to send.
+    Span(Box<Span>),
+    /// An execution that has ended, whose spans are read from its history.
+    Ended { workflow_id: String, run_id: String },
+}
+
+impl Queue {
+    /// Creates a queue, and the task that sends it to this collector.
+    ///
+    /// # Panics
+    /// Outside of a tokio runtime.
+    pub(super) fn start(client: Client, otlp: Otlp) -> Arc<Self> {
+        let (jobs, queue) = mpsc::channel(QUEUED);
+        let (open, done, lost) = (AtomicUsize::new(0), Notify::new(), AtomicU64::new(0));
+        let shared = Arc::new(Self { jobs, open, done, lost, is_captured: captures_content() });
+        // The task ends with the last sender.
+        tokio::spawn(send(queue, client, otlp, Arc::downgrade(&shared)));
+        shared
+    }
+
+    /// Waits until everything so far is sent.
+    pub(super) async fn empty(&self) {
+        loop {
+            let done = self.done.notified();
+            if self.open.load(Ordering::Acquire) == 0 {
+                return;
+            }
+            done.await;
+        }
+    }
+
+    /// Returns the number of spans that were lost.
+    pub(super) fn lost(&self) -> u64 {
+        self.lost.load(Ordering::Relaxed)
+    }
+
+    /// Adds a job, unless the queue is full.
+    pub(super) fn add(&self, job: Job) {
+        self.open.fetch_add(1, Ordering::AcqRel);
+        if self.jobs.try_send(job).is_err() {
+            self.lost.fetch_add(1, Ordering::Relaxed);
+            self.finished(1);
+        }
+    }
+
+    fn finished(&self, jobs: usize) {
+        if self.open.fetch_sub(jobs, Ordering::AcqRel) == jobs {
+            self.done.notify_waiters();
+        }
+    }
+}
+
+/// Sends the spans of the queue in batches, until the last sender is gone.
+async fn send(mut queue: mpsc::Receiver<Job>, client: Client, otlp: Otlp, shared: Weak<Queue>) {
+    let readers = Arc::new(Semaphore::new(READERS));
+    let mut last_sent: Option<Instant> = None;
+    while let Some(first) = queue.recv().await {
+        let mut jobs = vec![first];
+        // After a pause a span is sent at once; otherwise more are collected for a while.
+        let collecting = last_sent.map_or(Duration::ZERO, |sent| INTERVAL.saturating_sub(sent.elapsed()));
+        let _ = timeout(collecting, async {
+            while jobs.len() < BATCH {
+                match queue.recv().await {
+                    Some(job) => jobs.push(job),
+                    None => break,
+                }
+            }
+        })
+        .await;
+        let Some(shared) = shared.upgrade() else { return };
+        let (mut batch, count) = (Vec::new(), jobs.len());
+        let mut ended = 0;
+        for job in jobs {
+            match job {
+                Job::Span(span) => batch.push(*span),
+                Job::Ended { workflow_id, run_id } => {
+                    ended += 1;
+                    let (client, otlp, shared) = (client.clone(), otlp.clone(), Arc::clone(&shared));
+                    let readers = Arc::clone(&readers);
+                    tokio::spawn(async move {
+                        let _one = readers.acquire().await;
+                        let found = spans_at_end(&client, &workflow_id, &run_id).await;
+                        deliver(&otlp, &shared, found.unwrap_or_default()).await;
+                        shared.finished(1);
+                    });
+                }
+            }
+        }
+        deliver(&otlp, &shared, batch).await;
+        shared.finished(count - ended);
+        last_sent = Some(Instant::now());
+    }
+}
+
+async fn deliver(otlp: &Otlp, shared: &Queue, spans: Vec<Span>) {
+    let count = spans.len();
+    if count == 0 {
+        return;
+    }
+    if let Err(error) = otlp.export(spans).await {
+        let lost = shared.lost.fetch_add(count as u64, Ordering::Relaxed) + count as u64;
+        tracing::warn!(%error, lost, "spans were lost; runs are not affected");
+    }
+}
+
+/// Reads the spans of an execution from its history, once that has its end.
+async fn spans_at_end(client: &Client, workflow_id: &str, run_id: &str) -> Option<Vec<Span>> {
+    for pause in LOOKS {
+        sleep(pause).await;
+        match Transcript::of_chain(client, workflow_id, Some(run_id)).await {
+            Ok(chain) if chain.last().is_some_and(|last| last.end != End::Running) => {
+                return Some(spans(&chain, Part::EndOf(run_id)));
+            }
+            Ok(_) => {}
+            Err(error) => tracing::debug!(%error, workflow_id, run_id, "the history of a trace cannot be read yet"),
+        }
+    }
+    tracing::warn!(workflow_id, run_id, "the spans of an execution were not sent: its history has no end yet");
+    None
+}
