@@ -77,6 +77,7 @@ impl Append {
     }
 
     /// Returns the name of the first stream, for errors.
+    #[cfg(any(feature = "redis", test))]
     pub(super) fn stream(&self) -> &str {
         self.entries.first().map_or("", |entry| &entry.stream)
     }

@@ -51,6 +51,7 @@ impl EntryId {
     }
 
     /// Reads an id in the form `1700000000000-0`.
+    #[cfg(any(feature = "redis", test))]
     pub(super) fn parse(text: &str) -> Option<Self> {
         let (millis, number) = text.split_once('-')?;
         Some(Self { millis: millis.parse().ok()?, number: number.parse().ok()? })
