@@ -14,6 +14,7 @@ pub(crate) mod failed_attempt;
 pub(crate) mod heartbeat;
 pub(crate) mod kept_state;
 pub(crate) mod load_agent;
+pub(crate) mod log_span;
 pub(crate) mod message;
 pub(crate) mod model_failure;
 #[cfg(feature = "nexus")]

@@ -20,7 +20,7 @@ pub(crate) mod instructions;
 mod into_guardrail;
 pub(crate) mod mcp_approval;
 pub(crate) mod output;
-mod picture;
+pub(crate) mod picture;
 pub(crate) mod sources;
 pub(crate) mod spec;
 pub(crate) mod tool_use;

@@ -40,6 +40,7 @@ mod large_answers;
 mod limits;
 mod linear_history;
 mod live;
+mod log_spans;
 mod logs;
 mod loop_rules;
 mod mcp;

@@ -14,6 +14,9 @@ mod layout;
 mod mermaid;
 mod svg;
 
+#[cfg(feature = "worker")]
+pub(crate) use svg::escaped;
+
 use std::collections::BTreeMap;
 
 use super::graph::Graph;

@@ -98,7 +98,7 @@ fn draw_arrow(image: &mut String, arrow: &Arrow, (from, leaves): (Place, usize),
 }
 
 /// Returns the text with entities of XML, and without characters that XML does not have.
-fn escaped(text: &str) -> String {
+pub(crate) fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
@@ -108,6 +108,7 @@ fn escaped(text: &str) -> String {
             '"' => escaped.push_str("&quot;"),
             '\'' => escaped.push_str("&#39;"),
             '\u{fffe}' | '\u{ffff}' => escaped.push('\u{fffd}'),
+            c if c.is_control() => escaped.push(' '),
             c => escaped.push(c),
         }
     }

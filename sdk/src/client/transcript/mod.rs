@@ -13,6 +13,7 @@
 //! | `assemble.rs`, `conversation.rs` | activities to runs, turns, items |
 //! | `approvals.rs` | the approval requests and their decisions |
 //! | `request.rs` | one call as the provider received it |
+//! | `timeline/` | the transcript as an image |
 //! | `markdown/` | the transcript as Markdown |
 
 mod approvals;
@@ -23,6 +24,7 @@ mod fetch;
 mod markdown;
 pub(crate) mod request;
 mod shape;
+mod timeline;
 
 use std::collections::BTreeMap;
 

@@ -33,6 +33,7 @@ use super::model_activity::ModelActivity;
 use crate::{
     activity::{
         heartbeat::HeartbeatSender,
+        log_span::in_span,
         message::Reply,
         record,
         registration::{Body, NamedActivities, of_values},
@@ -326,12 +327,15 @@ impl AgentsPlugin {
         #[cfg(feature = "nexus")]
         activities.push(looking_up_endpoints());
         activities.extend(state_activities());
-        #[cfg(feature = "otel")]
-        if let Some(tracing) = &self.tracing {
-            activities =
-                activities.into_iter().map(|(name, body)| (name.clone(), tracing.around(&name, body))).collect();
-        }
-        Ok(NamedActivities(activities))
+        let around = |(name, body): (String, Body)| {
+            #[cfg(feature = "otel")]
+            let body = match &self.tracing {
+                Some(tracing) => tracing.around(&name, body),
+                None => body,
+            };
+            (name, in_span(body))
+        };
+        Ok(NamedActivities(activities.into_iter().map(around).collect()))
     }
 
     fn tool_activity(

@@ -45,6 +45,7 @@ usage: transcript --workflow ID [--run-id RUN] [--chain] [--address ADDRESS] [--
 
 output:
   --format markdown|json          default markdown
+  --svg                           instead of the transcript: a timeline of the run, as an SVG image
   --request N                     instead of the transcript: the request of model call N (JSON)
   --openai responses|chat         with --request: the body that the OpenAI provider sends for it";
 
@@ -85,6 +86,15 @@ async fn main() -> ExitCode {
 
 type Failure = Box<dyn Error>;
 
+/// The form of a transcript.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Format {
+    #[default]
+    Markdown,
+    Json,
+    Svg,
+}
+
 #[derive(Debug, Default)]
 struct Arguments {
     workflow: Option<String>,
@@ -94,7 +104,7 @@ struct Arguments {
     address: Option<ServerAddress>,
     namespace: Option<String>,
     history: Option<String>,
-    json: bool,
+    format: Format,
     request: Option<u32>,
     openai: Option<OpenAiApi>,
     otlp: Option<String>,
@@ -113,13 +123,14 @@ impl Arguments {
                 "--chain" => arguments.chain = true,
                 "--follow" => arguments.follow = true,
                 "--address" => arguments.address = Some(address(&value()?)?),
+                "--svg" => arguments.format = Format::Svg,
                 "--otlp" => arguments.otlp = Some(value()?),
                 "--namespace" => arguments.namespace = Some(value()?),
                 "--history" => arguments.history = Some(value()?),
                 "--format" => {
-                    arguments.json = match &*value()? {
-                        "json" => true,
-                        "markdown" => false,
+                    arguments.format = match &*value()? {
+                        "json" => Format::Json,
+                        "markdown" => Format::Markdown,
                         other => return Err(format!("--format must be markdown or json, not {other:?}")),
                     }
                 }
@@ -142,7 +153,7 @@ impl Arguments {
     }
 
     fn has_output(&self) -> bool {
-        self.json || self.request.is_some() || self.openai.is_some()
+        self.format != Format::Markdown || self.request.is_some() || self.openai.is_some()
     }
 
     /// Refuses combinations of arguments that exclude each other.
@@ -166,6 +177,9 @@ impl Arguments {
                 Err("--otlp sends all runs of a workflow, and excludes --run-id, --chain and other output".to_owned())
             }
             _ if self.openai.is_some() && self.request.is_none() => Err("--openai requires --request N".to_owned()),
+            _ if self.format == Format::Svg && self.request.is_some() => {
+                Err("--svg and --request cannot be used together".to_owned())
+            }
             _ if self.chain && self.request.is_some() => {
                 Err("--request counts the calls of one run: use --run-id instead of --chain".to_owned())
             }
@@ -201,8 +215,12 @@ async fn output(arguments: &Arguments) -> Result<String, Failure> {
         };
         return Ok(format!("{json:#}"));
     }
-    if !arguments.json {
-        return Ok(transcripts.iter().map(Transcript::to_markdown).collect::<Vec<_>>().join("\n"));
+    match arguments.format {
+        Format::Svg => return Ok(Transcript::chain_to_svg(&transcripts)),
+        Format::Markdown => {
+            return Ok(transcripts.iter().map(Transcript::to_markdown).collect::<Vec<_>>().join("\n"));
+        }
+        Format::Json => {}
     }
     let mut json: Vec<Value> = transcripts.iter().map(serde_json::to_value).collect::<Result<_, _>>()?;
     let json = if arguments.chain { Value::Array(json) } else { json.remove(0) };

@@ -1,0 +1,214 @@
+//! A run at a glance: a timeline as an SVG image, with a lane for each agent.
+//!
+//! | file | what is in it |
+//! |---|---|
+//! | here | the bars and lanes, read from a transcript |
+//! | `scale.rs` | the place of a time on the image |
+//! | `svg.rs` | the image |
+//!
+//! # Design
+//! **Waits are short.** A run can wait for weeks between two calls that take seconds, so a time in
+//! which nothing but a wait goes on is drawn with a bounded width, and marked.
+//!
+//! **Names only.** The image has names, times and numbers, and no content of messages.
+
+mod scale;
+mod svg;
+
+use std::time::SystemTime;
+
+use super::{
+    Transcript,
+    shape::{Activity, Run, Status, ToolKind, ToolUse, Turn},
+};
+
+/// Longest label in characters.
+const LONGEST_LABEL: usize = 60;
+
+/// The bars of a run, by lane.
+struct Timeline {
+    title: String,
+    lanes: Vec<Lane>,
+    bars: Vec<Bar>,
+    /// Handoffs: lane, lane of the other agent, time.
+    handoffs: Vec<(usize, usize, SystemTime)>,
+    start: SystemTime,
+    end: SystemTime,
+}
+
+/// An agent of a run.
+struct Lane {
+    run: String,
+    agent: String,
+    /// Number of runs that contain the run.
+    depth: usize,
+}
+
+/// Something that takes time.
+struct Bar {
+    lane: usize,
+    kind: BarKind,
+    label: String,
+    /// Text that appears over the bar.
+    details: String,
+    start: SystemTime,
+    /// Start of the last attempt: what is before is queue, earlier attempts and their pauses.
+    started: Option<SystemTime>,
+    /// `None` for what goes on.
+    end: Option<SystemTime>,
+    attempts: u32,
+    has_failed: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum BarKind {
+    Model,
+    Tool,
+    Guardrail,
+    Session,
+    Wait,
+}
+
+impl BarKind {
+    const ALL: [Self; 5] = [Self::Model, Self::Tool, Self::Guardrail, Self::Session, Self::Wait];
+
+    /// Returns the class in the image, and the name in its legend.
+    fn names(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Model => ("model", "model call"),
+            Self::Tool => ("tool", "tool"),
+            Self::Guardrail => ("guard", "guardrail"),
+            Self::Session => ("session", "session"),
+            Self::Wait => ("wait", "wait for a person"),
+        }
+    }
+}
+
+impl Transcript {
+    /// Returns the run as an SVG image: a timeline with a lane for each agent, with calls,
+    /// attempts, waits for people and handoffs. It has names and times, and no content.
+    pub fn to_svg(&self) -> String {
+        svg::draw(&Timeline::of(std::slice::from_ref(self)))
+    }
+
+    /// Returns the executions of a workflow that has continued as new as one
+    /// [image](Self::to_svg), in their order.
+    pub fn chain_to_svg(chain: &[Self]) -> String {
+        svg::draw(&Timeline::of(chain))
+    }
+}
+
+impl Timeline {
+    fn of(chain: &[Transcript]) -> Self {
+        let times = chain.iter().flat_map(|transcript| [transcript.times.started, transcript.times.ended]);
+        let times: Vec<SystemTime> = times.flatten().collect();
+        let (start, end) = (times.iter().min().copied(), times.iter().max().copied());
+        let title =
+            chain.first().map_or_else(String::new, |first| format!("{} {}", first.workflow_type, first.workflow_id));
+        let start = start.unwrap_or(SystemTime::UNIX_EPOCH);
+        let (lanes, bars, handoffs) = (Vec::new(), Vec::new(), Vec::new());
+        let mut timeline = Self { title, lanes, bars, handoffs, start, end: end.unwrap_or(start) };
+        for run in chain.iter().flat_map(|transcript| &transcript.runs) {
+            timeline.run(run);
+        }
+        timeline
+    }
+
+    fn run(&mut self, run: &Run) {
+        for turn in &run.turns {
+            let lane = self.lane(run, &turn.agent);
+            self.turn(run, turn, lane);
+        }
+        let asides = run.guardrails.iter().map(|call| (BarKind::Guardrail, &*call.name, &*call.agent, &call.activity));
+        let sessions = run.sessions.iter().map(|call| (BarKind::Session, call.operation, "", &call.activity));
+        for (kind, name, agent, activity) in asides.chain(sessions) {
+            let agent = run.turns.first().map_or(agent, |turn| &turn.agent);
+            let lane = self.lane(run, agent);
+            self.activity(lane, kind, name, activity, "");
+        }
+    }
+
+    /// Returns the lane of an agent in a run; the executions of a workflow share theirs.
+    fn lane(&mut self, run: &Run, agent: &str) -> usize {
+        let depth = run.id.matches("-tool-").count();
+        // Another execution has another id for its run.
+        let path = run.id.split_once('-').map_or("", |(_, path)| path);
+        let is_it = |lane: &Lane| lane.agent == agent && lane.run == path;
+        self.lanes.iter().position(is_it).unwrap_or_else(|| {
+            self.lanes.push(Lane { run: path.to_owned(), agent: agent.to_owned(), depth });
+            self.lanes.len() - 1
+        })
+    }
+
+    fn turn(&mut self, run: &Run, turn: &Turn, lane: usize) {
+        for call in &turn.calls {
+            let usage = call.usage.as_ref().map_or_else(String::new, |usage| {
+                format!(", {} tokens in, {} out", usage.input_tokens, usage.output_tokens)
+            });
+            self.activity(lane, BarKind::Model, &call.model, &call.activity, &format!(", turn {}{usage}", turn.number));
+        }
+        let answered = turn.calls.iter().filter_map(|call| call.activity.times.ended).max();
+        for tool in &turn.tools {
+            match &tool.kind {
+                ToolKind::Activity { activity } => {
+                    self.activity(lane, BarKind::Tool, &tool.name, activity, &format!(", turn {}", turn.number));
+                }
+                ToolKind::Handoff { to } => {
+                    let to = self.lane(run, to);
+                    if let Some(at) = answered {
+                        self.handoffs.push((lane, to, at));
+                    }
+                }
+                ToolKind::Agent { .. } | ToolKind::InWorkflow => {}
+            }
+            self.wait(lane, tool);
+        }
+    }
+
+    fn activity(&mut self, lane: usize, kind: BarKind, name: &str, activity: &Activity, more: &str) {
+        let Some(start) = activity.times.scheduled else { return };
+        let has_failed = matches!(activity.status, Status::Failed | Status::TimedOut);
+        let failure = activity.failure.as_ref().map_or_else(String::new, |failure| format!(", {}", failure.type_name));
+        let attempts = match activity.attempts {
+            0 | 1 => String::new(),
+            attempts => format!(", {attempts} attempts"),
+        };
+        let duration = activity.times.ended.and_then(|end| end.duration_since(start).ok());
+        let duration =
+            duration.map_or_else(|| ", goes on".to_owned(), |duration| format!(", {}", scale::short(duration)));
+        self.bars.push(Bar {
+            lane,
+            kind,
+            label: name.chars().take(LONGEST_LABEL).collect(),
+            details: format!("{name}{duration}{attempts}{failure}{more}"),
+            start,
+            started: activity.times.started,
+            end: activity.times.ended,
+            attempts: activity.attempts,
+            has_failed,
+        });
+    }
+
+    fn wait(&mut self, lane: usize, tool: &ToolUse) {
+        let Some(approval) = &tool.approval else { return };
+        let time = |text: Option<&String>| SystemTime::try_from(text?.parse::<prost_types::Timestamp>().ok()?).ok();
+        let Some(start) = time(approval.asked_at.as_ref()) else { return };
+        let end = time(approval.decided_at.as_ref());
+        let duration = end.and_then(|end| end.duration_since(start).ok());
+        let duration = duration.map_or_else(|| "undecided".to_owned(), scale::short);
+        self.bars.push(Bar {
+            lane,
+            kind: BarKind::Wait,
+            label: tool.name.chars().take(LONGEST_LABEL).collect(),
+            details: format!("{} waits for a person, {duration}", tool.name),
+            start,
+            started: None,
+            end,
+            attempts: 0,
+            has_failed: false,
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests;
