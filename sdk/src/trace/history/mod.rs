@@ -3,7 +3,7 @@
 mod branch;
 mod tree;
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, time::SystemTime};
 
 use temporalio_client::Client;
 use temporalio_common::{data_converters::DataConverter, protos::temporal::api::history::v1::History};
@@ -65,15 +65,18 @@ pub async fn export_history(history: History, converter: &DataConverter, otlp: &
 
 /// The part of a trace that is wanted.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Part<'p> {
+pub(super) enum Part {
     Whole,
-    /// The spans that nobody has sent yet when the execution with this run id has ended: all but
-    /// the attempts at activities, which their workers send.
-    EndOf(&'p str),
+    /// The spans of one execution that has ended, without the attempts at activities, which their
+    /// workers send. The workflow itself is among them if it has ended.
+    End {
+        /// Start of the workflow's first execution, if that is another one.
+        began: Option<SystemTime>,
+    },
 }
 
 /// Returns the spans of a workflow, whose executions are in order: parents before children.
-pub(super) fn spans(chain: &[Transcript], part: Part<'_>) -> Vec<Span> {
+pub(super) fn spans(chain: &[Transcript], part: Part) -> Vec<Span> {
     let (Some(first), Some(last)) = (chain.first(), chain.last()) else { return Vec::new() };
     let caller = chain.iter().find_map(|execution| Caller::of_traceparent(execution.tracer_data.get("traceparent")?));
     if caller.is_some_and(|caller| !caller.is_sampled) {
@@ -82,6 +85,10 @@ pub(super) fn spans(chain: &[Transcript], part: Part<'_>) -> Vec<Span> {
     let execution = execution_of(first);
     let trace = caller.map_or_else(|| execution.trace(), |caller| caller.trace);
     let (Some(start), Some(end)) = (first.times.started, last.times.ended) else { return Vec::new() };
+    let start = match part {
+        Part::End { began: Some(began) } => began,
+        Part::Whole | Part::End { began: None } => start,
+    };
     let (failure, is_open) = match &last.end {
         End::Failed { failure } => (Some(failure.clone()), false),
         End::Cancelled => (Some(RecordedFailure::new("Cancelled", "")), false),
@@ -100,9 +107,6 @@ pub(super) fn spans(chain: &[Transcript], part: Part<'_>) -> Vec<Span> {
         tree.add(root, execution.workflow(), parent, (start, end), failure.as_ref());
     }
     for transcript in chain {
-        if matches!(part, Part::EndOf(run_id) if run_id != transcript.run_id) {
-            continue;
-        }
         let end = transcript.times.ended.unwrap_or(end);
         Branch { execution: execution_of(transcript), transcript, end, agents: BTreeMap::new() }.add_to(&mut tree);
     }

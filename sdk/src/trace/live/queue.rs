@@ -5,10 +5,13 @@ use std::{
         Arc, Weak,
         atomic::{AtomicU64, AtomicUsize, Ordering},
     },
-    time::Duration,
+    time::{Duration, SystemTime},
 };
 
-use temporalio_client::Client;
+use temporalio_client::{Client, NamespacedClient, grpc::WorkflowService};
+use temporalio_common::protos::temporal::api::{
+    common::v1::WorkflowExecution, workflowservice::v1::DescribeWorkflowExecutionRequest,
+};
 use tokio::{
     sync::{Notify, Semaphore, mpsc},
     time::{Instant, sleep, timeout},
@@ -34,7 +37,7 @@ const BATCH: usize = 512;
 const INTERVAL: Duration = Duration::from_millis(500);
 
 /// Most histories that are read at the same time.
-const READERS: usize = 4;
+const READERS: usize = 8;
 
 /// Times at which the history of an ended execution is read, until it has its end.
 const LOOKS: [Duration; 8] = [
@@ -98,8 +101,8 @@ impl Queue {
 
     /// Adds a job, unless the queue is full.
     pub(super) fn add(&self, job: Job) {
-        self.open.fetch_add(1, Ordering::AcqRel);
-        if self.jobs.try_send(job).is_err() {
+        let is_full = self.open.fetch_add(1, Ordering::AcqRel) >= QUEUED;
+        if is_full || self.jobs.try_send(job).is_err() {
             self.lost.fetch_add(1, Ordering::Relaxed);
             self.finished(1);
         }
@@ -140,8 +143,7 @@ async fn send(mut queue: mpsc::Receiver<Job>, client: Client, otlp: Otlp, shared
                     let (client, otlp, shared) = (client.clone(), otlp.clone(), Arc::clone(&shared));
                     let readers = Arc::clone(&readers);
                     tokio::spawn(async move {
-                        let _one = readers.acquire().await;
-                        let found = spans_at_end(&client, &workflow_id, &run_id).await;
+                        let found = spans_at_end(&client, &readers, &workflow_id, &run_id).await;
                         deliver(&otlp, &shared, found.unwrap_or_default()).await;
                         shared.finished(1);
                     });
@@ -166,12 +168,21 @@ async fn deliver(otlp: &Otlp, shared: &Queue, spans: Vec<Span>) {
 }
 
 /// Reads the spans of an execution from its history, once that has its end.
-async fn spans_at_end(client: &Client, workflow_id: &str, run_id: &str) -> Option<Vec<Span>> {
+async fn spans_at_end(client: &Client, readers: &Semaphore, workflow_id: &str, run_id: &str) -> Option<Vec<Span>> {
     for pause in LOOKS {
         sleep(pause).await;
-        match Transcript::of_chain(client, workflow_id, Some(run_id)).await {
-            Ok(chain) if chain.last().is_some_and(|last| last.end != End::Running) => {
-                return Some(spans(&chain, Part::EndOf(run_id)));
+        let _one = readers.acquire().await;
+        match Transcript::of_workflow(client, workflow_id, Some(run_id)).await {
+            Ok(transcript) if transcript.end != End::Running => {
+                let is_first = transcript.first_run_id == transcript.run_id;
+                let goes_on = matches!(transcript.end, End::ContinuedAsNew { .. });
+                // The earlier executions of a long chat are not read again at each end.
+                let began = if is_first || goes_on {
+                    None
+                } else {
+                    start_of(client, workflow_id, &transcript.first_run_id).await
+                };
+                return Some(spans(&[transcript], Part::End { began }));
             }
             Ok(_) => {}
             Err(error) => tracing::debug!(%error, workflow_id, run_id, "the history of a trace cannot be read yet"),
@@ -179,4 +190,14 @@ async fn spans_at_end(client: &Client, workflow_id: &str, run_id: &str) -> Optio
     }
     tracing::warn!(workflow_id, run_id, "the spans of an execution were not sent: its history has no end yet");
     None
+}
+
+/// Returns the time at which an execution started; `None` if the server no longer has it.
+async fn start_of(client: &Client, workflow_id: &str, run_id: &str) -> Option<SystemTime> {
+    let execution = WorkflowExecution { workflow_id: workflow_id.to_owned(), run_id: run_id.to_owned() };
+    let request = DescribeWorkflowExecutionRequest { namespace: client.namespace(), execution: Some(execution) };
+    let mut client = client.clone();
+    let described = WorkflowService::describe_workflow_execution(&mut client, tonic::Request::new(request)).await;
+    let info = described.ok()?.into_inner().workflow_execution_info?;
+    SystemTime::try_from(info.start_time?).ok()
 }

@@ -26,7 +26,13 @@ use temporalio_macros::{workflow, workflow_methods};
 use temporalio_sdk::{WorkerOptions, WorkflowContext, WorkflowResult, workflows::WorkflowImplementation};
 
 use super::collector::{Collector, Span, check_conventions, tree};
-use crate::transcript::archive::{Reading, desk, script};
+use crate::{
+    continuing::{
+        Reading as LongReading,
+        support::{Job, Limits, pages, reader},
+    },
+    transcript::archive::{Reading, desk, script},
+};
 
 const QUEUE: &str = "traced";
 
@@ -57,9 +63,10 @@ impl Traced {
     }
 
     /// Runs a workflow to its end, with this header of a caller, and waits until its spans are sent.
-    async fn run<W>(&self, run: W, id: &str, caller: Option<&str>) -> anyhow::Result<()>
+    async fn run<W>(&self, run: W, input: W::Input, id: &str, caller: Option<&str>) -> anyhow::Result<()>
     where
-        W: HasWorkflowDefinition + WorkflowDefinition<Input = String> + 'static,
+        W: HasWorkflowDefinition + WorkflowDefinition + 'static,
+        W::Input: Send,
     {
         let mut options = WorkflowStartOptions::new(QUEUE, id).build();
         options.header = caller.map(|traceparent| {
@@ -68,11 +75,15 @@ impl Traced {
             let payload = Payload { metadata, data, ..Payload::default() };
             Header { fields: [("_tracer-data".to_owned(), payload)].into_iter().collect() }
         });
-        let handle = self.env.client().start_workflow(run, "Go.".to_owned(), options).await?;
+        let handle = self.env.client().start_workflow(run, input, options).await?;
         handle.get_result(WorkflowGetResultOptions::default()).await?;
         self.tracing.flush().await;
         Ok(())
     }
+}
+
+fn go() -> String {
+    "Go.".to_owned()
 }
 
 fn by_id(spans: &[Span]) -> BTreeMap<&str, (&str, &str, String)> {
@@ -88,13 +99,30 @@ async fn live_spans_are_those_of_history_also_without_a_cache(
     let mut collector = Collector::start().await?;
     let plugin = AgentsPlugin::new(script()).agent(desk);
     let traced = Traced::start::<Reading>(&collector.url, plugin, has_cache).await?;
-    traced.run(Reading::run, "live", None).await?;
+    traced.run(Reading::run, go(), "live", None).await?;
     let count = export_workflow(traced.env.client(), "live", &Otlp::new(&collector.url)?).await?;
     let (live, history) = (collector.spans(count).await?, collector.spans(count).await?);
     check_conventions(&live);
     tree(&live);
     assert_eq!(by_id(&live), by_id(&history));
     assert_eq!(traced.tracing.lost(), 0);
+    traced.env.finish().await?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_workflow_that_continues_as_new_is_one_trace() -> anyhow::Result<()> {
+    let mut collector = Collector::start().await?;
+    let plugin = AgentsPlugin::new(pages(6)).agent(reader);
+    let traced = Traced::start::<LongReading>(&collector.url, plugin, true).await?;
+    let job = Job { limits: Limits { new_events: 30, ..Limits::default() }, ..Job::default() };
+    traced.run(LongReading::run, job, "continued", None).await?;
+    let count = export_workflow(traced.env.client(), "continued", &Otlp::new(&collector.url)?).await?;
+    let (live, history) = (collector.spans(count).await?, collector.spans(count).await?);
+    tree(&live);
+    let readers = live.iter().filter(|span| span.name == "invoke_agent reader").count();
+    assert!(readers > 1, "one for each execution: {readers}");
+    assert_eq!(by_id(&live), by_id(&history));
     traced.env.finish().await?;
     Ok(())
 }
@@ -135,8 +163,8 @@ async fn the_context_goes_from_the_caller_into_the_code_of_a_tool() -> anyhow::R
     let traced = Traced::start::<Seeking>(&collector.url, plugin, true).await?;
     // Nothing is sent for a caller that does not sample.
     let (trace, span) = ("0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331");
-    traced.run(Seeking::run, "unsampled", Some(&format!("00-1{}-{span}-00", &trace[1..]))).await?;
-    traced.run(Seeking::run, "sampled", Some(&format!("00-{trace}-{span}-01"))).await?;
+    traced.run(Seeking::run, go(), "unsampled", Some(&format!("00-1{}-{span}-00", &trace[1..]))).await?;
+    traced.run(Seeking::run, go(), "sampled", Some(&format!("00-{trace}-{span}-01"))).await?;
     // The failed attempt is there beside those that history records.
     let count = export_workflow(traced.env.client(), "sampled", &Otlp::new(&collector.url)?).await?;
     let spans = collector.spans(count + 1).await?;
@@ -158,7 +186,7 @@ async fn the_context_goes_from_the_caller_into_the_code_of_a_tool() -> anyhow::R
 async fn a_collector_that_is_down_costs_a_run_nothing_and_is_counted() -> anyhow::Result<()> {
     let plugin = AgentsPlugin::new(script()).agent(desk);
     let traced = Traced::start::<Reading>("http://127.0.0.1:9", plugin, true).await?;
-    traced.run(Reading::run, "down", None).await?;
+    traced.run(Reading::run, go(), "down", None).await?;
     assert!(traced.tracing.lost() > 10, "{:?}", traced.tracing);
     traced.env.finish().await?;
     Ok(())
