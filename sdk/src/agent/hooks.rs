@@ -21,12 +21,18 @@ pub struct HookContext<'a> {
     pub usage: &'a Usage,
     /// The turn, counted from 1; 0 before the first.
     pub turn: u32,
+    /// `true` if the workflow replays its history, so that the hook was called for this event
+    /// before: skip logs and metrics then. Always `false` on the other hosts.
+    ///
+    /// # Determinism
+    /// Nothing that the run sees may depend on it.
+    pub is_replaying: bool,
 }
 
 impl<'a> HookContext<'a> {
     /// Returns the context of a hook at this turn.
     pub fn new(run: &'a RunContext, usage: &'a Usage, turn: u32) -> Self {
-        Self { run, usage, turn }
+        Self { run, usage, turn, is_replaying: false }
     }
 }
 
@@ -57,8 +63,8 @@ pub type HookResult = Result<(), BoxError>;
 /// call order, never in the order in which the calls complete.
 ///
 /// # Determinism
-/// Hooks run in the workflow, again on replay. Log through `tracing`; I/O belongs in a tool or an
-/// activity.
+/// Hooks run in the workflow, again on replay: see [`HookContext::is_replaying`]. Log through
+/// `tracing`; I/O belongs in a tool or an activity.
 ///
 /// # Source
 /// `RunHooks` and `AgentHooks` of the OpenAI Agents SDK.

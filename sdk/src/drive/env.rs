@@ -164,7 +164,8 @@ impl<'r, H: Host> Env<'r, H> {
         }
         let state = engine.state();
         let run = RunContext::new(state.context.clone());
-        let ctx = HookContext::new(&run, &state.usage, state.turn);
+        let is_replaying = self.host.is_replaying();
+        let ctx = HookContext { is_replaying, ..HookContext::new(&run, &state.usage, state.turn) };
         for hook in hooks {
             let function = || format!("hook {name}");
             guard::call(function, agent, || tell(hook, &ctx))?.map_err(|source| RunError::Function {

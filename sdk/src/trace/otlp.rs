@@ -65,9 +65,35 @@ impl Otlp {
     /// # Errors
     /// [`OtlpError::NotSetUp`].
     pub fn new(endpoint: &str) -> Result<Self, OtlpError> {
-        let mut exporter = exporter(Some(endpoint))?;
+        Self::to_traces(&format!("{}/v1/traces", endpoint.trim_end_matches('/')))
+    }
+
+    /// Creates an exporter to this URL.
+    fn to_traces(url: &str) -> Result<Self, OtlpError> {
+        let mut exporter = exporter(url)?;
         exporter.set_resource(&resource());
         Ok(Self(Arc::new(exporter)))
+    }
+
+    /// Creates the exporter that the environment asks for, if it does.
+    ///
+    /// # Errors
+    /// [`OtlpError::NotSetUp`].
+    pub(super) fn of_settings(set: impl Fn(&str) -> Option<String>) -> Result<Option<Self>, OtlpError> {
+        if set("OTEL_SDK_DISABLED").as_deref() == Some("true") || set("OTEL_TRACES_EXPORTER").as_deref() == Some("none")
+        {
+            return Ok(None);
+        }
+        let of_traces = set("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT");
+        let Some(endpoint) = of_traces.clone().or_else(|| set("OTEL_EXPORTER_OTLP_ENDPOINT")) else { return Ok(None) };
+        let protocol = set("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL").or_else(|| set("OTEL_EXPORTER_OTLP_PROTOCOL"));
+        if let Some(protocol) = protocol.filter(|protocol| protocol != "http/protobuf") {
+            let reason =
+                format!("OTEL_EXPORTER_OTLP_PROTOCOL is {protocol:?}; set it to http/protobuf, usually on port 4318");
+            return Err(OtlpError::NotSetUp { endpoint, reason });
+        }
+        let exporter = if of_traces.is_some() { Self::to_traces(&endpoint)? } else { Self::new(&endpoint)? };
+        Ok(Some(exporter))
     }
 
     /// Exports spans; returns their number.
@@ -97,28 +123,26 @@ impl Otlp {
     }
 }
 
-/// Creates the exporter to a collector with this base URL, otherwise to that of the environment.
-pub(super) fn exporter(endpoint: Option<&str>) -> Result<OtlpExporter, OtlpError> {
-    let named = endpoint.unwrap_or("the environment's").to_owned();
-    let failed = |reason: String| OtlpError::NotSetUp { endpoint: named.clone(), reason };
+/// Creates the exporter to the collector that takes traces at this URL.
+fn exporter(url: &str) -> Result<OtlpExporter, OtlpError> {
+    let failed = |reason: String| OtlpError::NotSetUp { endpoint: url.to_owned(), reason };
+    let is_https = url.starts_with("https:");
+    if !is_https && !url.starts_with("http:") {
+        return Err(failed("it starts with neither https:// nor http://".to_owned()));
+    }
     // A blocking client cannot be created where tasks run.
-    let https = endpoint.is_none_or(|endpoint| endpoint.starts_with("https:"));
     let client = thread::spawn(move || {
-        let tls = http_client::tls(https).map_err(|error| error.to_string())?;
+        let tls = http_client::tls(is_https).map_err(|error| error.to_string())?;
         let client = reqwest::blocking::Client::builder().tls_backend_preconfigured(tls).timeout(TIMEOUT);
         client.build().map_err(|error| error.to_string())
     });
     let client = client.join().map_err(|_| failed("its client panicked".to_owned()))?.map_err(failed)?;
     let builder = OtlpExporter::builder().with_http().with_http_client(client).with_protocol(Protocol::HttpBinary);
-    let builder = match endpoint {
-        Some(endpoint) => builder.with_endpoint(format!("{}/v1/traces", endpoint.trim_end_matches('/'))),
-        None => builder,
-    };
-    builder.build().map_err(|error| failed(error.to_string()))
+    builder.with_endpoint(url).build().map_err(|error| failed(error.to_string()))
 }
 
 /// Returns the resource of all spans.
-pub(super) fn resource() -> Resource {
+fn resource() -> Resource {
     let is_named = |name: &str| std::env::var(name).is_ok_and(|value| !value.is_empty());
     if is_named("OTEL_SERVICE_NAME") {
         return Resource::builder().build();
@@ -127,7 +151,7 @@ pub(super) fn resource() -> Resource {
 }
 
 /// Returns the scope of all spans.
-pub(super) fn scope() -> InstrumentationScope {
+fn scope() -> InstrumentationScope {
     InstrumentationScope::builder("temporal-agents").with_version(env!("CARGO_PKG_VERSION")).build()
 }
 
@@ -157,7 +181,7 @@ fn data_of(span: &Span, scope: &InstrumentationScope) -> SpanData {
 }
 
 /// Returns attributes in the form of the exporter.
-pub(super) fn key_values(attributes: &[(&'static str, Attribute)]) -> Vec<KeyValue> {
+fn key_values(attributes: &[(&'static str, Attribute)]) -> Vec<KeyValue> {
     let value = |attribute: &Attribute| match attribute {
         Attribute::Text(text) => Value::String(text.clone().into()),
         Attribute::Number(number) => Value::I64(*number),
@@ -175,3 +199,6 @@ impl std::fmt::Debug for Otlp {
         f.debug_struct("Otlp").finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -2,21 +2,28 @@
 
 use std::{
     mem::take,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU32, Ordering},
+    },
 };
 
 use serde_json::json;
 use temporal_agents::{
-    Agent,
+    Agent, Runner,
     agent::{HookContext, HookResult, HookedCall, RunHooks},
     inline::InlineRunner,
     tool,
-    wire::ToolOutput,
+    wire::{ModelResponse, ToolOutput},
 };
 use temporal_agents_testing::{
     FakeModel,
     fake_model::{text, tool_calls},
 };
+use temporalio_macros::{workflow, workflow_methods};
+use temporalio_sdk::{WorkflowContext, WorkflowResult};
+
+use crate::examples::Cache;
 
 /// Adds two numbers.
 #[tool(inline)]
@@ -69,5 +76,53 @@ async fn hooks_hear_id_and_arguments_of_each_call() -> anyhow::Result<()> {
             format!("clerk has add {second} = 7"),
         ]
     );
+    Ok(())
+}
+
+static ALL: AtomicU32 = AtomicU32::new(0);
+static LIVE: AtomicU32 = AtomicU32::new(0);
+
+/// Counts turns, and those that happen for the first time.
+struct Turns;
+
+impl RunHooks for Turns {
+    fn on_llm_end(&self, ctx: &HookContext<'_>, _: &str, _: &ModelResponse) -> HookResult {
+        ALL.fetch_add(1, Ordering::Relaxed);
+        LIVE.fetch_add(u32::from(!ctx.is_replaying), Ordering::Relaxed);
+        Ok(())
+    }
+}
+
+/// Looks something up.
+#[tool]
+async fn look_up() -> String {
+    "found".to_owned()
+}
+
+fn counted() -> Agent {
+    Agent::new("counted").model("gpt-5").tool(look_up).hooks(Turns)
+}
+
+#[workflow]
+#[derive(Default)]
+pub(crate) struct Counted;
+
+#[workflow_methods]
+impl Counted {
+    #[run(name = "counted_hooks")]
+    pub(crate) async fn run(ctx: &mut WorkflowContext<Self>, question: String) -> WorkflowResult<String> {
+        Ok(Runner::new(ctx).run(&counted(), question).await?.final_output)
+    }
+}
+
+#[tokio::test]
+async fn a_hook_knows_whether_the_workflow_replays() -> anyhow::Result<()> {
+    let model = FakeModel::script([tool_calls([("look_up", json!({}))]), text("done")]);
+    let env = Cache::Off.environment::<Counted>()?.model(&model).agents((counted,)).start().await?;
+    env.run(Counted::run, "Go.".to_owned()).await?;
+    let (all, live) = (ALL.load(Ordering::Relaxed), LIVE.load(Ordering::Relaxed));
+    assert_eq!(live, 2);
+    assert!(all > live, "without a cache each workflow task begins with a replay: {all}");
+    env.finish().await?;
     Ok(())
 }

@@ -180,6 +180,12 @@ pub trait Host {
         true
     }
 
+    /// Returns `true` if the run repeats what it did before. Nothing but what observers see may
+    /// depend on it.
+    fn is_replaying(&self) -> bool {
+        false
+    }
+
     /// Returns an issue for each requirement of the agents of a run that this host does not meet.
     /// Called before the run begins; the result must not change with time.
     fn lacks(&self, graph: &Graph) -> Vec<GraphIssue> {

@@ -80,22 +80,21 @@ impl Tracing {
         Self(Some(Queue::start(client.clone(), otlp)))
     }
 
-    /// Creates a sender to the collector that `OTEL_EXPORTER_OTLP_ENDPOINT` names; without it, or
-    /// with `OTEL_SDK_DISABLED=true`, one that sends nothing.
+    /// Creates a sender to the collector that `OTEL_EXPORTER_OTLP_TRACES_ENDPOINT` or
+    /// `OTEL_EXPORTER_OTLP_ENDPOINT` names; without them, or with `OTEL_SDK_DISABLED=true` or
+    /// `OTEL_TRACES_EXPORTER=none`, one that sends nothing.
     ///
     /// # Errors
-    /// [`OtlpError::NotSetUp`].
+    /// [`OtlpError::NotSetUp`], also for another protocol than `http/protobuf`.
     ///
     /// # Panics
     /// Outside of a tokio runtime.
     pub fn from_env(client: &Client) -> Result<Self, OtlpError> {
         let set = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
-        match set("OTEL_EXPORTER_OTLP_ENDPOINT") {
-            Some(endpoint) if set("OTEL_SDK_DISABLED").is_none_or(|value| value != "true") => {
-                Ok(Self::new(client, Otlp::new(&endpoint)?))
-            }
-            _ => Ok(Self(None)),
-        }
+        Ok(match Otlp::of_settings(set)? {
+            Some(otlp) => Self::new(client, otlp),
+            None => Self(None),
+        })
     }
 
     /// Waits until everything so far is sent, for 15 s at most.

@@ -372,6 +372,10 @@ impl Host for WorkflowHost {
         self.ctx.patched(slug)
     }
 
+    fn is_replaying(&self) -> bool {
+        self.ctx.is_replaying()
+    }
+
     fn note(&self, path: &str, note: RunNote, _interruptions: &[Interruption]) {
         self.take_note(path, note);
     }
