@@ -134,6 +134,11 @@ fn find<'e>(events: &'e [Value], kind: &str) -> Vec<&'e Value> {
     events.iter().filter(|event| event["type"] == kind).collect()
 }
 
+/// The text that events of this kind add up to: how it is cut depends on time.
+fn written(events: &[Value], kind: &str) -> String {
+    find(events, kind).into_iter().filter_map(|event| event["delta"].as_str()).collect()
+}
+
 #[rstest]
 #[tokio::test]
 async fn an_approval_over_agui_is_granted_by_any_replica_and_counts_once(
@@ -154,7 +159,7 @@ async fn an_approval_over_agui_is_granted_by_any_replica_and_counts_once(
         let events = stream(&replica(&env), request("POST", "/agui/clerk", Some(&agui("r2", resume.clone())))).await?;
         assert!(!kinds(&events).contains(&"TOOL_CALL_START"), "{events:?}");
         assert_eq!(find(&events, "TOOL_CALL_RESULT")[0]["content"], "paid 40");
-        assert_eq!(find(&events, "TEXT_MESSAGE_CONTENT")[0]["delta"], "You have your money.");
+        assert_eq!(written(&events, "TEXT_MESSAGE_CONTENT"), "You have your money.");
         assert_eq!(events.last().expect("a last event")["outcome"], json!({"type": "success"}));
     }
     assert_eq!(model.calls().len(), 2);
@@ -174,7 +179,7 @@ async fn an_approval_over_agui_is_granted_by_any_replica_and_counts_once(
 async fn a_refused_message_does_not_shift_the_answers_of_later_ones() -> anyhow::Result<()> {
     let env = environment(FakeModel::script([text("first"), text("second")]), false).await?;
     let service = replica(&env);
-    let answer = |events: Vec<Value>| find(&events, "TEXT_MESSAGE_CONTENT")[0]["delta"].clone();
+    let answer = |events: Vec<Value>| written(&events, "TEXT_MESSAGE_CONTENT");
     let first = stream(&service, request("POST", "/agui/clerk", Some(&agui("r1", json!([]))))).await?;
     assert_eq!(answer(first), "first");
     let refused = ChatHandle::new(env.client(), "clerk:t").send("x".repeat(200_000)).await?;
@@ -218,7 +223,7 @@ async fn a_chat_of_the_ai_sdk_has_a_refused_call_and_its_answer() -> anyhow::Res
     let events = stream(&replica(&env), request("POST", "/chat/clerk", Some(&body))).await?;
     assert_eq!(events[0], json!({"type": "start", "messageId": "m1-answer"}));
     assert_eq!(find(&events, "tool-output-denied").len(), 1, "{events:?}");
-    assert_eq!(find(&events, "text-delta")[0]["delta"], "Not today.");
+    assert_eq!(written(&events, "text-delta"), "Not today.");
     assert_eq!(get(&replica(&env), "/chat/clerk/c/stream").await?.0, StatusCode::NO_CONTENT);
     env.finish().await?;
     Ok(())

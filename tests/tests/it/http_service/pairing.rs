@@ -8,7 +8,7 @@ use temporalio_client::{
 };
 use temporalio_common::{UntypedWorkflow, data_converters::PayloadConverter};
 
-use super::{clerk, environment, find, raw, replica, request, stream};
+use super::{clerk, environment, find, raw, replica, request, stream, written};
 use crate::gateway::Gateway;
 
 fn message(run: &str, words: &str) -> Value {
@@ -79,7 +79,7 @@ async fn the_first_request_at_a_new_replica_does_not_read_the_whole_chat() -> an
     let client = Client::new(connection, ClientOptions::new(env.client().namespace()).build())?;
     let service = AgentsService::new(&client, env.task_queue()).agents((clerk,)).into_router();
     let events = stream(&service, request("POST", "/agui/clerk", Some(&message("r12", "hi")))).await?;
-    assert_eq!(find(&events, "TEXT_MESSAGE_CONTENT")[0]["delta"], "answer 12");
+    assert_eq!(written(&events, "TEXT_MESSAGE_CONTENT"), "answer 12");
     let pages = gateway.calls("GetWorkflowExecutionHistory");
     assert!(pages < 12, "{pages} pages of the histories of more than 12 executions");
     env.finish().await?;

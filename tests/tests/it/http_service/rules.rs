@@ -11,7 +11,7 @@ use temporal_agents_testing::{
 use temporalio_client::{WorkflowStartOptions, WorkflowTerminateOptions};
 use temporalio_common::UntypedWorkflow;
 
-use super::{agui, clerk, environment, find, get, post, raw, replica, request, stream};
+use super::{agui, clerk, environment, find, get, post, raw, replica, request, stream, written};
 
 #[rstest]
 #[case::cancelled(json!({"status": "cancelled"}), "Tool execution was not approved.")]
@@ -44,7 +44,7 @@ async fn an_answer_decides_the_call(#[case] mut answer: Value, #[case] output: &
     answer["interruptId"] = id.clone();
     let events = stream(&replica(&env), request("POST", "/agui/clerk", Some(&agui("r2", json!([answer]))))).await?;
     assert_eq!(find(&events, "TOOL_CALL_RESULT")[0]["content"], output);
-    assert_eq!(find(&events, "TEXT_MESSAGE_CONTENT")[0]["delta"], "So be it.");
+    assert_eq!(written(&events, "TEXT_MESSAGE_CONTENT"), "So be it.");
     env.finish().await?;
     Ok(())
 }
