@@ -32,6 +32,8 @@ pub use agent_runs::StartRunError;
 #[cfg(feature = "http")]
 pub(crate) use agent_runs::{ChatType, RunType, WorkflowRuns};
 pub use chat_handle::ChatHandle;
+#[cfg(feature = "otel")]
+pub(crate) use history::TRACER_DATA;
 #[cfg(any(feature = "postgres", feature = "sqlite"))]
 pub(crate) use history::memo_value;
 #[cfg(any(feature = "postgres", feature = "sqlite"))]

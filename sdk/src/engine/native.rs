@@ -15,6 +15,9 @@ use crate::wire::{
 /// The patch of runs that end with a call that nothing makes. Queried only for such a call.
 pub(crate) const NATIVE_CALLS_MADE: &str = "temporal-agents/native-calls-made";
 
+/// Name under which agents of earlier builds offer all their custom tools.
+const ANY_CUSTOM: &str = "custom";
+
 /// The party that makes a call.
 pub(super) enum MadeBy {
     /// A tool of the agent.
@@ -35,7 +38,12 @@ pub(super) fn plan(
     kind: NativeKind,
     call: &FunctionCall<'_>,
 ) -> Result<MadeBy, RunError> {
-    let Some(spec) = offered(setup, kind, call.name) else { return Err(misbehaved(state, not_offered(kind))) };
+    let is_earlier = state.patches.get(NATIVE_CALLS_MADE) == Some(&false);
+    // Earlier builds knew custom tools by one name only.
+    let is_known = |spec: &&ToolSpec| !is_earlier || kind.tool().is_some() || spec.name() == ANY_CUSTOM;
+    let Some(spec) = offered(setup, kind, call.name).filter(is_known) else {
+        return Err(misbehaved(state, not_offered(kind)));
+    };
     if is_bound(setup, call.name) {
         let call = PlannedCall {
             tool: call.name.to_owned(),
@@ -48,7 +56,7 @@ pub(super) fn plan(
         let planned = RoundCall { call, is_known: true, progress, answers, asks_each: false };
         return Ok(MadeBy::Tool(Box::new(planned)));
     }
-    if is_made_by_provider(spec, response, kind, call.call_id) || state.patches.get(NATIVE_CALLS_MADE) == Some(&false) {
+    if is_made_by_provider(spec, response, kind, call.call_id) || is_earlier {
         return Ok(MadeBy::Provider);
     }
     let (agent, name) = (state.agent.clone(), if call.name.is_empty() { spec.name() } else { call.name });
@@ -111,8 +119,7 @@ fn is_bound(setup: &TurnSetup, name: &str) -> bool {
 fn offered<'s>(setup: &'s TurnSetup, kind: NativeKind, called: &str) -> Option<&'s ToolSpec> {
     setup.definitions.tools.iter().find(|spec| match (spec, kind.tool()) {
         (ToolSpec::Hosted { name, .. }, Some(tool)) => name == tool,
-        // Agents of earlier builds offer all their custom tools under one name.
-        (ToolSpec::Hosted { name, .. }, None) => name == called || name == "custom",
+        (ToolSpec::Hosted { name, .. }, None) => name == called || name == ANY_CUSTOM,
         (ToolSpec::Function { .. }, _) => false,
     })
 }
@@ -127,8 +134,7 @@ fn is_made_by_provider(spec: &ToolSpec, response: &[Item], kind: NativeKind, cal
         }
         ToolSpec::Function { .. } => false,
     };
-    let is_output = |item: &Item| item.kind() == kind.output_type() && item.call_id() == Some(call_id);
-    runs_there || response.iter().any(is_output)
+    runs_there || kind.is_answered_in(response, call_id)
 }
 
 fn not_offered(kind: NativeKind) -> String {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::wire::{HandoffSpec, Item, ItemView, RunEvent, SideData, digest::Digest};
+use crate::wire::{HandoffSpec, Item, ItemView, RunEvent, SideData, digest::Digest, native_call::call_of};
 
 /// One run, as far as it was observed. Checkpoints of sessions contain it: a new member needs a
 /// default, and no member may change its meaning.
@@ -101,8 +101,8 @@ impl ObservedRun {
         let handoffs = self.handoffs.get(&self.agent);
         let mut index = 0;
         for item in output {
-            match item.view() {
-                ItemView::FunctionCall(call) | ItemView::NativeCall { call, .. } => {
+            match (call_of(item, output), item.view()) {
+                (Some(call), _) => {
                     if !self.calls.insert(call.call_id.to_owned()) {
                         continue;
                     }
@@ -115,7 +115,7 @@ impl ObservedRun {
                     }
                     self.open.push(OpenCall::new(call.call_id, call.name, own));
                 }
-                ItemView::Message { .. } => self.text = item.text(),
+                (None, ItemView::Message { .. }) => self.text = item.text(),
                 _ => {}
             }
         }

@@ -9,7 +9,7 @@ use super::{
     ids::Execution,
     span::{Attribute, Span},
 };
-use crate::wire::{Item, ItemView, Usage};
+use crate::wire::{Item, Usage, native_call::call_of};
 
 /// The environment variable that adds content to spans, if it is `true`.
 pub(crate) const CAPTURE_CONTENT: &str = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT";
@@ -93,7 +93,7 @@ pub(crate) fn answered(
     usage: &Usage,
 ) -> Described {
     let above_zero = |count: u64| (count > 0).then_some(count);
-    let is_call = |item: &Item| matches!(item.view(), ItemView::FunctionCall(_) | ItemView::NativeCall { .. });
+    let is_call = |item: &Item| call_of(item, output).is_some();
     let finish = match incomplete {
         Some("max_output_tokens") => "length",
         Some(other) => other,

@@ -1,7 +1,5 @@
 //! The ids of traces and spans, which are made of the ids of Temporal.
 
-use std::fmt::Write;
-
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
@@ -99,7 +97,8 @@ impl Caller {
 
     /// Returns the header `traceparent`.
     pub(crate) fn to_traceparent(self) -> String {
-        format!("00-{}-{}-{:02x}", hex(&self.trace.0), hex(&self.span.0), u8::from(self.is_sampled))
+        let (trace, span) = (u128::from_be_bytes(self.trace.0), u64::from_be_bytes(self.span.0));
+        format!("00-{trace:032x}-{span:016x}-{:02x}", u8::from(self.is_sampled))
     }
 }
 
@@ -118,13 +117,6 @@ fn bytes<const N: usize>(text: &str) -> Option<[u8; N]> {
         *byte = digit(pair[0])? << 4 | digit(pair[1])?;
     }
     Some(read)
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
 }
 
 #[cfg(test)]

@@ -8,6 +8,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
+#[cfg(any(feature = "worker", test))]
+use super::item::{FunctionCall, ItemView};
 use super::{
     item::{IS_ERROR, Item},
     tool_call::ToolOutput,
@@ -91,6 +93,12 @@ impl NativeKind {
         }
     }
 
+    /// Returns `true` if the output of a call is among the items of its response: the provider has
+    /// made the call.
+    pub(crate) fn is_answered_in(self, response: &[Item], call_id: &str) -> bool {
+        response.iter().any(|item| item.kind() == self.output_type() && item.call_id() == Some(call_id))
+    }
+
     /// Returns `true` if the output for the model can hold this one.
     pub(crate) fn takes(self, output: &ToolOutput) -> bool {
         self != Self::Computer || screenshot(output).is_some()
@@ -133,6 +141,17 @@ impl NativeKind {
         }
         let item = Item::from(item);
         if has_failed { item.with(IS_ERROR, Value::Bool(true)) } else { item }
+    }
+}
+
+/// Returns the call of an item of this response, if the run makes it: of a function, or of a tool
+/// that the provider defines and has not run itself.
+#[cfg(any(feature = "worker", test))]
+pub(crate) fn call_of<'i>(item: &'i Item, response: &[Item]) -> Option<FunctionCall<'i>> {
+    match item.view() {
+        ItemView::FunctionCall(call) => Some(call),
+        ItemView::NativeCall { kind, call } => (!kind.is_answered_in(response, call.call_id)).then_some(call),
+        _ => None,
     }
 }
 

@@ -55,7 +55,7 @@ use crate::wire::{
 };
 
 /// Header in which the SDKs of Temporal send the context of a trace.
-const TRACER_DATA: &str = "_tracer-data";
+pub(crate) const TRACER_DATA: &str = "_tracer-data";
 
 const LOCAL_ACTIVITY: &str = "core_local_activity";
 

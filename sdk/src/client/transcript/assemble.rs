@@ -17,6 +17,7 @@ use crate::{
     events::{Place, Role},
     wire::{
         Definitions, Item, ItemView, ModelCall, ModelResponse, ToolReply, ToolRequest, Usage,
+        native_call::call_of,
         session_call::{SessionOperation, SessionReply, SessionRequest},
     },
 };
@@ -236,7 +237,7 @@ impl RunBuilder {
     fn asked_for(&mut self, at: usize, turn: u32, definitions: &Definitions, output: &[Item]) {
         let mut index = 0;
         for item in output {
-            let (ItemView::FunctionCall(call) | ItemView::NativeCall { call, .. }) = item.view() else { continue };
+            let Some(call) = call_of(item, output) else { continue };
             // A request that was sent again may repeat calls that are already listed.
             if !self.call_ids.insert(call.call_id.to_owned()) {
                 continue;

@@ -132,6 +132,14 @@ pub struct Approval {
     pub by: Option<String>,
 }
 
+impl Approval {
+    /// Returns the times at which the run paused and at which the decision arrived.
+    pub(crate) fn times(&self) -> (Option<SystemTime>, Option<SystemTime>) {
+        let time = |text: &String| SystemTime::try_from(text.parse::<prost_types::Timestamp>().ok()?).ok();
+        (self.asked_at.as_ref().and_then(time), self.decided_at.as_ref().and_then(time))
+    }
+}
+
 /// The execution of a call that a model requested.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]

@@ -89,3 +89,20 @@ fn a_native_call_waits_for_a_decision_with_its_arguments() {
     );
     assert_eq!(asked[0].raw.kind(), "shell_call");
 }
+
+#[test]
+fn a_custom_tool_by_its_own_name_was_unknown_to_earlier_builds() {
+    let mut with_sql = setup();
+    let config = json!({"type": "custom", "name": "sql"}).as_object().cloned().unwrap();
+    with_sql.definitions.tools.push(ToolSpec::Hosted { name: "sql".to_owned(), config });
+    let called = item(json!({"type": "custom_tool_call", "call_id": "c1", "name": "sql", "input": "select 1"}));
+    let mut earlier = ByHand::start();
+    earlier.prepare(with_sql.clone());
+    let response = response(vec![called.clone()]);
+    assert!(earlier.engine.has_call_that_nothing_makes(&response));
+    earlier.engine.patched(NATIVE_CALLS_MADE, || false);
+    let error = earlier.resolve(Resolution::Answered(response)).unwrap_err();
+    assert!(error.to_string().starts_with("Model produced custom tool call without a custom tool."), "{error}");
+    let error = ByHand::start().turn(with_sql, vec![called]).unwrap_err();
+    assert!(error.to_string().contains("which nothing runs"), "{error}");
+}

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::{Attempts, Effect, Facts, ScheduledModelCall, output_of};
-use crate::wire::{EventKind, Item, ItemView, ModelResponse, RecordedFailure, SideData};
+use crate::wire::{EventKind, Item, ItemView, ModelResponse, RecordedFailure, SideData, native_call::call_of};
 
 impl Facts {
     /// Observes that a model call was scheduled, under this activity id.
@@ -58,15 +58,14 @@ impl Facts {
         self.tell(&run, &format!("{effect}/answered"), kind);
         self.mark_opaque(response.is_none(), 1);
         self.run(&run).answered(output);
-        let is_call = |item: &Item| matches!(item.view(), ItemView::FunctionCall(_) | ItemView::NativeCall { .. });
-        let is_final = !output.iter().any(is_call);
+        let is_final = !output.iter().any(|item| call_of(item, output).is_some());
         for (index, item) in output.iter().enumerate() {
-            let kind = match item.view() {
-                ItemView::Message { .. } => {
+            let kind = match (call_of(item, output), item.view()) {
+                (None, ItemView::Message { .. }) => {
                     EventKind::Message { text: item.text().unwrap_or_default(), item: item.clone() }
                 }
-                ItemView::Reasoning => EventKind::Reasoning { item: item.clone() },
-                ItemView::FunctionCall(call) | ItemView::NativeCall { call, .. } => EventKind::ToolCall {
+                (None, ItemView::Reasoning) => EventKind::Reasoning { item: item.clone() },
+                (Some(call), _) => EventKind::ToolCall {
                     call_id: call.call_id.to_owned(),
                     name: call.name.to_owned(),
                     arguments: call.arguments.clone().into_owned(),

@@ -214,8 +214,7 @@ impl<'t> Branch<'t> {
     }
 
     fn wait(&self, run: &Run, turn: &Turn, tool: &ToolUse, approval: &Approval, agent: SpanId, tree: &mut Tree) {
-        let (Some(asked), Some(decided)) = (time_of(approval.asked_at.as_ref()), time_of(approval.decided_at.as_ref()))
-        else {
+        let (Some(asked), Some(decided)) = approval.times() else {
             return;
         };
         let verdict = approval.decision.as_ref().map(|decision| match decision {
@@ -257,8 +256,7 @@ fn times_of(turn: &Turn) -> Vec<SystemTime> {
     let activities = turn.calls.iter().map(|call| &call.activity).chain(turn.tools.iter().filter_map(activity_of));
     let of_activities = activities.flat_map(|activity| [activity.times.scheduled, activity.times.ended]);
     let approvals = turn.tools.iter().filter_map(|tool| tool.approval.as_ref());
-    let of_waits =
-        approvals.flat_map(|approval| [time_of(approval.asked_at.as_ref()), time_of(approval.decided_at.as_ref())]);
+    let of_waits = approvals.flat_map(|approval| <[_; 2]>::from(approval.times()));
     of_activities.chain(of_waits).flatten().collect()
 }
 
@@ -274,8 +272,4 @@ fn activity_of(tool: &ToolUse) -> Option<&Activity> {
         ToolKind::Activity { activity } => Some(activity),
         ToolKind::Agent { .. } | ToolKind::Handoff { .. } | ToolKind::InWorkflow => None,
     }
-}
-
-fn time_of(text: Option<&String>) -> Option<SystemTime> {
-    SystemTime::try_from(text?.parse::<prost_types::Timestamp>().ok()?).ok()
 }

@@ -13,9 +13,10 @@ fn ids_are_the_same_for_ever() {
         EXECUTION.attempt("k3x9q2ab-1-model", 1),
         EXECUTION.wait("k3x9q2ab", "c1"),
     ];
-    let ids = ids.map(|id| hex(&id.0));
+    let ids = ids.map(|id| format!("{:016x}", u64::from_be_bytes(id.0)));
+    let trace = format!("{:032x}", u128::from_be_bytes(EXECUTION.trace().0));
     let golden = ["49de216828f065d9", "03344c7ca549ee8e", "a5cbae4d809f5d46", "0267da8af7f53dbe", "631687024982562a"];
-    assert_eq!((&*hex(&EXECUTION.trace().0), ids), ("c3b278dc097a195cbb86a463729cabe4", golden.map(str::to_owned)));
+    assert_eq!((&*trace, ids), ("c3b278dc097a195cbb86a463729cabe4", golden.map(str::to_owned)));
 }
 
 #[test]

@@ -3,7 +3,7 @@
 //! # Design
 //! **Attempts leave when they end; everything above them at the end of its execution,** read from
 //! history: the workflow's code draws no ids and makes no spans, so a replay cannot send one twice.
-//! What a worker that dies has not sent, [`export_workflow`](super::export_workflow) sends.
+//! [`export_workflow`](super::export_workflow) sends the spans that a worker lost when it died.
 //!
 //! **A collector never slows a run.** Spans wait in a queue of bounded length for the task that
 //! sends them. What does not fit, or is not taken, is counted and lost.
@@ -31,11 +31,9 @@ use super::{
 };
 use crate::{
     activity::registration::Body,
+    client::TRACER_DATA,
     wire::{MODEL_ACTIVITY, mcp_call, remote_call, tool_call::TOOL_PREFIX},
 };
-
-/// Header in which the SDKs of Temporal send the context of a trace.
-const TRACER_DATA: &str = "_tracer-data";
 
 /// Longest time of a flush.
 const FLUSH: Duration = Duration::from_secs(15);

@@ -51,7 +51,7 @@ const LOOKS: [Duration; 8] = [
     Duration::from_secs(10),
 ];
 
-/// What is to be sent.
+/// The spans and ended executions that wait to be sent.
 pub(super) struct Queue {
     jobs: mpsc::Sender<Job>,
     /// Number of jobs that are not done.

@@ -17,10 +17,10 @@ use temporalio_workflow::{
 };
 
 use super::{
-    TRACER_DATA, caller_in, execution_of, payload,
+    caller_in, execution_of, payload,
     queue::{Job, Queue},
 };
-use crate::{events::Place, tool::ToolCallKey, trace::ids::Caller};
+use crate::{client::TRACER_DATA, events::Place, tool::ToolCallKey, trace::ids::Caller};
 
 /// Sends the context of a trace on, and reports the end of an execution.
 pub(crate) struct TracedWorkflow {

@@ -14,7 +14,7 @@ use crate::wire::{
     absent::is_default,
     agent_handlers::Verdict,
     item::{Item, ItemView},
-    run_state::{CallProgress, Decision, Phase, RunState},
+    run_state::{CallProgress, Decision, NewItemKind, Phase, RunState},
     side_data::SideData,
     size::encoded_len,
     usage::Usage,
@@ -293,10 +293,13 @@ pub fn untold_outputs(state: &RunState, is_told: impl Fn(&str) -> bool) -> Vec<I
         .items
         .iter()
         .rev()
-        .map(|item| &item.raw)
-        .take_while(|item| {
-            matches!(item.view(), ItemView::FunctionCallOutput { .. } | ItemView::NativeCallOutput { .. })
+        .take_while(|item| match item.raw.view() {
+            ItemView::FunctionCallOutput { .. } => true,
+            // Not one of the provider.
+            ItemView::NativeCallOutput { .. } => item.kind == NewItemKind::ToolCallOutput,
+            _ => false,
         })
+        .map(|item| &item.raw)
         .filter(|item| !item.call_id().is_some_and(&is_told))
         .cloned()
         .collect();

@@ -105,3 +105,14 @@ fn the_types_of_calls_and_outputs_are_known_both_ways() {
     assert_eq!(NativeKind::of_call("function_call"), None);
     assert_eq!(NativeKind::of_output("function_call_output"), None);
 }
+
+#[test]
+fn a_call_that_the_provider_has_made_is_none_of_the_run() {
+    let shell = item(json!({"type": "shell_call", "call_id": "c1", "action": {}}));
+    let output = item(json!({"type": "shell_call_output", "call_id": "c1", "output": []}));
+    let function = item(json!({"type": "function_call", "call_id": "c2", "name": "f", "arguments": "{}"}));
+    let response = [shell.clone(), output, function.clone()];
+    assert!(call_of(&shell, &response).is_none());
+    assert!(call_of(&shell, &response[..1]).is_some());
+    assert!(call_of(&function, &response).is_some());
+}

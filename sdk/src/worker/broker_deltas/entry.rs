@@ -1,7 +1,5 @@
 //! The streams and the entries of a broker.
 
-use std::fmt::Write;
-
 use prost::Message;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
@@ -21,11 +19,7 @@ pub(super) fn stream_of(call: [&str; 4]) -> String {
         digest.update((part.len() as u64).to_be_bytes());
         digest.update(part);
     }
-    let mut name = String::from("deltas:");
-    for byte in digest.finalize() {
-        let _ = write!(name, "{byte:02x}");
-    }
-    name
+    format!("deltas:{:x}", digest.finalize())
 }
 
 /// Returns a batch as the bytes of a payload, which holds a list of events; `None` if the codec

@@ -13,12 +13,10 @@ pub(super) fn given(item: &Item) -> String {
     }
 }
 
-/// Returns an item of this agent's response as Markdown. Function calls are left out here, because
-/// they are shown with their outcome.
+/// Returns an item of this agent's response, other than a call of the run, as Markdown.
 pub(super) fn answered(agent: &str, item: &Item) -> String {
     match item.view() {
         ItemView::Message { .. } => format!("**{}**\n\n{}", plain(agent), message(item)),
-        ItemView::FunctionCall(_) | ItemView::NativeCall { .. } => String::new(),
         _ => other(item),
     }
 }

@@ -13,7 +13,7 @@ use super::{
     Transcript,
     shape::{Activity, Approval, Call, End, GuardrailCall, Run, SessionCall, Status, ToolKind, ToolUse, Turn},
 };
-use crate::wire::{RecordedFailure, Usage, Verdict};
+use crate::wire::{RecordedFailure, Usage, Verdict, native_call::call_of};
 
 /// Returns the entire transcript as Markdown.
 pub(super) fn transcript(transcript: &Transcript) -> String {
@@ -121,7 +121,9 @@ fn one_call(call: &Call, agent: &str) -> String {
         push(&mut part, format_args!("*The input is incomplete: {}.*\n\n", plain(why)));
     }
     part.extend(new_input.iter().map(item::given));
-    part.extend(output.iter().map(|answered| item::answered(agent, answered)));
+    // Calls are shown with their outcome.
+    let answered = output.iter().filter(|item| call_of(item, output).is_none());
+    part.extend(answered.map(|answered| item::answered(agent, answered)));
     if let Some(reason) = incomplete {
         push(&mut part, format_args!("*The response is incomplete: {}.*\n\n", plain(reason)));
     }

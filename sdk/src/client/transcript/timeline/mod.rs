@@ -191,9 +191,7 @@ impl Timeline {
 
     fn wait(&mut self, lane: usize, tool: &ToolUse) {
         let Some(approval) = &tool.approval else { return };
-        let time = |text: Option<&String>| SystemTime::try_from(text?.parse::<prost_types::Timestamp>().ok()?).ok();
-        let Some(start) = time(approval.asked_at.as_ref()) else { return };
-        let end = time(approval.decided_at.as_ref());
+        let (Some(start), end) = approval.times() else { return };
         let duration = end.and_then(|end| end.duration_since(start).ok());
         let duration = duration.map_or_else(|| "undecided".to_owned(), scale::short);
         self.bars.push(Bar {
