@@ -65,6 +65,9 @@ pub struct PendingQuestion {
     /// Kind of input that the call waits for; absent = a decision.
     #[serde(default, skip_serializing_if = "is_default")]
     pub kind: InterruptionKind,
+    /// Time at which the question expires, in milliseconds since the Unix epoch; absent = never.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<u64>,
 }
 
 impl AskedQuestions {
@@ -87,12 +90,12 @@ impl AskedQuestions {
 
 impl From<AgentInterruption> for PendingQuestion {
     fn from(asked: AgentInterruption) -> Self {
-        let AgentInterruption { id, agent, tool, mut arguments, server, kind, question: _, expires_at: _ } = asked;
+        let AgentInterruption { id, agent, tool, mut arguments, server, kind, question: _, expires_at } = asked;
         let is_cut = arguments.len() > MAX_ARGUMENTS_BYTES;
         if is_cut {
             arguments.truncate(arguments.floor_char_boundary(MAX_ARGUMENTS_BYTES));
         }
-        Self { id, agent, tool, arguments, is_cut, server, kind }
+        Self { id, agent, tool, arguments, is_cut, server, kind, expires_at }
     }
 }
 

@@ -83,6 +83,11 @@ async fn those_that_nobody_has_answered_in_time(
     assert_eq!(outputs(&model), told);
     let events: Vec<RunEvent> =
         RunEvents::new(env.client()).watch(&id).map(|event| event.expect("facts are read")).collect().await;
+    let until = events.iter().filter_map(|event| match &event.kind {
+        EventKind::QuestionAsked { expires_at, .. } => *expires_at,
+        _ => None,
+    });
+    assert_eq!(until.count(), 3, "each says when it expires");
     let decided = events.iter().filter_map(|event| match &event.kind {
         EventKind::QuestionDecided { decision, by, .. } => Some((by.as_deref(), matches!(decision, Verdict::Approve))),
         _ => None,

@@ -152,7 +152,7 @@ impl Facts {
     }
 
     fn question(&mut self, run: &str, question: PendingQuestion) {
-        let PendingQuestion { id, agent, tool, arguments, is_cut, server, kind } = question;
+        let PendingQuestion { id, agent, tool, arguments, is_cut, server, kind, expires_at } = question;
         let observed = self.run(run);
         if observed.asked.contains(&id) {
             return;
@@ -160,7 +160,8 @@ impl Facts {
         observed.asked.push(id.clone());
         let local = observed.numbered("question");
         let (question_id, asked_by, waits_for) = (id, agent, kind);
-        let kind = EventKind::QuestionAsked { question_id, asked_by, tool, arguments, is_cut, server, waits_for };
+        let kind =
+            EventKind::QuestionAsked { question_id, asked_by, tool, arguments, is_cut, server, waits_for, expires_at };
         self.tell(run, &local, kind);
     }
 

@@ -46,12 +46,14 @@ impl AskedInHistory {
 
 /// Returns the call of a question, as far as the fact has it.
 fn interruption(event: &RunEvent) -> Option<AgentInterruption> {
-    let EventKind::QuestionAsked { question_id, asked_by, tool, arguments, server, waits_for, .. } = &event.kind else {
+    let EventKind::QuestionAsked { question_id, asked_by, tool, arguments, is_cut: _, server, waits_for, expires_at } =
+        &event.kind
+    else {
         return None;
     };
     let call = json!({
         "id": question_id, "agent": asked_by, "tool": tool, "arguments": arguments, "server": server,
-        "kind": waits_for,
+        "kind": waits_for, "expires_at": expires_at,
     });
     serde_json::from_value(call).ok()
 }

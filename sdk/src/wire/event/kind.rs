@@ -232,6 +232,10 @@ pub enum EventKind {
         /// Kind of input that the call waits for; absent = a decision.
         #[serde(default, skip_serializing_if = "is_default")]
         waits_for: InterruptionKind,
+        /// Time at which the question expires, in milliseconds since the Unix epoch; absent =
+        /// never.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        expires_at: Option<u64>,
     },
     /// A decision on a question, or its output, has arrived.
     QuestionDecided {

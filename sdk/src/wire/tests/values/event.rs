@@ -185,6 +185,7 @@ pub(in crate::wire) fn run_events() -> Vec<(&'static str, RunEvent)> {
                     is_cut: true,
                     server: Some("crm".to_owned()),
                     waits_for: InterruptionKind::Output,
+                    expires_at: None,
                 },
             ),
         ),
@@ -304,4 +305,21 @@ pub(in crate::wire::tests) fn run_notes() -> Vec<(&'static str, RunNote)> {
         ),
         ("cancelled", note(NoteKind::Cancelled { usage: Some(usage()) })),
     ]
+}
+
+/// A question that expires.
+pub(in crate::wire) fn expiring_question() -> RunEvent {
+    event(
+        "1-question-2",
+        EventKind::QuestionAsked {
+            question_id: "call_2".to_owned(),
+            asked_by: String::new(),
+            tool: "refund".to_owned(),
+            arguments: "{}".to_owned(),
+            is_cut: false,
+            server: None,
+            waits_for: InterruptionKind::Approval,
+            expires_at: Some(1_700_000_000_000),
+        },
+    )
 }
