@@ -53,6 +53,9 @@ pub mod wire {
     pub mod item {
         pub use crate::wire::item::*;
     }
+    pub mod kept_decision {
+        pub use crate::wire::kept_decision::*;
+    }
     pub mod load_agent {
         pub use crate::wire::load_agent::*;
     }

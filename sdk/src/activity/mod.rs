@@ -12,6 +12,7 @@ pub(crate) mod answer;
 pub(crate) mod asked_people;
 pub(crate) mod failed_attempt;
 pub(crate) mod heartbeat;
+pub(crate) mod kept_decisions;
 pub(crate) mod kept_state;
 pub(crate) mod load_agent;
 pub(crate) mod log_span;

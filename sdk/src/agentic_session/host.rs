@@ -24,9 +24,9 @@ use super::{
 use crate::{
     agent::{Graph, GraphIssue},
     drive::{
-        EffectId, Host, LoopEvent, McpEffect, McpEffectError, MemorySession, ModelEffectError, SessionAction,
-        SessionEffect, SessionEffectError, Stays, ToolAnswer, ToolEffect, ToolEffectError, ToolsetsEffect,
-        ToolsetsEffectError, WaitOutcome,
+        EffectId, Host, KeptDecisionsEffect, LoopEvent, McpEffect, McpEffectError, MemorySession, ModelEffectError,
+        SessionAction, SessionEffect, SessionEffectError, SourceEffectError, Stays, ToolAnswer, ToolEffect,
+        ToolEffectError, ToolsetsEffect, WaitOutcome,
     },
     engine::RunError,
     inline::{
@@ -37,6 +37,7 @@ use crate::{
     wire::{
         Interruption, Item, McpTool, ModelCall, ModelResponse, RunState, SelectedToolset, Usage,
         event::{NoteKind, RunNote},
+        kept_decision::KeptDecision,
         mcp_call::McpSession,
         run_state::{Admission, Phase},
         session_checkpoint::EffectAnswer,
@@ -323,8 +324,16 @@ impl Host for SessionHost {
         &'a self,
         call: ToolsetsEffect<'a>,
         scope: &'a Self::Scope,
-    ) -> LocalBoxFuture<'a, Result<Vec<SelectedToolset>, ToolsetsEffectError>> {
+    ) -> LocalBoxFuture<'a, Result<Vec<SelectedToolset>, SourceEffectError>> {
         self.inner.find_toolsets(call, scope)
+    }
+
+    fn kept_decisions<'a>(
+        &'a self,
+        call: KeptDecisionsEffect<'a>,
+        scope: &'a Self::Scope,
+    ) -> LocalBoxFuture<'a, Result<Vec<KeptDecision>, SourceEffectError>> {
+        self.inner.kept_decisions(call, scope)
     }
 
     fn call_session<'a>(

@@ -11,6 +11,7 @@ use super::{
     config::RunConfig,
     guard,
     host::{EffectId, Host},
+    kept::Kept,
     mcp::McpLists,
     mcp_session::McpSessions,
     toolsets,
@@ -47,6 +48,8 @@ pub(super) struct Env<'r, H: Host> {
     pub(super) mcp_sessions: McpSessions,
     /// Ids of the calls of the current turn whose outputs an effect of the host shows.
     pub(super) shown: RefCell<BTreeSet<String>>,
+    /// The decisions that are kept for the user, shared like the lists of MCP servers.
+    pub(super) kept: Rc<Kept>,
     /// The tools that were selected for the run: those of the outermost run alone.
     pub(super) selected: OnceCell<Rc<[ToolDef]>>,
     /// MCP tools of each agent of this run, by agent name.
@@ -61,7 +64,7 @@ impl<'r, H: Host> Env<'r, H> {
         let guard_scope = host.child(&scope);
         let (once, mcp, mcp_tools) = (RefCell::default(), Rc::default(), RefCell::default());
         let (mcp_sessions, shown, selected) = (McpSessions::default(), RefCell::default(), OnceCell::new());
-        let parent_call = None;
+        let (parent_call, kept) = (None, Rc::default());
         Self {
             host,
             graph,
@@ -74,6 +77,7 @@ impl<'r, H: Host> Env<'r, H> {
             mcp,
             mcp_sessions,
             shown,
+            kept,
             selected,
             mcp_tools,
         }
@@ -91,7 +95,8 @@ impl<'r, H: Host> Env<'r, H> {
         'r: 'n,
     {
         let mcp_sessions = self.mcp_sessions.of_nested();
-        Env { mcp: Rc::clone(&self.mcp), mcp_sessions, ..Env::new(self.host, graph, config, inside, path) }
+        let (mcp, kept) = (Rc::clone(&self.mcp), Rc::clone(&self.kept));
+        Env { mcp, mcp_sessions, kept, ..Env::new(self.host, graph, config, inside, path) }
     }
 
     /// Takes over the tools that were selected for the run. Nested runs have none.

@@ -22,6 +22,7 @@ mod handoff;
 mod host;
 mod input_guardrails;
 pub mod join;
+mod kept;
 mod keywords;
 mod mcp;
 mod mcp_session;
@@ -50,8 +51,9 @@ pub use config::{
 };
 pub(crate) use host::Stays;
 pub use host::{
-    EffectId, Host, LoopEvent, McpEffect, McpEffectError, ModelEffectError, SessionAction, SessionEffect,
-    SessionEffectError, ToolAnswer, ToolEffect, ToolEffectError, ToolsetsEffect, ToolsetsEffectError, WaitOutcome,
+    EffectId, Host, KeptDecisionsEffect, LoopEvent, McpEffect, McpEffectError, ModelEffectError, SessionAction,
+    SessionEffect, SessionEffectError, SourceEffectError, ToolAnswer, ToolEffect, ToolEffectError, ToolsetsEffect,
+    WaitOutcome,
 };
 pub use mcp_session::McpSessionLost;
 pub use request::{AgentRunner, IntoRun, RunEnd, RunRequest, RunsTo};
@@ -119,6 +121,7 @@ async fn steps<'g, H: Host>(
     loop {
         engine.set_shown(&env.shown.borrow());
         mcp::keep_lists(env, engine);
+        env.kept.write_to(engine, env.is_outermost());
         env.host.checkpoint(&env.path, engine.state());
         let resolution = match engine.next() {
             Step::Save { items } => {

@@ -10,7 +10,7 @@ use super::{
     drive,
     env::Env,
     host::{Host, Stays},
-    notes,
+    kept, notes,
     pause::{self, Waited},
     result::{PausedRun, RunFailure, RunOutcome, RunResult, read},
     session, toolsets,
@@ -210,6 +210,7 @@ async fn engine_of<H: Host>(env: &Env<'_, H>, run: Run) -> Result<Box<Engine>, R
             if let Err(error) = check_resumed(&state, graph, config) {
                 return Err(RunFailure { error, state: Some(state) });
             }
+            env.kept.take_over(&state);
             if goes_on {
                 env.shown.borrow_mut().clone_from(&state.shown);
                 Engine::go_on(*state, config.rules())
@@ -282,6 +283,7 @@ async fn begin<H: Host>(env: &Env<'_, H>, input: RunInput) -> Result<Engine, Run
         return Err(RunError::User { agent, message, has_run_data: false });
     }
     let toolset = toolsets::find(env).await?;
+    kept::find(env).await?;
     let (input, session_input) = if config.session.is_some() {
         let stored = session::load(env).await?;
         let (input, new) = session::prepare(config, &agent, stored, input.into_items())?;

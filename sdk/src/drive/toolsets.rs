@@ -16,7 +16,7 @@ use std::{collections::BTreeSet, rc::Rc};
 
 use super::{
     env::Env,
-    host::{Host, ToolsetsEffect, ToolsetsEffectError},
+    host::{Host, SourceEffectError, ToolsetsEffect},
 };
 use crate::{
     engine::RunError,
@@ -48,8 +48,8 @@ pub(super) async fn find<H: Host>(env: &Env<'_, H>) -> Result<ToolsetSnapshot, R
     let id = env.effect("toolsets");
     let effect = ToolsetsEffect { id, names: names.clone(), user: config.user.clone(), agent };
     let found = env.host.find_toolsets(effect, &env.scope).await.map_err(|error| match error {
-        ToolsetsEffectError::Cancelled => RunError::Cancelled { agent: agent.to_owned(), turn: 0 },
-        ToolsetsEffectError::Failed(source) => {
+        SourceEffectError::Cancelled => RunError::Cancelled { agent: agent.to_owned(), turn: 0 },
+        SourceEffectError::Failed(source) => {
             refused(format!("the toolsets {names:?} could not be looked for: {}", with_causes(&*source)))
         }
     })?;
@@ -111,7 +111,8 @@ fn defined(toolset: &SelectedToolset, user: Option<&str>) -> Vec<ToolDef> {
     RemoteToolset::of_selected(toolset, user).tools(toolset.tools.iter().cloned())
 }
 
-fn with_causes(error: &(dyn std::error::Error + 'static)) -> String {
+/// Returns the messages of an error and of its causes.
+pub(super) fn with_causes(error: &(dyn std::error::Error + 'static)) -> String {
     let causes = std::iter::successors(Some(error), |error| error.source());
     causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
 }

@@ -29,19 +29,19 @@ fn with_placeholders(turn: &[NewItem], rules: &Rules) -> Option<Vec<Item>> {
         match (item.kind, item.raw.view()) {
             (NewItemKind::MessageOutput | NewItemKind::ToolApproval, _) => {}
             (NewItemKind::ToolCall, ItemView::FunctionCall(call) | ItemView::NativeCall { call, .. }) => {
-                calls.push(call.call_id.to_owned());
+                calls.push((call.call_id.to_owned(), call.arguments.into_owned()));
                 kept.push(item.raw.clone());
             }
             (NewItemKind::ToolCallOutput, ItemView::FunctionCallOutput { call_id, .. }) => {
-                let place = calls.iter().position(|call| call == call_id)?;
+                let place = calls.iter().position(|(call, _)| call == call_id)?;
                 calls.remove(place);
                 kept.push(item.raw.with("output", placeholder(rules).into()));
             }
             (NewItemKind::ToolCallOutput, ItemView::NativeCallOutput { call_id, .. }) => {
-                let place = calls.iter().position(|call| call == call_id)?;
-                calls.remove(place);
+                let place = calls.iter().position(|(call, _)| call == call_id)?;
+                let (_, arguments) = calls.remove(place);
                 let kind = NativeKind::of_output(item.raw.kind()).filter(|kind| *kind != NativeKind::Computer)?;
-                kept.push(kind.output(call_id, "{}", &placeholder(rules).into(), false));
+                kept.push(kind.output(call_id, &arguments, &placeholder(rules).into(), false));
             }
             _ => return None,
         }

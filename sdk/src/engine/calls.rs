@@ -32,7 +32,7 @@ pub(super) fn new_items_of(
         let before = &response[..place];
         let new = match item.view() {
             ItemView::FunctionCall(call) => is_new_call(state, setup, unknown_tools, before, &call),
-            ItemView::NativeCall { kind, call } => native::is_new(state, setup, before, kind, &call),
+            ItemView::NativeCall { kind, call } => native::is_new(state, setup, &response, place, kind, &call),
             ItemView::HostedCall { .. } => Ok(is_new_hosted_call(state, before, item)),
             ItemView::Other { kind: "mcp_approval_request" } => is_new_question(before, item),
             _ => Ok(true),
@@ -70,6 +70,7 @@ fn is_new_call(
     }
     let same_id = |item: &Item| match (item.call_id() == Some(call.call_id)).then(|| item.view())? {
         ItemView::FunctionCall(other) => Some(is_same(&other, call)),
+        ItemView::NativeCall { call, .. } if native::is_bound(setup, call.name) => Some(false),
         _ => None,
     };
     // One pass over the whole conversation: the calls and outputs of this id, with their indices.

@@ -52,6 +52,7 @@ pub use step::{CallResult, DueCall, HandlerOutput, Resolution, Step, ToolOutcome
 
 use crate::wire::{
     Item, ModelResponse, RunState, ToolsetSnapshot, Usage, WIRE_VERSION,
+    kept_decision::KeptDecisions,
     mcp_call::McpSession,
     run_state::{
         Admission, Approvals, GuardrailResults, Phase, Recoverable, ServerConversation, SessionProgress, TurnMark,
@@ -106,6 +107,7 @@ impl Engine {
             session: session_input.map(|input| SessionProgress { input, saved: 0 }),
             mcp_sessions: Vec::new(),
             toolset: ToolsetSnapshot::default(),
+            kept: None,
             expiries: BTreeMap::new(),
             turn_began: TurnMark::default(),
             holds_back_turn: false,
@@ -170,6 +172,11 @@ impl Engine {
     /// Returns the tools that the run may use beyond those of its agents.
     pub fn toolset_mut(&mut self) -> &mut ToolsetSnapshot {
         &mut self.state.toolset
+    }
+
+    /// Returns the decisions that are kept for the user of the run.
+    pub fn kept_mut(&mut self) -> &mut Option<KeptDecisions> {
+        &mut self.state.kept
     }
 
     /// Returns the result of `Host::patched` for this run. Calls `ask` only once per slug.

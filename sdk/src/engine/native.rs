@@ -44,7 +44,7 @@ pub(super) fn plan(
     let Some(spec) = offered(setup, kind, call.name).filter(is_known) else {
         return Err(misbehaved(state, not_offered(kind)));
     };
-    if is_bound(setup, call.name) {
+    if is_bound(setup, call.name) && !kind.is_answered_in(response, call.call_id) {
         let call = PlannedCall {
             tool: call.name.to_owned(),
             variant: setup.variant(call.name),
@@ -80,18 +80,19 @@ pub(super) fn has_call_that_nothing_makes(setup: &TurnSetup, response: &ModelRes
 }
 
 /// Returns `true` if a call that one of the agent's tools makes is new: it has not been made
-/// earlier, nor is it in the response before.
+/// earlier, nor is it among the items of the response before its place.
 ///
 /// # Errors
 /// The message of the OpenAI Agents SDK for a call without an id, or with the id of another call.
 pub(super) fn is_new(
     state: &RunState,
     setup: &TurnSetup,
-    before: &[Item],
+    response: &[Item],
+    place: usize,
     kind: NativeKind,
     call: &FunctionCall<'_>,
 ) -> Result<bool, &'static str> {
-    if !is_bound(setup, call.name) {
+    if !is_bound(setup, call.name) || kind.is_answered_in(response, call.call_id) {
         return Ok(true);
     }
     if call.call_id.is_empty() {
@@ -102,7 +103,7 @@ pub(super) fn is_new(
         ItemView::FunctionCall(_) => Some(false),
         _ => None,
     };
-    match (before.iter().find_map(same_id), state.items.iter().find_map(|item| same_id(&item.raw))) {
+    match (response[..place].iter().find_map(same_id), state.items.iter().find_map(|item| same_id(&item.raw))) {
         (Some(false), _) => Err(calls::REUSED_HERE),
         (_, Some(false)) => Err(calls::REUSED_LATER),
         (None, None) => Ok(true),
@@ -111,7 +112,7 @@ pub(super) fn is_new(
 }
 
 /// Returns `true` if one of the agent's tools makes the calls of the offered tool of this name.
-fn is_bound(setup: &TurnSetup, name: &str) -> bool {
+pub(super) fn is_bound(setup: &TurnSetup, name: &str) -> bool {
     setup.native_tools.iter().any(|bound| bound == name)
 }
 

@@ -100,7 +100,9 @@ pub(super) fn accept(
 pub(super) fn calls_of(natives: &[String], output: &[Item]) -> usize {
     let is_call = |item: &&Item| match item.view() {
         ItemView::FunctionCall(_) | ItemView::Other { kind: "mcp_approval_request" } => true,
-        ItemView::NativeCall { call, .. } => natives.iter().any(|native| native == call.name),
+        ItemView::NativeCall { kind, call } => {
+            natives.iter().any(|native| native == call.name) && !kind.is_answered_in(output, call.call_id)
+        }
         _ => false,
     };
     output.iter().filter(is_call).count()

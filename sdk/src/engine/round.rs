@@ -11,7 +11,7 @@ use super::{
 use crate::{
     agent::ToolResult,
     wire::{
-        Item, NewItem, NewItemKind, RunState, ToolOutput,
+        Item, ItemView, NewItem, NewItemKind, RunState, ToolOutput,
         run_state::{
             CallProgress, Decision, FinalOutput, FinalSource, GuardrailResults, Interruption, InterruptionKind,
             McpAnswerer, McpApproval, Phase, PlannedCall, ToolRound, ToolUse,
@@ -32,9 +32,10 @@ pub(super) fn due_calls(state: &RunState, round: &ToolRound) -> Vec<DueCall> {
         let PlannedCall { tool, call_id, .. } = &call.call;
         let decision = state.approvals.on_round_call(&state.agent, call).cloned();
         let is_permanent = decision.is_some() && !state.approvals.is_on_call(&state.agent, tool, call_id);
+        let is_for_good = state.approvals.is_for_good(&state.agent, tool, call_id);
         let answers = call.answers.clone();
         let call = call.call.clone();
-        Some(DueCall { index, call, is_known, decision, is_permanent, paused, answers })
+        Some(DueCall { index, call, is_known, decision, is_permanent, is_for_good, paused, answers })
     };
     round.calls.iter().enumerate().filter_map(due).collect()
 }
@@ -150,7 +151,7 @@ fn settle(state: &mut RunState, round: &mut ToolRound, outcome: ToolOutcome) -> 
             }
             state.approvals.forget_call(&state.agent, &call.call.tool, &call.call.call_id);
             call.progress = CallProgress::Done { output: output.clone() };
-            let raw = output_item(&call.call, output, failed);
+            let raw = output_item(state, &call.call, output, failed);
             let (kind, agent) = (NewItemKind::ToolCallOutput, state.agent.clone());
             Some(NewItem { kind, agent, raw, handoff: None, side_data })
         }
@@ -175,9 +176,13 @@ fn settle(state: &mut RunState, round: &mut ToolRound, outcome: ToolOutcome) -> 
     }
 }
 
-fn output_item(call: &PlannedCall, output: ToolOutput, has_failed: bool) -> Item {
+fn output_item(state: &RunState, call: &PlannedCall, output: ToolOutput, has_failed: bool) -> Item {
     match call.native {
-        Some(kind) => kind.output(&call.call_id, &call.arguments, &output, has_failed),
+        // The arguments of the plan may be those of a person.
+        Some(kind) => match state.raw_call(&call.call_id).view() {
+            ItemView::NativeCall { call, .. } => kind.output(call.call_id, &call.arguments, &output, has_failed),
+            _ => kind.output(&call.call_id, &call.arguments, &output, has_failed),
+        },
         None if has_failed => Item::failed_function_call_output(&call.call_id, output.into_value()),
         None => Item::function_call_output(&call.call_id, output.into_value()),
     }

@@ -142,6 +142,8 @@ pub struct DueCall {
     pub decision: Option<Decision>,
     /// `true` if the decision is a permanent one on the tool, and not one on the call.
     pub is_permanent: bool,
+    /// `true` if the decision is one on the call, made for all later calls, too.
+    pub is_for_good: bool,
     /// State of the paused run, for an agent used as a tool.
     pub paused: Option<Box<RunState>>,
     /// Answers of people to the questions of the MCP server that executes the call.

@@ -137,6 +137,11 @@ impl Gate {
         self.is_untrusted
     }
 
+    /// Returns `true` if a person approves each call of a tool that brings this mode.
+    pub(crate) fn approves_each(&self, mode: Option<GateMode>) -> bool {
+        self.mode.max(mode.unwrap_or(self.mode)) == GateMode::ApproveEach
+    }
+
     /// Turns off the built-in list of dangerous commands. By default they need an approval where
     /// any call does.
     #[must_use]

@@ -22,8 +22,8 @@ use super::{
 use crate::{
     agent::{Graph, GraphIssue},
     drive::{
-        EffectId, Host, LoopEvent, McpEffect, McpEffectError, ModelEffectError, SessionEffect, SessionEffectError,
-        ToolAnswer, ToolEffect, ToolEffectError, ToolsetsEffect, ToolsetsEffectError, WaitOutcome,
+        EffectId, Host, KeptDecisionsEffect, LoopEvent, McpEffect, McpEffectError, ModelEffectError, SessionEffect,
+        SessionEffectError, SourceEffectError, ToolAnswer, ToolEffect, ToolEffectError, ToolsetsEffect, WaitOutcome,
     },
     events::EventPublisher,
     inline::host::InlineHost,
@@ -32,6 +32,7 @@ use crate::{
         AgentInterruption, Interruption, Item, McpTool, ModelCall, ModelResponse, RunState, SelectedToolset,
         asked_questions::AskedQuestions,
         event::{NoteKind, RunNote},
+        kept_decision::KeptDecision,
         mcp_call::McpSession,
     },
     workflow::RunInbox,
@@ -192,8 +193,16 @@ impl Host for TaskHost {
         &'a self,
         call: ToolsetsEffect<'a>,
         scope: &'a Self::Scope,
-    ) -> LocalBoxFuture<'a, Result<Vec<SelectedToolset>, ToolsetsEffectError>> {
+    ) -> LocalBoxFuture<'a, Result<Vec<SelectedToolset>, SourceEffectError>> {
         self.inner.find_toolsets(call, scope)
+    }
+
+    fn kept_decisions<'a>(
+        &'a self,
+        call: KeptDecisionsEffect<'a>,
+        scope: &'a Self::Scope,
+    ) -> LocalBoxFuture<'a, Result<Vec<KeptDecision>, SourceEffectError>> {
+        self.inner.kept_decisions(call, scope)
     }
 
     fn call_session<'a>(

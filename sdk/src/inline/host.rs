@@ -23,8 +23,8 @@ use crate::{
     activity::tool::GRACE,
     agent::{Graph, GraphIssue},
     drive::{
-        EffectId, Host, LoopEvent, McpEffect, McpEffectError, ModelEffectError, SessionAction, SessionEffect,
-        SessionEffectError, ToolAnswer, ToolEffect, ToolEffectError, ToolsetsEffect, ToolsetsEffectError,
+        EffectId, Host, KeptDecisionsEffect, LoopEvent, McpEffect, McpEffectError, ModelEffectError, SessionAction,
+        SessionEffect, SessionEffectError, SourceEffectError, ToolAnswer, ToolEffect, ToolEffectError, ToolsetsEffect,
         model_limits::{FACTOR, LONGEST_PAUSE, Retries},
     },
     events::EventPublisher,
@@ -36,6 +36,7 @@ use crate::{
         SelectedToolset,
         asked_questions::AskedQuestions,
         event::{NoteKind, RunNote},
+        kept_decision::KeptDecision,
         mcp_call::McpSession,
     },
 };
@@ -240,12 +241,25 @@ impl Host for InlineHost {
         &'a self,
         call: ToolsetsEffect<'a>,
         scope: &'a Self::Scope,
-    ) -> LocalBoxFuture<'a, Result<Vec<SelectedToolset>, ToolsetsEffectError>> {
+    ) -> LocalBoxFuture<'a, Result<Vec<SelectedToolset>, SourceEffectError>> {
         async move {
             let query = ToolsetQuery::new(call.names, call.user);
             let finding = self.resources.toolsets.find(&query);
-            let found = scope.run_until_cancelled(finding).await.ok_or(ToolsetsEffectError::Cancelled)?;
-            found.map_err(ToolsetsEffectError::Failed)
+            let found = scope.run_until_cancelled(finding).await.ok_or(SourceEffectError::Cancelled)?;
+            found.map_err(SourceEffectError::Failed)
+        }
+        .boxed_local()
+    }
+
+    fn kept_decisions<'a>(
+        &'a self,
+        call: KeptDecisionsEffect<'a>,
+        scope: &'a Self::Scope,
+    ) -> LocalBoxFuture<'a, Result<Vec<KeptDecision>, SourceEffectError>> {
+        async move {
+            let asking = self.resources.decisions.ask(&call.user, call.keep.as_ref());
+            let found = scope.run_until_cancelled(asking).await.ok_or(SourceEffectError::Cancelled)?;
+            found.map_err(SourceEffectError::Failed)
         }
         .boxed_local()
     }

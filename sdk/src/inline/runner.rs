@@ -116,6 +116,13 @@ impl InlineRunner {
         self
     }
 
+    /// See [`RunConfig::keep_decisions`].
+    #[must_use]
+    pub fn keep_decisions(mut self, keeps: bool) -> Self {
+        self.config.keep_decisions = keeps;
+        self
+    }
+
     /// See [`RunConfig::toolsets`].
     #[must_use]
     pub fn toolsets<N: Into<String>>(mut self, names: impl IntoIterator<Item = N>) -> Self {

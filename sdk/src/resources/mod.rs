@@ -21,7 +21,10 @@ use crate::{
         transport::Streams,
     },
     secret::Destination,
-    store::{AgentStore, OptionalAgentStore, OptionalSpillStore, Session, Sessions, SpillStore},
+    store::{
+        AgentStore, DecisionStore, OptionalAgentStore, OptionalDecisionStore, OptionalSpillStore, Session, Sessions,
+        SpillStore,
+    },
     tool::{StateMap, remote_toolset::DEFAULT_TRANSPORT},
 };
 
@@ -58,6 +61,7 @@ use crate::{
 /// | session stores | yes | yes | no |
 /// | spill store | yes | yes | yes |
 /// | store of agents as data | yes | no | no |
+/// | store of decisions | yes | yes | no |
 /// | environment variables | yes | yes | in settings of tools, and for MCP servers |
 /// | MCP servers | yes | yes | with `register_mcp` |
 /// | streams of remote tools | yes | yes | yes |
@@ -72,6 +76,7 @@ pub struct Resources {
     pub(crate) sessions: Sessions,
     pub(crate) spills: OptionalSpillStore,
     pub(crate) agents: OptionalAgentStore,
+    pub(crate) decisions: OptionalDecisionStore,
     pub(crate) transports: ToolTransports,
     pub(crate) toolsets: ToolsetSources,
     #[cfg(feature = "mcp")]
@@ -119,6 +124,14 @@ impl Resources {
     #[must_use]
     pub fn agent_store(mut self, store: impl AgentStore + 'static) -> Self {
         self.agents = OptionalAgentStore(Some(Arc::new(store)));
+        self
+    }
+
+    /// Sets the store of decisions that hold beyond their run
+    /// ([`RunConfig::keep_decisions`](crate::RunConfig::keep_decisions)).
+    #[must_use]
+    pub fn decision_store(mut self, store: impl DecisionStore + 'static) -> Self {
+        self.decisions = OptionalDecisionStore(Some(Arc::new(store)));
         self
     }
 

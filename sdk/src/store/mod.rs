@@ -1,9 +1,11 @@
 //! The traits of stores that an author provides, and stores in databases.
 //!
 //! [`Session`] keeps conversations between runs, [`SpillStore`] outputs that are too large for
-//! history, [`AgentStore`] agents as data. `Resources::session_store`, `Resources::spill_store` and
-//! `Resources::agent_store` register them. `SqlStore`, in PostgreSQL (feature `postgres`) or SQLite
-//! (feature `sqlite`), is a session store and an agent store, and has the rows of runs.
+//! history, [`AgentStore`] agents as data, [`DecisionStore`] decisions that hold beyond their run,
+//! [`QuestionStore`] questions of sessions that any process decides.
+//! `Resources::session_store`, `spill_store`, `agent_store` and `decision_store` register them.
+//! `SqlStore`, in PostgreSQL (feature `postgres`) or SQLite (feature `sqlite`), is all of them but
+//! a spill store, and has the rows of runs.
 
 #![allow(
     clippy::disallowed_methods,
@@ -12,6 +14,8 @@
 )]
 
 mod agents;
+mod decisions;
+mod questions;
 mod session;
 mod spill;
 #[cfg(any(feature = "postgres", feature = "sqlite"))]
@@ -19,6 +23,9 @@ pub(crate) mod sql;
 
 pub use agents::{AgentStore, AgentVersion, PutAgentError};
 pub(crate) use agents::{LoadError, Loaded, OptionalAgentStore, Start, load};
+pub(crate) use decisions::OptionalDecisionStore;
+pub use decisions::{DecisionStore, StoredDecision};
+pub use questions::{QuestionStore, StoredQuestion};
 pub use session::Session;
 pub(crate) use session::Sessions;
 pub(crate) use spill::OptionalSpillStore;

@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{approval::NeedsApproval, definition::ToolDef};
+use super::definition::ToolDef;
 use crate::wire::{NativeKind, ToolSpec};
 
 /// A tool that the provider's models know, and whose calls one of the author's tools makes, set
@@ -26,8 +26,9 @@ use crate::wire::{NativeKind, ToolSpec};
 ///
 /// Everything else is as for other tools: the binding, the gate of the run, approvals, guardrails,
 /// retries. A failure that the model is told of, and a rejection, have the form of a failed call. A
-/// computer has no such form: its call must return an image, otherwise the run fails. A call of it
-/// with pending safety checks waits for a person, whose approval acknowledges them.
+/// computer has no such form: its call must return an image, otherwise the run fails. Each call of
+/// it with pending safety checks waits for a person, whose approval acknowledges them, whatever the
+/// approval rule of the tool is.
 ///
 /// ```
 /// use temporal_agents::{Agent, Tool, tool, tool::NativeTool};
@@ -121,25 +122,11 @@ impl NativeTool {
     pub(super) fn spec(&self) -> ToolSpec {
         ToolSpec::Hosted { name: self.name.clone(), config: self.config.clone() }
     }
-
-    /// Returns the rule of a tool that has none of its own: safety checks need a person.
-    pub(super) fn approval(&self) -> NeedsApproval {
-        if self.kind != NativeKind::Computer {
-            return NeedsApproval::Never;
-        }
-        NeedsApproval::When(std::sync::Arc::new(|_run, arguments, _call_id| {
-            let checks = arguments.get("pending_safety_checks").and_then(Value::as_array);
-            checks.is_some_and(|checks| !checks.is_empty())
-        }))
-    }
 }
 
 impl ToolDef {
     /// Returns the tool in the place of one that the provider defines.
     pub(super) fn in_place_of(mut self, native: NativeTool) -> Self {
-        if matches!(self.approval_rule(), NeedsApproval::Never) {
-            self = self.approval(native.approval());
-        }
         self.set_native(native);
         self
     }

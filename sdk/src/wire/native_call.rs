@@ -99,13 +99,20 @@ impl NativeKind {
         response.iter().any(|item| item.kind() == self.output_type() && item.call_id() == Some(call_id))
     }
 
+    /// Returns `true` if the arguments have safety checks that a person must acknowledge.
+    pub(crate) fn has_safety_checks(self, arguments: &str) -> bool {
+        let arguments: Value = serde_json::from_str(arguments).unwrap_or_default();
+        let checks = arguments.get("pending_safety_checks").and_then(Value::as_array);
+        self == Self::Computer && checks.is_some_and(|checks| !checks.is_empty())
+    }
+
     /// Returns `true` if the output for the model can hold this one.
     pub(crate) fn takes(self, output: &ToolOutput) -> bool {
         self != Self::Computer || screenshot(output).is_some()
     }
 
-    /// Returns the item of the output of a call with these arguments; `has_failed` also for a call
-    /// that was rejected.
+    /// Returns the item of the output of a call that the model made with these arguments;
+    /// `has_failed` also for a call that was rejected.
     pub(crate) fn output(self, call_id: &str, arguments: &str, output: &ToolOutput, has_failed: bool) -> Item {
         let arguments: Value = serde_json::from_str(arguments).unwrap_or_default();
         let mut item = Map::new();

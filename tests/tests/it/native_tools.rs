@@ -177,3 +177,26 @@ async fn a_computer_without_an_image_and_a_call_that_nothing_makes_end_the_run()
     assert!(error.to_string().contains("the model called tool \"apply_patch\", which nothing runs"), "{error}");
     Ok(())
 }
+
+#[tokio::test]
+async fn safety_checks_wait_for_a_person_whatever_the_rule_of_the_tool() -> anyhow::Result<()> {
+    let checked = |call_id: &str| {
+        item(json!({
+            "type": "computer_call", "id": format!("cu_{call_id}"), "call_id": call_id,
+            "action": {"type": "click"}, "pending_safety_checks": [{"id": "sc_1"}],
+        }))
+    };
+    let model = FakeModel::script([checked("c1"), checked("c2")]);
+    let browser = use_browser.native(NativeTool::computer(800, 600, "browser")).needs_approval_when(|_, _, _| false);
+    let agent: Agent = Agent::new("clerk").model("gpt-5.1").tool(browser);
+    let runner = InlineRunner::new(model);
+    let RunOutcome::Paused(PausedRun { mut state, .. }) = runner.run(&agent, "Go.").until_paused().await? else {
+        panic!("the first call waits")
+    };
+    state.decide_always(&state.interruptions()[0].id.clone(), Decision::approve())?;
+    let RunOutcome::Paused(paused) = runner.run(&agent, state).until_paused().await? else {
+        panic!("the second call waits as well")
+    };
+    assert_eq!(paused.state.interruptions()[0].id, "c2");
+    Ok(())
+}

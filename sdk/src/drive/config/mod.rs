@@ -155,8 +155,17 @@ pub struct RunConfig {
     /// Agents used as tools do not have them, nor does a run with untrusted content have devices.
     #[builder(default, with = |names: impl IntoIterator<Item: Into<String>>| names_of(names))]
     pub toolsets: Vec<String>,
-    /// The user for whom the run works: devices that are [selected](Self::toolsets) must be theirs.
+    /// The user for whom the run works: devices that are [selected](Self::toolsets) must be theirs,
+    /// and decisions are [kept](Self::keep_decisions) for them.
     pub user: Option<String>,
+    /// Keeps the decisions that people make for all later calls (`always`) beyond the run, for its
+    /// [user](Self::user), in the worker's store (`Resources::decision_store`), and applies those
+    /// that are kept already. They are read once, when the run begins. A decision on a command is
+    /// kept for calls with the same arguments, any other one for all calls of the tool by this
+    /// agent. Approvals have no effect in a run with untrusted content, nor where a person approves
+    /// each call. Default: decisions end with their run.
+    #[builder(default)]
+    pub keep_decisions: bool,
     /// Builds the input from the stored items of the session and the new items. Default: both, in
     /// this order.
     pub session_input_callback: Option<SessionInputCallback>,

@@ -16,6 +16,7 @@ use crate::{
     tool::{CallInfo, McpServer, ToolDef},
     wire::{
         Item, McpQuestion, SideData, ToolOutput, Usage,
+        kept_decision::NewDecision,
         mcp_call::{McpSession, McpTarget},
         remote_call::RemoteTarget,
         tool_call_meta::ToolCallMeta,
@@ -144,6 +145,20 @@ pub struct ToolsetsEffect<'a> {
     /// The user who must own a device; `None` = nobody in particular.
     pub user: Option<String>,
     /// Name of the agent with which the run begins.
+    pub agent: &'a str,
+}
+
+/// A request for the decisions that are kept for a user, or to keep one more.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct KeptDecisionsEffect<'a> {
+    /// Id of the effect in the run.
+    pub id: EffectId,
+    /// The user.
+    pub user: String,
+    /// The decision to keep; `None` = the request reads.
+    pub keep: Option<NewDecision>,
+    /// Name of the agent whose turn it is.
     pub agent: &'a str,
 }
 

@@ -100,17 +100,17 @@ impl From<ToolError> for ToolEffectError {
     }
 }
 
-/// The error of a search for the toolsets of a run.
+/// The error of a request to a source or store of the process: for toolsets, or for kept decisions.
 #[derive(Debug)]
 #[non_exhaustive]
-pub enum ToolsetsEffectError {
+pub enum SourceEffectError {
     /// The run was cancelled.
     Cancelled,
-    /// The search failed, after all its attempts.
+    /// The request failed, after all its attempts.
     Failed(BoxError),
 }
 
-impl From<BoxError> for ToolsetsEffectError {
+impl From<BoxError> for SourceEffectError {
     fn from(source: BoxError) -> Self {
         Self::Failed(source)
     }

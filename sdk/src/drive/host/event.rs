@@ -57,6 +57,13 @@ pub enum LoopEvent<'a> {
         /// The reason for the failure.
         reason: &'a str,
     },
+    /// The store of decisions failed, so the decision holds only in this run.
+    DecisionNotKept {
+        /// The call that was decided.
+        call: &'a CallInfo,
+        /// The reason for the failure.
+        reason: &'a str,
+    },
     /// The gate of the run denied a call.
     CallDenied {
         /// The call.
@@ -119,6 +126,9 @@ impl LoopEvent<'_> {
             }
             Self::JudgeFailed { call, reason } => {
                 warn_of(call, reason, "the judge of the gate failed, so a person decides");
+            }
+            Self::DecisionNotKept { call, reason } => {
+                warn_of(call, reason, "the store of decisions failed, so the decision holds only in this run");
             }
             Self::CallDenied { call, rule, reason } => {
                 let CallInfo { agent, turn, tool, call_id, .. } = call;

@@ -9,8 +9,10 @@ use std::sync::Arc;
 use futures::{FutureExt, future::LocalBoxFuture};
 
 pub use self::{
-    effect::{EffectId, McpEffect, SessionAction, SessionEffect, ToolAnswer, ToolEffect, ToolsetsEffect},
-    effect_error::{McpEffectError, ModelEffectError, SessionEffectError, ToolEffectError, ToolsetsEffectError},
+    effect::{
+        EffectId, KeptDecisionsEffect, McpEffect, SessionAction, SessionEffect, ToolAnswer, ToolEffect, ToolsetsEffect,
+    },
+    effect_error::{McpEffectError, ModelEffectError, SessionEffectError, SourceEffectError, ToolEffectError},
     event::LoopEvent,
 };
 use crate::{
@@ -20,7 +22,7 @@ use crate::{
     tool::{DeltaTransport, ToolDef},
     wire::{
         Interruption, Item, McpTool, ModelCall, ModelResponse, RunState, SelectedToolset, event::RunNote,
-        mcp_call::McpSession,
+        kept_decision::KeptDecision, mcp_call::McpSession,
     },
 };
 
@@ -119,10 +121,22 @@ pub trait Host {
         &'a self,
         call: ToolsetsEffect<'a>,
         scope: &'a Self::Scope,
-    ) -> LocalBoxFuture<'a, Result<Vec<SelectedToolset>, ToolsetsEffectError>> {
+    ) -> LocalBoxFuture<'a, Result<Vec<SelectedToolset>, SourceEffectError>> {
         let _ = (call, scope);
         let source = "this host has no source of toolsets".into();
-        std::future::ready(Err(ToolsetsEffectError::Failed(source))).boxed_local()
+        std::future::ready(Err(SourceEffectError::Failed(source))).boxed_local()
+    }
+
+    /// Reads or writes the decisions that are kept for a user. The default, for a host that has no
+    /// store of them, fails.
+    fn kept_decisions<'a>(
+        &'a self,
+        call: KeptDecisionsEffect<'a>,
+        scope: &'a Self::Scope,
+    ) -> LocalBoxFuture<'a, Result<Vec<KeptDecision>, SourceEffectError>> {
+        let _ = (call, scope);
+        let source = "this host has no store of decisions".into();
+        std::future::ready(Err(SourceEffectError::Failed(source))).boxed_local()
     }
 
     /// Reads or writes a session in a store. A write is not cancelled with its scope: the session

@@ -46,6 +46,8 @@ pub(super) fn conclude<H: Host>(
             arguments,
             decision: _,
             is_permanent: _,
+            is_for_good: _,
+            keep: _,
             paused: _,
             answers: _,
             supplied: _,

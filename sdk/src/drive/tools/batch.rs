@@ -163,7 +163,11 @@ fn has_company(calls: &[Call<'_>]) -> bool {
 fn options_of(tool: &ToolDef) -> Option<&ToolActivityOptions> {
     match tool.binding() {
         ToolBinding::Activity { options, .. } => {
-            let is_alone = options.local || !options.idempotent || !tool.side_by_side().is_unlimited();
+            let is_alone = options.local
+                || !options.idempotent
+                || !tool.side_by_side().is_unlimited()
+                // A batch finds a tool by the name that the model knows.
+                || tool.native_kind().is_some();
             (!is_alone).then_some(options)
         }
         _ => None,

@@ -69,14 +69,24 @@ pub(super) fn decide<H: Host>(
     if call.paused.is_some() {
         return Ok(());
     }
+    if call.decision.is_none() || call.is_permanent {
+        if let Some(kept) = gate::kept_on(env, tool, call) {
+            (call.decision, call.is_permanent) = (Some(kept), false);
+        }
+    }
     let gated = gate::ruling(env, tool, call);
     if let Gated::Denied(message) = gated {
         call.settled = Some(CallResult::Output(told(env, message.into())));
         return Ok(());
     }
+    call.keep = gate::to_keep(env, tool, call);
+    let has_checks = has_safety_checks(tool, call);
+    if has_checks && call.is_permanent && call.decision.as_ref().is_some_and(|decision| decision.approve) {
+        call.decision = None;
+    }
     let (is_asked, asks_each) = match gated {
-        Gated::Asked { asks_each } => (true, asks_each),
-        Gated::Open | Gated::Denied(_) => (false, false),
+        Gated::Asked { asks_each } => (true, asks_each || has_checks),
+        Gated::Open | Gated::Denied(_) => (has_checks, has_checks),
     };
     match call.decision.take() {
         // The message is the output that a client has supplied.
@@ -102,6 +112,11 @@ pub(super) fn decide<H: Host>(
     }
     call.settled = check_input(env, tool, call, run)?;
     Ok(())
+}
+
+/// Returns `true` if the call has safety checks, which a person must see for each call.
+pub(super) fn has_safety_checks(tool: &ToolDef, call: &Call<'_>) -> bool {
+    tool.native_kind().is_some_and(|kind| kind.has_safety_checks(&call.arguments))
 }
 
 fn needs_approval<H: Host>(

@@ -4,18 +4,18 @@ use std::borrow::Cow;
 
 use serde_json::json;
 
-use super::Call;
+use super::{Call, before::has_safety_checks};
 use crate::{
     drive::{
         env::Env,
         host::{Host, LoopEvent},
         join::join_in_order,
-        nested,
+        kept, nested,
     },
     engine::RunError,
     gate::{Gate, GateMode, GateVerdict, GatedCall, JudgeDecision, Judgement},
     tool::{CallInfo, ToolBinding, ToolDef},
-    wire::{Item, event::GatedCallNote, run_state::Decision},
+    wire::{Item, event::GatedCallNote, kept_decision::NewDecision, run_state::Decision},
 };
 
 /// The ruling about a call.
@@ -69,6 +69,19 @@ pub(super) fn ruling<H: Host>(env: &Env<'_, H>, tool: &ToolDef, call: &mut Call<
     }
 }
 
+/// Returns the decision on a call that was made in an earlier run and is kept.
+pub(super) fn kept_on<H: Host>(env: &Env<'_, H>, tool: &ToolDef, call: &Call<'_>) -> Option<Decision> {
+    let is_each_approved =
+        || has_safety_checks(tool, call) || gate_of(env, tool).is_some_and(|gate| gate.approves_each(tool.gate_mode()));
+    kept::on(env, &call.info, &gated_call(tool, call), is_each_approved)
+}
+
+/// Returns the decision on a call, if it is to be kept for later runs.
+pub(super) fn to_keep<H: Host>(env: &Env<'_, H>, tool: &ToolDef, call: &Call<'_>) -> Option<NewDecision> {
+    let decision = call.decision.as_ref().filter(|_| call.is_for_good)?;
+    kept::new(env, &call.info, &gated_call(tool, call), decision)
+}
+
 /// Lets the judge of the gate decide about the calls that need it, all at once.
 ///
 /// # Errors
@@ -80,7 +93,8 @@ pub(super) async fn judge<H: Host>(env: &Env<'_, H>, turn: u32, calls: &mut [Cal
     let mut judging = Vec::new();
     for (at, call) in calls.iter().enumerate() {
         let Some(tool) = call.tool else { continue };
-        if call.decision.is_some() || call.paused.is_some() || !call.answers.is_empty() {
+        let is_decided = call.decision.is_some() || kept_on(env, tool, call).is_some();
+        if is_decided || call.paused.is_some() || !call.answers.is_empty() {
             continue;
         }
         let gated = gated_call(tool, call);

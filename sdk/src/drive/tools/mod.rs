@@ -36,7 +36,7 @@ use super::{
     env::Env,
     host::{Host, LoopEvent},
     input_guardrails::ParallelInputGuardrails,
-    mcp, notes,
+    kept, mcp, notes,
 };
 use crate::{
     agent::AgentDef,
@@ -46,6 +46,7 @@ use crate::{
     wire::{
         McpAnswer, McpQuestion, RunState, SideData, ToolOutput,
         event::GatedCallNote,
+        kept_decision::NewDecision,
         run_state::{Decision, GuardrailResults, PlannedCall, ToolGuardrailResult},
         size::encoded_len,
     },
@@ -94,6 +95,10 @@ struct Call<'c> {
     decision: Option<Decision>,
     /// `true` if the decision is a permanent one on the tool.
     is_permanent: bool,
+    /// `true` if the decision is one on the call, made for all later calls, too.
+    is_for_good: bool,
+    /// The decision, if it is to be kept beyond the run.
+    keep: Option<NewDecision>,
     paused: Option<Box<RunState>>,
     /// Answers of people to the questions of the MCP server that executes the call.
     answers: Vec<McpAnswer>,
@@ -145,6 +150,11 @@ pub(super) async fn run<'g, H: Host>(
         return Err(error);
     }
     notes::gated(env, &agent.name, turn, calls.iter_mut().filter_map(|call| call.gated.take()).collect());
+    let decided = calls.iter_mut().filter_map(|call| Some((call.index, call.info.clone(), call.keep.take()?)));
+    if let Err(error) = kept::keep(env, turn, decided).await {
+        engine.resolve(Resolution::ToolsFailed { outcomes: Vec::new(), found: GuardrailResults::default() })?;
+        return Err(error);
+    }
     let call_ids: Vec<(usize, String)> = calls.iter().map(|call| (call.index, call.info.call_id.clone())).collect();
     let ran = bodies(env, engine, guards, &mut calls).await?;
     let concluded = conclude(env, engine, agent, calls, ran);
@@ -188,7 +198,7 @@ fn decided(due: &[DueCall]) -> usize {
 
 impl<'c> Call<'c> {
     fn new(agent: &'c AgentDef, listed: &'c [ToolDef], turn: u32, due: DueCall, key: impl Fn(&str) -> String) -> Self {
-        let DueCall { index, call, is_known, decision, is_permanent, paused, answers } = due;
+        let DueCall { index, call, is_known, decision, is_permanent, is_for_good, paused, answers } = due;
         let PlannedCall { tool: name, variant, call_id, arguments, native: _ } = call;
         let key = key(&call_id);
         let info = CallInfo::new(name, call_id, &*agent.name, turn).with_idempotency_key(key);
@@ -200,6 +210,8 @@ impl<'c> Call<'c> {
             arguments,
             decision,
             is_permanent,
+            is_for_good,
+            keep: None,
             paused,
             answers,
             supplied: None,

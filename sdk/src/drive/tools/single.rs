@@ -73,6 +73,8 @@ pub(crate) async fn call_single<H: Host>(
         arguments,
         decision: is_approved.then(Decision::approve),
         is_permanent: false,
+        is_for_good: false,
+        keep: None,
         paused: None,
         answers: Vec::new(),
         supplied: None,

@@ -106,3 +106,37 @@ fn a_custom_tool_by_its_own_name_was_unknown_to_earlier_builds() {
     let error = ByHand::start().turn(with_sql, vec![called]).unwrap_err();
     assert!(error.to_string().contains("which nothing runs"), "{error}");
 }
+
+#[test]
+fn a_native_call_that_the_provider_answers_is_not_made_by_a_tool_either() {
+    let mut run = ByHand::start();
+    let output = item(json!({"type": "shell_call_output", "call_id": "c1", "output": []}));
+    run.turn(with_shell(true), vec![shell_call("c1", "ls"), output, message("done")]).unwrap();
+    assert_eq!(run.output(), "done");
+}
+
+#[test]
+fn a_function_call_cannot_have_the_id_of_a_native_call() {
+    let function = || call("c1", "weather", r#"{"commands": ["ls"]}"#);
+    let error = ByHand::start().turn(with_shell(true), vec![shell_call("c1", "rm -r a"), function()]).unwrap_err();
+    assert!(matches!(error, RunError::CallIdReused { .. }), "{error}");
+    let mut run = ByHand::start();
+    run.turn(with_shell(true), vec![shell_call("c1", "ls")]).unwrap();
+    run.tools_return(&["a.txt"]);
+    let error = run.turn(with_shell(true), vec![function()]).unwrap_err();
+    assert!(matches!(error, RunError::CallIdReused { .. }), "{error}");
+}
+
+#[test]
+fn the_output_of_an_edited_call_repeats_what_the_model_wrote() {
+    let mut run = ByHand::start();
+    run.turn(with_shell(true), vec![shell_call("c1", "rm -r a")]).unwrap();
+    run.tools_come_to(vec![CallResult::NeedsApproval]);
+    let edited = json!({"commands": ["ls"]}).as_object().cloned().unwrap();
+    run.decide(&[("c1", Decision::approve_with(edited))]);
+    run.offer(&["shell"]).unwrap();
+    assert_eq!(run.due_calls()[0].arguments, r#"{"commands":["ls"]}"#);
+    run.tools_return(&["a.txt"]);
+    let input = run.prepare(with_shell(true)).input;
+    assert_eq!(input.last().unwrap().get("max_output_length"), Some(&json!(100)));
+}

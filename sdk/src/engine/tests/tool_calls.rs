@@ -13,7 +13,16 @@ fn planned(call_id: &str, tool: &str, arguments: &str) -> PlannedCall {
 }
 
 fn due(index: usize, call: PlannedCall) -> DueCall {
-    DueCall { index, call, is_known: true, decision: None, is_permanent: false, paused: None, answers: Vec::new() }
+    DueCall {
+        index,
+        call,
+        is_known: true,
+        decision: None,
+        is_permanent: false,
+        is_for_good: false,
+        paused: None,
+        answers: Vec::new(),
+    }
 }
 
 fn namespaced(call_id: &str, name: &str) -> Item {

@@ -4,10 +4,7 @@
 //! **The primary key decides between two writers**: both insert the same version, and the database
 //! refuses one. No lock is needed, since rows are never changed or removed.
 
-use std::{
-    cmp::Ordering,
-    time::{Duration, SystemTime},
-};
+use std::{cmp::Ordering, time::SystemTime};
 
 use futures::future::{BoxFuture, FutureExt};
 use serde_json::Value;
@@ -16,6 +13,7 @@ use sqlx::{Row as _, any::AnyRow};
 use super::{
     SqlStore, SqlStoreError,
     text::{restored, storable},
+    time::{millis, time},
 };
 use crate::{
     store::{AgentStore, AgentVersion, PutAgentError},
@@ -124,8 +122,7 @@ impl SqlStore {
         author: Option<&str>,
     ) -> Result<Result<AgentVersion, u32>, SqlStoreError> {
         let next = newest.saturating_add(1);
-        let created_at = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-        let created_at = i64::try_from(created_at.as_millis()).unwrap_or(i64::MAX);
+        let created_at = millis(SystemTime::now());
         // Only after the newest version: versions have no gaps.
         let insert = sqlx::query(
             "INSERT INTO agents_specs (name, version, spec, created_at, author) \
@@ -155,10 +152,6 @@ fn version(row: &AnyRow) -> Result<AgentVersion, SqlStoreError> {
         time(row.try_get("created_at")?),
         author.as_deref().map(restored),
     ))
-}
-
-fn time(millis: i64) -> SystemTime {
-    SystemTime::UNIX_EPOCH + Duration::from_millis(u64::try_from(millis).unwrap_or_default())
 }
 
 #[cfg(test)]

@@ -18,14 +18,17 @@
 //! writes later would fail at once if another has written in between, whatever `busy_timeout` is.
 
 mod agents;
+mod decisions;
 mod error;
 mod migrate;
 mod migrations;
+mod questions;
 #[cfg_attr(not(feature = "http"), allow(dead_code, reason = "only a service reads runs from their rows"))]
 pub(crate) mod runs;
 mod sessions;
 mod target;
 pub(crate) mod text;
+mod time;
 
 use std::{fmt, time::Duration};
 

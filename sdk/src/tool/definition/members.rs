@@ -165,7 +165,7 @@ impl ToolDef {
         match &self.binding {
             ToolBinding::Mcp(binding) => binding.activity_type(),
             ToolBinding::Remote(binding) => binding.activity_type(),
-            _ => format!("{}.{}", self.activity_prefix, self.name),
+            _ => format!("{}.{}", self.activity_prefix, self.own_name.as_deref().unwrap_or(&self.name)),
         }
     }
 

@@ -83,6 +83,9 @@ pub struct ToolDef {
     gate_mode: Option<GateMode>,
     /// The tool of the provider whose calls this one makes.
     native: Option<NativeTool>,
+    /// The author's name for the tool, if its calls have the name of a provider's tool: two tools
+    /// of one kind are two activities.
+    own_name: Option<String>,
     activity_prefix: &'static str,
     issues: Vec<ToolIssue>,
 }
@@ -140,6 +143,7 @@ impl ToolDef {
             is_bounded: false,
             gate_mode: None,
             native: None,
+            own_name: None,
             activity_prefix: "agents.tool",
             issues: Vec::new(),
         }
@@ -154,6 +158,7 @@ impl ToolDef {
 
     /// Makes the calls of this tool of the provider.
     pub(super) fn set_native(&mut self, native: NativeTool) {
+        self.own_name.get_or_insert_with(|| self.name.clone());
         native.name().clone_into(&mut self.name);
         // The model does not see name and schema of the author.
         self.issues.retain(|issue| !matches!(issue, ToolIssue::Name | ToolIssue::NotStrict { .. }));

@@ -1,7 +1,7 @@
-use serde_json::{Map, json};
+use serde_json::json;
 
 use super::*;
-use crate::tool::{RunContext, Tool};
+use crate::tool::Tool;
 
 fn run() -> ToolDef {
     ToolDef::client("run", "Runs it.", json!({"type": "object"}))
@@ -20,15 +20,8 @@ fn a_tool_in_place_of_a_native_one_is_offered_as_that_one() {
 }
 
 #[test]
-fn a_computer_with_safety_checks_asks_and_another_rule_stays() {
-    let computer = run().native(NativeTool::computer(1024, 768, "browser"));
-    let NeedsApproval::When(asks) = computer.approval_rule() else { panic!("it has a rule") };
-    let asks = |arguments: Value| {
-        let arguments: Map<_, _> = arguments.as_object().cloned().expect("it is an object");
-        asks(&RunContext::default(), &arguments, "c1")
-    };
-    assert!(asks(json!({"pending_safety_checks": [{"id": "s"}]})));
-    assert!(!asks(json!({"pending_safety_checks": []})) && !asks(json!({})));
-    let always = run().needs_approval().native(NativeTool::computer(1024, 768, "browser"));
-    assert!(matches!(always.approval_rule(), NeedsApproval::Always));
+fn two_tools_in_place_of_one_kind_are_two_activities() {
+    let of = |name: &str| ToolDef::client(name, "Runs it.", json!({"type": "object"})).native(NativeTool::shell());
+    assert_eq!(of("in_sandbox").activity_type(), "agents.tool.in_sandbox");
+    assert_eq!(of("on_host").activity_type(), "agents.tool.on_host");
 }

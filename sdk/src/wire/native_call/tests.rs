@@ -116,3 +116,12 @@ fn a_call_that_the_provider_has_made_is_none_of_the_run() {
     assert!(call_of(&shell, &response[..1]).is_some());
     assert!(call_of(&function, &response).is_some());
 }
+
+#[rstest]
+#[case::of_a_computer(NativeKind::Computer, r#"{"pending_safety_checks": [{"id": "s"}]}"#, true)]
+#[case::none(NativeKind::Computer, r#"{"pending_safety_checks": []}"#, false)]
+#[case::absent(NativeKind::Computer, "{}", false)]
+#[case::of_another_kind(NativeKind::Custom, r#"{"pending_safety_checks": [{"id": "s"}]}"#, false)]
+fn safety_checks_are_those_of_a_computer(#[case] kind: NativeKind, #[case] arguments: &str, #[case] has_checks: bool) {
+    assert_eq!(kind.has_safety_checks(arguments), has_checks);
+}

@@ -103,6 +103,15 @@ impl Approvals {
         self.tools.on_it(agent, tool, call_id).is_some()
     }
 
+    /// Returns `true` if the decision on the call itself was made for all later calls, too.
+    pub(crate) fn is_for_good(&self, agent: &str, tool: &str, call_id: &str) -> bool {
+        let of_tool = self.tools.always.get(agent).and_then(|tools| tools.get(tool));
+        self.tools.calls.get(call_id).is_some_and(|on| {
+            let is_on_it = on.by == agent && on.tool == tool;
+            is_on_it && (on.for_command || of_tool == Some(&Decision { arguments: None, ..on.decision.clone() }))
+        })
+    }
+
     /// Returns the decision that ends the wait of a call for its output: the output, or a
     /// rejection. An earlier approval of the call does not end it.
     pub fn on_output(&self, agent: &str, tool: &str, call_id: &str) -> Option<&Decision> {
@@ -113,7 +122,7 @@ impl Approvals {
     /// The call itself stays approved, if it needed approval.
     pub(crate) fn take_answer(&mut self, agent: &str, tool: &str, call_id: &str) -> Option<Decision> {
         let decision = self.on_output(agent, tool, call_id)?.clone();
-        self.decide_call(agent, tool, call_id, Decision::approve(), false);
+        self.decide_call(agent, tool, call_id, Decision::approve(), Reach::Call);
         Some(decision)
     }
 
@@ -140,12 +149,13 @@ impl Approvals {
         self.hosted_mcp.on(&question.server_label, &question.tool, &question.request_id)
     }
 
-    pub(super) fn decide_call(&mut self, agent: &str, tool: &str, call_id: &str, decision: Decision, always: bool) {
-        self.tools.decide(agent, tool, call_id, decision, always);
+    pub(super) fn decide_call(&mut self, agent: &str, tool: &str, call_id: &str, decision: Decision, reach: Reach) {
+        self.tools.decide(agent, tool, call_id, decision, reach);
     }
 
     pub(super) fn decide_mcp(&mut self, question: &McpApproval, decision: Decision, always: bool) {
-        self.hosted_mcp.decide(&question.server_label, &question.tool, &question.request_id, decision, always);
+        let reach = if always { Reach::Tool } else { Reach::Call };
+        self.hosted_mcp.decide(&question.server_label, &question.tool, &question.request_id, decision, reach);
     }
 }
 
@@ -166,6 +176,20 @@ struct OnCall {
     by: String,
     tool: String,
     decision: Decision,
+    /// `true` if it was made for later calls with this command, too.
+    #[serde(default, skip_serializing_if = "is_default")]
+    for_command: bool,
+}
+
+/// The calls that a decision is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Reach {
+    /// One call.
+    Call,
+    /// One call in this run, and those with its command in runs that keep decisions.
+    Command,
+    /// One call, and all later ones of its tool.
+    Tool,
 }
 
 impl Decisions {
@@ -187,8 +211,8 @@ impl Decisions {
         }
     }
 
-    fn decide(&mut self, by: &str, tool: &str, id: &str, decision: Decision, always: bool) {
-        if always {
+    fn decide(&mut self, by: &str, tool: &str, id: &str, decision: Decision, reach: Reach) {
+        if reach == Reach::Tool {
             // A permanent decision replaces earlier ones on single calls of the tool, as in the
             // OpenAI Agents SDK.
             self.calls.retain(|_, on| on.by != by || on.tool != tool);
@@ -196,6 +220,8 @@ impl Decisions {
             let permanent = Decision { arguments: None, ..decision.clone() };
             self.always.entry(by.to_owned()).or_default().insert(tool.to_owned(), permanent);
         }
-        self.calls.insert(id.to_owned(), OnCall { by: by.to_owned(), tool: tool.to_owned(), decision });
+        let is_repeated = self.calls.get(id).is_some_and(|on| on.for_command && on.decision == decision);
+        let (by, tool, for_command) = (by.to_owned(), tool.to_owned(), reach == Reach::Command || is_repeated);
+        self.calls.insert(id.to_owned(), OnCall { by, tool, decision, for_command });
     }
 }

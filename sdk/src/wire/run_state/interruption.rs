@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{CallProgress, Decision, McpApproval, Phase, PlannedCall, RunState, ToolRound};
+use super::{CallProgress, Decision, McpApproval, Phase, PlannedCall, RunState, ToolRound, approvals::Reach};
 use crate::wire::{
     absent::is_default,
     item::{Item, ItemView},
@@ -332,7 +332,12 @@ impl RunState {
                 _ => call.call.arguments = written.unwrap_or_else(|| std::mem::take(&mut call.call.arguments)),
             }
             let PlannedCall { tool, call_id, .. } = &call.call;
-            self.approvals.decide_call(&self.agent, tool, call_id, decision, always && !call.asks_each);
+            let reach = match (always, call.asks_each) {
+                (false, _) => Reach::Call,
+                (true, true) => Reach::Command,
+                (true, false) => Reach::Tool,
+            };
+            self.approvals.decide_call(&self.agent, tool, call_id, decision, reach);
         } else {
             let asked = |question: &&McpApproval| question.waits_for_a_person() && escaped(&question.request_id) == id;
             self.approvals.decide_mcp(round.mcp_approvals.iter().find(asked)?, decision, always);

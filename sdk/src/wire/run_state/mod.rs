@@ -35,6 +35,7 @@ pub use server::ServerConversation;
 use super::{
     absent::is_default,
     item::Item,
+    kept_decision::KeptDecisions,
     mcp_call::McpSession,
     toolset::ToolsetSnapshot,
     usage::Usage,
@@ -101,6 +102,9 @@ pub struct RunState {
     /// The tools that the run may use beyond those of its agents.
     #[serde(default, skip_serializing_if = "ToolsetSnapshot::is_empty")]
     pub toolset: ToolsetSnapshot,
+    /// The decisions that are kept for the user of the run; absent = the run keeps none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kept: Option<KeptDecisions>,
     /// The questions of the run that expire, by the ids of the interruptions.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub expiries: BTreeMap<String, Expiry>,
@@ -246,6 +250,7 @@ impl RunState {
             session: None,
             mcp_sessions: Vec::new(),
             toolset: ToolsetSnapshot::default(),
+            kept: None,
             expiries: BTreeMap::new(),
             turn_began: TurnMark::default(),
             holds_back_turn: false,

@@ -23,6 +23,7 @@ use crate::wire::{
     event::RunNote,
     failure::ConversationUnavailable,
     find_toolsets::{FindToolsetsReply, FindToolsetsRequest},
+    kept_decision::{KeptDecisionsReply, KeptDecisionsRequest},
     load_agent::{LoadAgentReply, LoadAgentRequest},
     mcp_call::{McpReply, McpRequest},
     nexus_endpoint::{NexusEndpointReply, NexusEndpointRequest},
@@ -53,6 +54,7 @@ fn model_replies_have_their_golden_shape() {
 #[test]
 fn events_and_notes_of_runs_have_their_golden_shape() {
     check_all("run_event", &values::run_events());
+    check("run_event-question_expires", &values::expiring_question());
     check_all("run_note", &values::run_notes());
 }
 
@@ -183,6 +185,12 @@ fn the_search_for_selected_toolsets_has_its_golden_shape() {
 }
 
 #[test]
+fn kept_decisions_have_their_golden_shape() {
+    check_all("kept_decisions_request", &values::kept_decisions_requests());
+    check_all("kept_decisions_reply", &values::kept_decisions_replies());
+}
+
+#[test]
 fn the_checkpoint_of_a_session_has_its_golden_shape() {
     check_all("session_checkpoint", &values::session_checkpoints());
     check("kept_checkpoint", &values::kept_checkpoint());
@@ -239,6 +247,8 @@ fn messages_of_every_version_ever_written_are_read() {
             "agent_spec" => read::<AgentSpec>(json),
             "find_toolsets_request" => read::<FindToolsetsRequest>(json),
             "find_toolsets_reply" => read::<FindToolsetsReply>(json),
+            "kept_decisions_request" => read::<KeptDecisionsRequest>(json),
+            "kept_decisions_reply" => read::<KeptDecisionsReply>(json),
             "load_agent_request" => read::<LoadAgentRequest>(json),
             "load_agent_reply" => read::<LoadAgentReply>(json),
             "chat_request" => read::<ChatRequest>(json),

@@ -320,6 +320,7 @@ impl AgentsPlugin {
         }
         activities.extend(self.loading_agents());
         activities.extend(crate::remote::find_activity(&self.resources.toolsets));
+        activities.extend(crate::activity::kept_decisions::kept_decisions(&self.resources.decisions));
         let transports = &self.resources.transports;
         activities.extend(crate::remote::activities(transports, &conversations, &beater, &self.deltas));
         #[cfg(feature = "mcp")]

@@ -9,7 +9,7 @@ use super::{
     until_deployed::{Requirement, Unanswered, Wanted, with_activity_id},
 };
 use crate::{
-    drive::{ToolsetsEffect, ToolsetsEffectError},
+    drive::{SourceEffectError, ToolsetsEffect},
     engine::TriedFor,
     tool::BoxError,
     wire::{
@@ -39,13 +39,13 @@ struct NoSource {
 /// Finds toolsets by their names.
 ///
 /// # Errors
-/// [`ToolsetsEffectError`]; a source was unavailable for 6 hours, or failed for good.
+/// [`SourceEffectError`]; a source was unavailable for 6 hours, or failed for good.
 pub(in crate::workflow) async fn find(
     ctx: &Rc<dyn DurableContext>,
     effect: ToolsetsEffect<'_>,
     activity_id: &str,
     scope: &WorkflowCancellationToken,
-) -> Result<Vec<SelectedToolset>, ToolsetsEffectError> {
+) -> Result<Vec<SelectedToolset>, SourceEffectError> {
     let times =
         ActivityCloseTimeouts::ScheduleAndStartToClose { start_to_close: ONE_ATTEMPT, schedule_to_close: ALL_ATTEMPTS };
     let options = ActivityOptions::with_close_timeouts(times)
@@ -64,7 +64,7 @@ pub(in crate::workflow) async fn find(
             let reply: FindToolsetsReply = answered.result.read("find toolsets reply").map_err(BoxError::from)?;
             Ok(reply.found)
         }
-        Err(Unanswered::Cancelled) => Err(ToolsetsEffectError::Cancelled),
+        Err(Unanswered::Cancelled) => Err(SourceEffectError::Cancelled),
         Err(Unanswered::Failed(failure, tried_for)) if is_not_registered(&failure) => {
             let (task_queue, source) = (ctx.task_queue(), EffectFailure::new(failure));
             Err(BoxError::from(NoSource { task_queue, tried_for: TriedFor(tried_for), source }).into())

@@ -5,6 +5,7 @@ pub(super) mod details;
 pub(super) mod failure;
 pub(super) mod find_toolsets;
 pub(super) mod json;
+pub(super) mod kept_decisions;
 pub(super) mod load_agent;
 pub(super) mod mcp_call;
 pub(super) mod mcp_session;

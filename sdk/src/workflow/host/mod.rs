@@ -8,6 +8,7 @@ mod expiry;
 mod history;
 mod progress;
 mod run_id;
+mod sources;
 mod tool;
 
 use std::{
@@ -29,7 +30,7 @@ use super::{
     activity_backed_model::{ActivityBackedModel, HistoryAccount},
     context::DurableContext,
     continuing::{ContinuableRun, Place},
-    effect::{find_toolsets, mcp_call, mcp_session, session_call},
+    effect::{mcp_call, mcp_session, session_call},
     inbox::RunInbox,
     limits::{
         gate::{Gate, poll_until_idle},
@@ -40,15 +41,16 @@ use super::{
 };
 use crate::{
     drive::{
-        EffectId, Host, LoopEvent, McpEffect, McpEffectError, ModelEffectError, RunFailure, RunOutcome, SessionAction,
-        SessionEffect, SessionEffectError, ToolAnswer, ToolEffect, ToolEffectError, ToolsetsEffect,
-        ToolsetsEffectError, WaitOutcome,
+        EffectId, Host, KeptDecisionsEffect, LoopEvent, McpEffect, McpEffectError, ModelEffectError, RunFailure,
+        RunOutcome, SessionAction, SessionEffect, SessionEffectError, SourceEffectError, ToolAnswer, ToolEffect,
+        ToolEffectError, ToolsetsEffect, WaitOutcome,
     },
     engine::RunError,
     wire::{
         AgentInterruption, Interruption, Item, Ledger, McpTool, ModelCall, ModelResponse, RunState, SelectedToolset,
         asked_questions::AskedQuestions,
         event::RunNote,
+        kept_decision::KeptDecision,
         mcp_call::{McpOperation, McpSession},
     },
 };
@@ -282,15 +284,16 @@ impl Host for WorkflowHost {
         &'a self,
         call: ToolsetsEffect<'a>,
         scope: &'a Self::Scope,
-    ) -> LocalBoxFuture<'a, Result<Vec<SelectedToolset>, ToolsetsEffectError>> {
-        let activity_id = format!("{}-{}", self.run(), call.id);
-        async move {
-            self.record_command(|| 0);
-            let found = find_toolsets::find(&self.ctx, call, &activity_id, scope).await?;
-            self.notes(|| encoded_len(&found).unwrap_or_default());
-            Ok(found)
-        }
-        .boxed_local()
+    ) -> LocalBoxFuture<'a, Result<Vec<SelectedToolset>, SourceEffectError>> {
+        self.toolsets(call, scope).boxed_local()
+    }
+
+    fn kept_decisions<'a>(
+        &'a self,
+        call: KeptDecisionsEffect<'a>,
+        scope: &'a Self::Scope,
+    ) -> LocalBoxFuture<'a, Result<Vec<KeptDecision>, SourceEffectError>> {
+        self.decisions(call, scope).boxed_local()
     }
 
     fn call_session<'a>(

@@ -34,6 +34,7 @@ impl WorkflowHost {
             | LoopEvent::CallRefused { .. }
             | LoopEvent::ApprovalRuleFailed { .. }
             | LoopEvent::CallDenied { .. }
+            | LoopEvent::DecisionNotKept { .. }
             | LoopEvent::JudgeFailed { .. }
             | LoopEvent::NotSummarized { .. }
             | LoopEvent::ModelAnswered { .. }

@@ -36,6 +36,13 @@ impl<W: 'static> Runner<W> {
         self
     }
 
+    /// See [`RunConfig::keep_decisions`](crate::RunConfig::keep_decisions).
+    #[must_use]
+    pub fn keep_decisions(mut self, keeps: bool) -> Self {
+        self.config_mut().keep_decisions = keeps;
+        self
+    }
+
     /// See [`RunConfig::user`](crate::RunConfig::user).
     #[must_use]
     pub fn user(mut self, user: impl Into<String>) -> Self {

@@ -27,6 +27,7 @@ pub(in crate::wire::tests) fn run_states() -> Vec<(&'static str, RunState)> {
         ("selected", parts::with_selected()),
         ("edited", parts::edited()),
         ("expires", parts::expires()),
+        ("kept", parts::kept()),
         ("side_data", parts::side_data()),
         ("shown", RunState { shown: BTreeSet::from(["call_1".to_owned()]), ..state(Phase::TurnDue) }),
     ]);
@@ -54,6 +55,7 @@ fn state(phase: Phase) -> RunState {
         server: None,
         mcp_sessions: Vec::new(),
         toolset: ToolsetSnapshot::default(),
+        kept: None,
         expiries: BTreeMap::new(),
         session: None,
         turn_began: TurnMark::default(),

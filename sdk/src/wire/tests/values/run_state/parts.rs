@@ -7,9 +7,10 @@ use serde_json::{Value, json};
 use crate::wire::{
     Decision, GuardrailResults, InputGuardrailResult, Item, NewItem, NewItemKind, OutputGuardrailResult, RunState,
     ToolGuardrailBehavior, ToolGuardrailResult, ToolsetSnapshot,
+    kept_decision::KeptDecisions,
     mcp_call::McpSession,
     run_state::{Admission, Expiry, HandoffEnds, Phase, Rewritten, ServerConversation, SessionProgress, TurnMark},
-    tests::values::{item, model_call::usage, object, tool_call, toolset::selected},
+    tests::values::{item, kept_decision::kept_decisions, model_call::usage, object, tool_call, toolset::selected},
 };
 
 use super::{round::round, state};
@@ -114,6 +115,16 @@ pub(super) fn expires() -> RunState {
     let expiry = Expiry { at: 1_700_000_000_000, decision: Decision::reject_with("Nobody has approved it.") };
     let expiries = BTreeMap::from([("call_4".to_owned(), expiry)]);
     RunState { turn: 1, expiries, ..state(Phase::Interrupted { round: Box::new(round()) }) }
+}
+
+/// With decisions that are kept for its user, and one that it will keep.
+pub(super) fn kept() -> RunState {
+    let mut round = round();
+    round.calls.iter_mut().for_each(|call| call.asks_each = call.call.call_id == "call_4");
+    let mut state = RunState { turn: 1, ..state(Phase::Interrupted { round: Box::new(round) }) };
+    state.decide_always("call_4", Decision::approve().by("ada")).expect("it waits");
+    state.kept = Some(KeptDecisions { user: "ada".to_owned(), decisions: kept_decisions() });
+    state
 }
 
 /// With a session that it holds with a stateful MCP server.

@@ -1,0 +1,90 @@
+//! The store of questions that any process can decide.
+
+use std::{sync::Arc, time::SystemTime};
+
+use futures::future::BoxFuture;
+
+use crate::{
+    tool::BoxError,
+    wire::{AgentInterruption, ApprovalRuling},
+};
+
+/// A store of the questions of agentic sessions, from which any process reads and decides them:
+/// [`StoreApprover`](crate::agentic_session::StoreApprover) writes them. `SqlStore` implements it.
+///
+/// ```no_run
+/// use temporal_agents::{store::QuestionStore, wire::Decision};
+///
+/// # async fn example(store: impl QuestionStore) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+/// for question in store.open_questions(100).await? {
+///     println!("{} wants to call {}", question.call.agent, question.call.tool);
+///     let ruling = Decision::approve().by("ada").into();
+///     // `false` if somebody else was faster, or the question has expired.
+///     let counts = store.rule(&question.id, &ruling).await?;
+/// #   let _ = counts;
+/// }
+/// # Ok(())
+/// # }
+/// ```
+pub trait QuestionStore: Send + Sync {
+    /// Stores a question, unless the store has one with its id, and returns the stored one.
+    fn ask<'a>(&'a self, question: &'a StoredQuestion) -> BoxFuture<'a, Result<StoredQuestion, BoxError>>;
+
+    /// Returns the ruling on a question; `None` if there is none yet.
+    fn ruling<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Option<ApprovalRuling>, BoxError>>;
+
+    /// Decides on a question. Returns `false`, and changes nothing, if it is decided already or
+    /// unknown: of several rulings, the first counts.
+    fn rule<'a>(&'a self, id: &'a str, ruling: &'a ApprovalRuling) -> BoxFuture<'a, Result<bool, BoxError>>;
+
+    /// Returns the questions that are not decided, the oldest first, at most `limit`. One that has
+    /// expired and whose session does not run any more is among them.
+    fn open_questions(&self, limit: u32) -> BoxFuture<'_, Result<Vec<StoredQuestion>, BoxError>>;
+}
+
+impl<S: QuestionStore + ?Sized> QuestionStore for Arc<S> {
+    fn ask<'a>(&'a self, question: &'a StoredQuestion) -> BoxFuture<'a, Result<StoredQuestion, BoxError>> {
+        (**self).ask(question)
+    }
+
+    fn ruling<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Option<ApprovalRuling>, BoxError>> {
+        (**self).ruling(id)
+    }
+
+    fn rule<'a>(&'a self, id: &'a str, ruling: &'a ApprovalRuling) -> BoxFuture<'a, Result<bool, BoxError>> {
+        (**self).rule(id, ruling)
+    }
+
+    fn open_questions(&self, limit: u32) -> BoxFuture<'_, Result<Vec<StoredQuestion>, BoxError>> {
+        (**self).open_questions(limit)
+    }
+}
+
+/// A question in a store.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct StoredQuestion {
+    /// Identifier of the question: the same in each attempt of its session.
+    pub id: String,
+    /// Id of the workflow whose session waits.
+    pub workflow_id: String,
+    /// The call to decide on.
+    pub call: AgentInterruption,
+    /// Time at which it was asked.
+    pub asked_at: SystemTime,
+    /// Time at which it expires.
+    pub expires_at: SystemTime,
+}
+
+impl StoredQuestion {
+    /// Creates a question.
+    pub fn new(
+        id: impl Into<String>,
+        workflow_id: impl Into<String>,
+        call: AgentInterruption,
+        asked_at: SystemTime,
+        expires_at: SystemTime,
+    ) -> Self {
+        Self { id: id.into(), workflow_id: workflow_id.into(), call, asked_at, expires_at }
+    }
+}
