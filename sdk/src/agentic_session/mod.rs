@@ -109,6 +109,7 @@ mod restore;
 mod results;
 mod session;
 mod store;
+mod store_approver;
 mod workflow_approver;
 mod writer;
 
@@ -123,6 +124,7 @@ pub use options::AgenticSessionOptions;
 pub use results::SessionResults;
 pub use session::{AgenticSession, SessionRunner};
 pub use store::CheckpointStore;
+pub use store_approver::StoreApprover;
 pub use workflow_approver::WorkflowApprover;
 pub use writer::Heartbeats;
 

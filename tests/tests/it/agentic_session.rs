@@ -13,6 +13,7 @@ mod large;
 pub(crate) mod mishap;
 mod stopped;
 mod stored;
+mod stored_questions;
 mod without_a_server;
 
 use std::{

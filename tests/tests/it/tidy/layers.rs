@@ -38,7 +38,7 @@ const MAY_IMPORT: [(&str, &[&str], &[&str]); 25] = [
     ),
     ("trace", &["wire", "tool"], &["activity", "client", "events", "provider"]),
     ("http", LOOP, &["client", "events", "store"]),
-    ("agentic_session", LOOP, &["activity", "client", "deltas", "events", "inline", "provider"]),
+    ("agentic_session", LOOP, &["activity", "client", "deltas", "events", "inline", "provider", "store"]),
 ];
 
 /// The directory that joins the rooms of the worker half, and may import all of them.
