@@ -189,7 +189,9 @@ impl Inner {
         if !frame::is_name(name) {
             return Ok(None);
         }
-        let Some(json) = self.channels.get(&self.key(name)).await? else { return Ok(None) };
+        // A lost answer here must not look like a call that may have been sent.
+        let kept = self.channels.get(&self.key(name)).await.map_err(StreamError::without_effect)?;
+        let Some(json) = kept else { return Ok(None) };
         match serde_json::from_slice::<Record>(&json) {
             Ok(record) if record.device.name == name => Ok(Some(record)),
             Ok(_) => Ok(None),

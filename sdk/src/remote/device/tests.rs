@@ -14,6 +14,8 @@ use crate::{
     wire::{GateMode, RemoteTool, ToolsetKind},
 };
 
+mod caller;
+
 const PATIENCE: Duration = Duration::from_mins(1);
 
 fn hello(name: &str, tools: &[RemoteTool]) -> String {

@@ -45,4 +45,13 @@ impl StreamError {
     pub fn is_ambiguous(&self) -> bool {
         matches!(self, Self::Ambiguous { .. })
     }
+
+    /// Returns the error of a request that changes nothing, and so has no effect whatever its
+    /// answer is.
+    pub(in crate::remote) fn without_effect(self) -> Self {
+        match self {
+            Self::Ambiguous { stream, reason } => Self::Unavailable { stream, reason },
+            error => error,
+        }
+    }
 }
