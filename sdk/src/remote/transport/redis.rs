@@ -77,17 +77,23 @@ impl RedisTransport {
     }
 
     /// Sends a request that may be repeated, on a connection of the pool; once more on a new one if
-    /// the connection was closed meanwhile.
+    /// the connection was closed meanwhile. Then the first one may have taken effect, whatever
+    /// becomes of the second.
     async fn ask<T: FromRedisValue>(&self, stream: &str, wait: Duration, request: &Cmd) -> Result<T, StreamError> {
-        let mut error = None;
+        let mut error: Option<RedisError> = None;
         for is_fresh in [false, true] {
-            let mut connection = self.pool.take(stream, is_fresh).await?;
+            let mut connection = match (self.pool.take(stream, is_fresh).await, &error) {
+                (Ok(connection), _) => connection,
+                (Err(_), Some(first)) => return Err(ambiguous(stream, reason_of(first))),
+                (Err(failed), None) => return Err(failed),
+            };
             match timeout(wait + ANSWER, request.query_async::<Value>(&mut connection)).await {
                 Ok(Ok(answer)) => {
                     self.pool.give_back(connection);
                     return from_redis_value(answer).map_err(|error| unavailable(stream, error.to_string()));
                 }
                 Ok(Err(failed)) if failed.is_io_error() || failed.is_connection_dropped() => error = Some(failed),
+                Ok(Err(failed)) if error.is_some() => return Err(ambiguous(stream, reason_of(&failed))),
                 Ok(Err(failed)) => return Err(unavailable(stream, reason_of(&failed))),
                 Err(_) => return Err(ambiguous(stream, "no answer in time".to_owned())),
             }
@@ -193,7 +199,7 @@ impl Streams for RedisTransport {
                 .arg("MKSTREAM");
             match self.ask::<Value>(stream, Duration::ZERO, &create).await {
                 Ok(_) => Ok(()),
-                Err(StreamError::Unavailable { reason, .. }) if reason.contains("BUSYGROUP") => Ok(()),
+                Err(error) if reason_in(&error).contains("BUSYGROUP") => Ok(()),
                 Err(error) => Err(error),
             }
         }
@@ -337,10 +343,20 @@ fn ambiguous(stream: &str, reason: String) -> StreamError {
 /// Returns the error of a group that does not exist.
 fn of_group(error: StreamError, group: &str) -> StreamError {
     match error {
-        StreamError::Unavailable { stream, reason } if reason.contains("NOGROUP") => {
+        StreamError::Unavailable { stream, reason } | StreamError::Ambiguous { stream, reason }
+            if reason.contains("NOGROUP") =>
+        {
             StreamError::NoGroup { stream, group: group.to_owned() }
         }
         error => error,
+    }
+}
+
+/// Returns the reason that the server gives for an error, or an empty string.
+fn reason_in(error: &StreamError) -> &str {
+    match error {
+        StreamError::Unavailable { reason, .. } | StreamError::Ambiguous { reason, .. } => reason,
+        StreamError::NoGroup { .. } | StreamError::Name { .. } => "",
     }
 }
 

@@ -6,12 +6,16 @@ use serde_json::json;
 use temporal_agents::{
     remote::{
         message::{ToolResultMessage, result_stream, toolset_stream},
-        transport::{Append, Appended, GroupMember, RedisTransport, StreamError, Streams},
+        transport::{Append, Appended, Channels, GroupMember, RedisTransport, StreamError, Streams},
     },
     tool::RemoteToolset,
 };
 use temporal_agents_testing::RedisServer;
-use tokio::task::JoinHandle;
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpListener,
+    task::JoinHandle,
+};
 
 use super::support::{Gates, caller, described, environment, model, provider, run, told};
 use crate::PATIENCE;
@@ -132,6 +136,38 @@ async fn a_server_that_is_gone_is_unavailable_and_used_again_when_it_is_back() -
     server.restart().await?;
     assert!(!transport.exists("s").await?);
     assert_eq!(transport.append(append()).await?, Appended::Appended);
+    Ok(())
+}
+
+/// Serves one connection until a message is published, and then is gone, like a server that stops
+/// right after it has delivered the message.
+async fn deliver_one_message(listener: TcpListener) -> std::io::Result<()> {
+    let (mut socket, _) = listener.accept().await?;
+    let mut bytes = vec![0; 4096];
+    loop {
+        let read = socket.read(&mut bytes).await?;
+        let text = String::from_utf8_lossy(&bytes[..read]);
+        if read == 0 || text.contains("PUBLISH") {
+            return Ok(());
+        }
+        // The requests that open a connection; each begins with `*`.
+        for _ in text.lines().filter(|line| line.starts_with('*')) {
+            socket.write_all(b"+OK\r\n").await?;
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_message_whose_server_is_gone_after_the_delivery_may_have_been_sent() -> anyhow::Result<()> {
+    let listener = TcpListener::bind("127.0.0.1:0").await?;
+    let transport = RedisTransport::new(&format!("redis://{}", listener.local_addr()?))?;
+    let serving = tokio::spawn(deliver_one_message(listener));
+    let error = transport.publish("c", b"once".to_vec()).await.unwrap_err();
+    serving.await??;
+    assert!(error.is_ambiguous(), "{error:?}");
+    // Nothing of this one can have been sent.
+    let error = transport.publish("c", b"never".to_vec()).await.unwrap_err();
+    assert!(matches!(error, StreamError::Unavailable { .. }), "{error:?}");
     Ok(())
 }
 
