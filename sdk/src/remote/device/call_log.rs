@@ -3,7 +3,7 @@
 use std::{
     sync::{
         Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicU32, AtomicU64, Ordering},
     },
     time::Duration,
 };
@@ -29,6 +29,8 @@ pub(super) struct CallLog {
     progress: Mutex<Progress>,
     /// Number of requests for the call.
     asked: AtomicU64,
+    /// The latest attempt that has requested the call.
+    attempt: AtomicU32,
     /// The number of replies.
     count: watch::Sender<u64>,
     /// The time of the end, and the bytes of the replies.
@@ -71,6 +73,7 @@ impl CallLog {
             replies: Mutex::default(),
             progress: Mutex::new(Progress::Waits),
             asked: AtomicU64::new(0),
+            attempt: AtomicU32::new(0),
             count,
             ended: Mutex::default(),
             sending: Mutex::default(),
@@ -131,14 +134,20 @@ impl CallLog {
         self.progress.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Counts a request for the call.
-    pub(super) fn ask(&self) {
+    /// Counts a request of this attempt for the call.
+    pub(super) fn ask(&self, attempt: u32) {
+        self.attempt.fetch_max(attempt, Ordering::Relaxed);
         self.asked.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Returns the number of requests for the call.
     pub(super) fn asked(&self) -> u64 {
         self.asked.load(Ordering::Relaxed)
+    }
+
+    /// Returns the latest attempt that has requested the call.
+    pub(super) fn attempt(&self) -> u32 {
+        self.attempt.load(Ordering::Relaxed)
     }
 
     /// Waits for the reply after this number of them; `None` if the call has ended before.

@@ -232,6 +232,7 @@ impl<'c> DeviceCall<'c> {
             log: self.log.clone(),
             after: self.taken,
             again: self.may_be_sent,
+            attempt: self.ctx.info().attempt,
             once: self.target.once,
             user: self.target.user.clone().unwrap_or_default(),
             timeout_ms: u64::try_from(left.as_millis()).unwrap_or(u64::MAX),
@@ -263,15 +264,15 @@ impl<'c> DeviceCall<'c> {
 
     /// Tells the device that nobody waits for the call any more, as far as it can be reached.
     async fn cancel(&self) {
-        let (id, device) = (&self.call.tool_use_id, &self.target.toolset);
+        let (id, device, attempt) = (&self.call.tool_use_id, &self.target.toolset, self.ctx.info().attempt);
         if let Some(connected) = self.gateway.here(device) {
-            self.gateway.cancel(&connected, id);
+            self.gateway.cancel(&connected, id, attempt);
             return;
         }
         let user = self.target.user.clone().unwrap_or_default();
         let telling = async {
             let Some(Record { connection, .. }) = self.gateway.record(device).await? else { return Ok(0) };
-            let request = DeviceRequest::Cancel { connection, tool_use_id: id.clone(), user };
+            let request = DeviceRequest::Cancel { connection, tool_use_id: id.clone(), user, attempt };
             let request = serde_json::to_vec(&request).unwrap_or_default();
             self.gateway.channels.publish(&self.gateway.requests(device), request).await
         };

@@ -171,10 +171,10 @@ impl Inner {
                 let sending = tokio::spawn(send_replies(Arc::clone(self), Arc::clone(&log), reply_to, after));
                 log.sends_by(sending.abort_handle());
             }
-            Ok(DeviceRequest::Cancel { connection, tool_use_id, user })
+            Ok(DeviceRequest::Cancel { connection, tool_use_id, user, attempt })
                 if connection == connected.id && user == connected.device.owner =>
             {
-                self.cancel(connected, &tool_use_id);
+                self.cancel(connected, &tool_use_id, attempt);
             }
             Ok(DeviceRequest::Takeover { connection }) if connection != connected.id => connected.gone.cancel(),
             // For another connection of the device, or for nobody.
@@ -200,7 +200,7 @@ impl Inner {
             // connection was lost.
             let is_made_again = known.is_given_up() || !request.once && known.is_gone();
             if !is_made_again {
-                known.ask();
+                known.ask(request.attempt);
                 return Arc::clone(known);
             }
         }
@@ -209,6 +209,7 @@ impl Inner {
             Arc::new(CallLog::ended_with(unknown_outcome(&key.1)))
         } else {
             let log = Arc::new(CallLog::new());
+            log.ask(request.attempt);
             tokio::spawn(perform(Arc::clone(connected), Arc::clone(&log), request));
             log
         };
@@ -237,14 +238,14 @@ impl Inner {
         }
     }
 
-    /// Gives a call up that nobody waits for any more. If the device has it, it is told after a
-    /// while, unless somebody asks about the call until then: a worker that stops does not know
-    /// whether another attempt follows.
-    pub(super) fn cancel(&self, connected: &Arc<Connected>, id: &str) {
+    /// Gives a call up that this attempt does not wait for any more, unless a later attempt does.
+    /// If the device has it, it is told after a while, unless somebody asks about the call until
+    /// then: a worker that stops does not know whether another attempt follows.
+    pub(super) fn cancel(&self, connected: &Arc<Connected>, id: &str, attempt: u32) {
         let logs = self.logs.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let Some(log) = logs.get(&(connected.device.name.clone(), id.to_owned())).cloned() else { return };
         let given_up = ToolResultMessage::error(id, "cancelled", "the call was cancelled before the device had it");
-        if log.has_ended() || log.give_up(Reply::Result(Box::new(given_up))) {
+        if log.has_ended() || log.attempt() > attempt || log.give_up(Reply::Result(Box::new(given_up))) {
             return;
         }
         let (connected, id, asked) = (Arc::clone(connected), id.to_owned(), log.asked());

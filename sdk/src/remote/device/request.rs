@@ -25,6 +25,9 @@ pub(super) enum DeviceRequest {
         tool_use_id: String,
         /// The user for whom the call was made.
         user: String,
+        /// The attempt that does not wait any more.
+        #[serde(default)]
+        attempt: u32,
     },
     /// A request of a later release.
     #[serde(other)]
@@ -51,6 +54,9 @@ pub(super) struct CallRequest {
     /// `true` if the call may have been made already.
     #[serde(default)]
     pub(super) again: bool,
+    /// The attempt that makes the call, counted from 1.
+    #[serde(default)]
+    pub(super) attempt: u32,
     /// `true` if the call must not be made twice.
     #[serde(default)]
     pub(super) once: bool,

@@ -14,6 +14,7 @@ use crate::{
     wire::{GateMode, RemoteTool, ToolsetKind},
 };
 
+mod attempts;
 mod caller;
 
 const PATIENCE: Duration = Duration::from_mins(1);
@@ -42,6 +43,7 @@ fn call(id: &str, tool: &str) -> CallRequest {
         log: String::new(),
         after: 0,
         again: false,
+        attempt: 1,
         once: true,
         user: "ada".to_owned(),
         timeout_ms: 60_000,
@@ -292,7 +294,7 @@ async fn a_call_that_is_cancelled_before_its_turn_never_reaches_the_device() -> 
     let _first = gateway.0.call(&connected, call("w1", "run"));
     assert_eq!(called(&mut connection).await.0, "w1");
     let queued = gateway.0.call(&connected, call("w2", "run"));
-    gateway.0.cancel(&connected, "w2");
+    gateway.0.cancel(&connected, "w2", 1);
     assert_eq!(code_of(&reply(&queued, 0).await), Some("cancelled"));
     answer(&connection, "w1");
     assert!(timeout(Duration::from_millis(50), connection.next()).await.is_err(), "the device has got nothing");
@@ -309,11 +311,11 @@ async fn a_device_is_told_to_stop_unless_somebody_asks_again() -> Result<(), Box
     let connected = gateway.0.here("laptop").expect("it is here");
     let log = gateway.0.call(&connected, call("c1", "run"));
     called(&mut connection).await;
-    gateway.0.cancel(&connected, "c1");
+    gateway.0.cancel(&connected, "c1", 1);
     let joined = gateway.0.call(&connected, CallRequest { again: true, ..call("c1", "run") });
     assert!(Arc::ptr_eq(&log, &joined));
     assert!(timeout(Duration::from_secs(20), connection.next()).await.is_err(), "somebody waits for it");
-    gateway.0.cancel(&connected, "c1");
+    gateway.0.cancel(&connected, "c1", 1);
     let text = timeout(Duration::from_secs(20), connection.next()).await?.expect("it is connected");
     assert_eq!(serde_json::from_str::<ToDevice>(&text)?, ToDevice::Cancel { tool_use_id: "c1".to_owned() });
     Ok(())
