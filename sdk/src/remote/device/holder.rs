@@ -1,7 +1,7 @@
 //! The process that holds a device: it tells others that the device is connected, and takes their
 //! calls.
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use tokio::{
     sync::{OwnedRwLockReadGuard, OwnedRwLockWriteGuard},
@@ -140,7 +140,7 @@ impl Inner {
     /// Forgets calls that nobody asks about any more, and the results of the oldest ones beyond
     /// what is kept.
     pub(super) fn tidy(&self) {
-        let mut logs = self.logs.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut logs = self.logs();
         logs.retain(|_, log| !log.is_forgotten());
         let mut ended: Vec<_> = logs.iter().filter_map(|(key, log)| Some((log.kept()?, &key.1, log))).collect();
         ended.sort_by_key(|((at, _), ..)| std::cmp::Reverse(*at));
@@ -185,24 +185,23 @@ impl Inner {
         }
     }
 
-    /// Makes a call, or joins it.
+    /// Makes a call, or joins it. A call that is known is answered by what is known of it, whatever
+    /// the device offers since.
     pub(super) fn call(self: &Arc<Self>, connected: &Arc<Connected>, request: CallRequest) -> Arc<CallLog> {
-        let id = request.call.tool_use_id.clone();
-        if let Some((code, message)) = self.refusal(connected, &request) {
-            let result = ToolResultMessage::error(id, code, message);
+        let key = (connected.device.name.clone(), request.call.tool_use_id.clone());
+        if request.user != connected.device.owner {
+            let result = ToolResultMessage::error(&*key.1, "not_permitted", not_permitted(connected));
             return Arc::new(CallLog::ended_with(Reply::Result(Box::new(result))));
         }
         self.tidy();
-        let mut logs = self.logs.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        let key = (connected.device.name.clone(), id);
-        if let Some(known) = logs.get(&key) {
-            // A call that the device never had is made now, and so is an idempotent one whose
-            // connection was lost.
-            let is_made_again = known.is_given_up() || !request.once && known.is_gone();
-            if !is_made_again {
-                known.ask(request.attempt);
-                return Arc::clone(known);
-            }
+        if let Some(known) = joined(&self.logs(), &key, &request) {
+            return known;
+        }
+        // The application decides without the lock.
+        let refusal = self.refusal(connected, &request);
+        let mut logs = self.logs();
+        if let Some(known) = joined(&logs, &key, &request) {
+            return known;
         }
         let was_given_up = logs.get(&key).is_some_and(|known| known.is_given_up());
         let log = if request.again && request.once && !was_given_up {
@@ -210,7 +209,13 @@ impl Inner {
         } else {
             let log = Arc::new(CallLog::new());
             log.ask(request.attempt);
-            tokio::spawn(perform(Arc::clone(connected), Arc::clone(&log), request));
+            match refusal {
+                Some((code, message)) => {
+                    let result = ToolResultMessage::error(&*key.1, code, message);
+                    log.give_up(Reply::Result(Box::new(result)));
+                }
+                None => drop(tokio::spawn(perform(Arc::clone(connected), Arc::clone(&log), request))),
+            }
             log
         };
         logs.insert(key, Arc::clone(&log));
@@ -220,9 +225,8 @@ impl Inner {
     /// Returns code and message of a call that is not made.
     fn refusal(&self, connected: &Connected, request: &CallRequest) -> Option<(&'static str, String)> {
         let (device, call) = (&connected.device, &request.call);
-        let is_admitted = || self.admits.as_ref().is_none_or(|admits| admits(&device.name, call));
-        if request.user != device.owner || !is_admitted() {
-            return Some(("not_permitted", format!("this run may not call device '{}'", device.name)));
+        if !self.admits.as_ref().is_none_or(|admits| admits(&device.name, call)) {
+            return Some(("not_permitted", not_permitted(connected)));
         }
         let is_unknown = device.tool(&call.tool).is_none();
         is_unknown.then(|| ("unknown_tool", format!("device '{}' has no tool '{}' now", device.name, call.tool)))
@@ -230,7 +234,7 @@ impl Inner {
 
     /// Adds a reply of the device to its call.
     pub(super) fn add(&self, device: &str, id: &str, reply: Reply) {
-        let logs = self.logs.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let logs = self.logs();
         if let Some(log) = logs.get(&(device.to_owned(), id.to_owned())) {
             log.add(reply);
         } else {
@@ -242,7 +246,7 @@ impl Inner {
     /// If the device has it, it is told after a while, unless somebody asks about the call until
     /// then: a worker that stops does not know whether another attempt follows.
     pub(super) fn cancel(&self, connected: &Arc<Connected>, id: &str, attempt: u32) {
-        let logs = self.logs.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let logs = self.logs();
         let Some(log) = logs.get(&(connected.device.name.clone(), id.to_owned())).cloned() else { return };
         let given_up = ToolResultMessage::error(id, "cancelled", "the call was cancelled before the device had it");
         if log.has_ended() || log.attempt() > attempt || log.give_up(Reply::Result(Box::new(given_up))) {
@@ -256,6 +260,25 @@ impl Inner {
             }
         });
     }
+}
+
+/// Returns the log of a call that is not made now; none if it is. A call that the device never had
+/// is made, and so is an idempotent one whose connection was lost.
+fn joined(
+    logs: &BTreeMap<(String, String), Arc<CallLog>>,
+    key: &(String, String),
+    request: &CallRequest,
+) -> Option<Arc<CallLog>> {
+    let known = logs.get(key)?;
+    let is_made_again = known.is_given_up() || !request.once && known.is_gone();
+    (!is_made_again).then(|| {
+        known.ask(request.attempt);
+        Arc::clone(known)
+    })
+}
+
+fn not_permitted(connected: &Connected) -> String {
+    format!("this run may not call device '{}'", connected.device.name)
 }
 
 /// The right of a call to be made by the device now.

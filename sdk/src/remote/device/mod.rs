@@ -165,6 +165,10 @@ impl Inner {
         self.connected.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn logs(&self) -> std::sync::MutexGuard<'_, BTreeMap<(String, String), Arc<CallLog>>> {
+        self.logs.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Returns the device, if it is connected to this process.
     fn here(&self, name: &str) -> Option<Arc<Connected>> {
         self.connected().get(name).filter(|connected| !connected.gone.is_cancelled()).cloned()

@@ -38,3 +38,34 @@ fn a_request_of_an_earlier_release_has_no_attempt() -> Result<(), BoxError> {
     assert_eq!(call.attempt, 0);
     Ok(())
 }
+
+#[tokio::test]
+async fn a_call_that_was_made_is_answered_whatever_the_device_offers_since() -> Result<(), BoxError> {
+    let admits = Arc::new(AtomicUsize::new(1));
+    let admitted = Arc::clone(&admits);
+    let gateway = DeviceGateway::new(MemoryTransport::new()).admit(move |_, _| admitted.load(Ordering::Relaxed) > 0);
+    let mut first = gateway.connect(laptop()).await?;
+    let connected = gateway.0.here("laptop").expect("it is here");
+    let made = gateway.0.call(&connected, attempt(1, "c1"));
+    called(&mut first).await;
+    answer(&first, "c1");
+    assert!(matches!(reply(&made, 0).await, Reply::Result(_)));
+    drop(first);
+    let _second = gateway.connect(Device::announced(&hello("laptop", &tools()[1..]), "ada")?).await?;
+    let connected = gateway.0.here("laptop").expect("it is here");
+    for is_admitted in [1, 0] {
+        admits.store(is_admitted, Ordering::Relaxed);
+        let joined = gateway.0.call(&connected, attempt(2, "c1"));
+        assert_eq!(code_of(&reply(&joined, 0).await), None);
+        // Nobody knows this one, so it may have been made where it was known.
+        let unknown = gateway.0.call(&connected, attempt(2, "c2"));
+        assert_eq!(code_of(&reply(&unknown, 0).await), Some("outcome_unknown"));
+        // Each reply about this one may be lost, and it was never made.
+        let code = if is_admitted > 0 { "unknown_tool" } else { "not_permitted" };
+        for number in [1, 2] {
+            let refused = gateway.0.call(&connected, attempt(number, "c3"));
+            assert_eq!(code_of(&reply(&refused, 0).await), Some(code));
+        }
+    }
+    Ok(())
+}
