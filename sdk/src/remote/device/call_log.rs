@@ -192,14 +192,18 @@ impl CallLog {
         *self.ended.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Replaces what the device has said by this last reply.
-    pub(super) fn shrink(&self, last: Reply) {
-        let mut replies = self.replies.lock().unwrap_or_else(PoisonError::into_inner);
-        *replies = vec![last];
-        if let Some((_, bytes)) = &mut *self.ended.lock().unwrap_or_else(PoisonError::into_inner) {
-            *bytes = 0;
+    /// Returns what is kept of a call that has ended in place of this log: its end, which is this
+    /// reply instead of a result. It is another log, so that its replies count from the first on.
+    /// `None` if there is nothing to leave out, or the device never had the call.
+    pub(super) fn shrunk(&self, instead: Reply) -> Option<Self> {
+        let (ended, bytes) = self.kept()?;
+        if bytes == 0 || self.is_given_up() {
+            return None;
         }
-        self.count.send_replace(1);
+        let log = Self::ended_with(if self.is_gone() { Reply::Gone } else { instead });
+        log.ask(self.attempt());
+        *log.ended.lock().unwrap_or_else(PoisonError::into_inner) = Some((ended, 0));
+        Some(log)
     }
 
     /// Returns `true` if nobody will ask about the call any more.

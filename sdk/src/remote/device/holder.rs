@@ -142,13 +142,15 @@ impl Inner {
     pub(super) fn tidy(&self) {
         let mut logs = self.logs();
         logs.retain(|_, log| !log.is_forgotten());
-        let mut ended: Vec<_> = logs.iter().filter_map(|(key, log)| Some((log.kept()?, &key.1, log))).collect();
+        let mut ended: Vec<_> = logs.iter_mut().filter_map(|(key, log)| Some((log.kept()?, &key.1, log))).collect();
         ended.sort_by_key(|((at, _), ..)| std::cmp::Reverse(*at));
         let mut kept = 0;
         for ((_, bytes), id, log) in ended {
             kept += bytes;
-            if kept > MOST_KEPT {
-                log.shrink(unknown_outcome(id));
+            if kept > MOST_KEPT
+                && let Some(shrunk) = log.shrunk(unknown_outcome(id))
+            {
+                *log = Arc::new(shrunk);
             }
         }
     }

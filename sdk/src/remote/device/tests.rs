@@ -16,6 +16,7 @@ use crate::{
 
 mod attempts;
 mod caller;
+mod kept;
 
 const PATIENCE: Duration = Duration::from_mins(1);
 
@@ -336,24 +337,4 @@ async fn a_result_that_follows_output_at_once_is_not_missed() {
         assert!(matches!(reply(&log, 1).await, Reply::Result(_)));
         adding.await.expect("it ends");
     }
-}
-
-#[tokio::test]
-async fn the_oldest_results_beyond_what_is_kept_end_as_unknown() -> Result<(), BoxError> {
-    let gateway = DeviceGateway::new(MemoryTransport::new());
-    let mut connection = gateway.connect(laptop()).await?;
-    let connected = gateway.0.here("laptop").expect("it is here");
-    let large = json!("x".repeat(4 << 20));
-    let mut logs = Vec::new();
-    for number in 0..17 {
-        let id = format!("c{number}");
-        let log = gateway.0.call(&connected, call(&id, "run"));
-        called(&mut connection).await;
-        log.add(Reply::Result(Box::new(ToolResultMessage::new(&*id, large.clone()))));
-        logs.push(log);
-    }
-    gateway.0.tidy();
-    assert_eq!(code_of(&reply(&logs[0], 0).await), Some("outcome_unknown"));
-    assert_eq!(code_of(&reply(&logs[16], 0).await), None);
-    Ok(())
 }
