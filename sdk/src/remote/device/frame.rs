@@ -14,11 +14,14 @@ use super::DEVICES;
 use crate::{
     remote::message::{CallMessage, ToolOutputDeltaMessage, ToolResultMessage},
     tool::schema,
-    wire::{GateMode, RemoteTool, SelectedToolset},
+    wire::{GateMode, RemoteTool, SelectedToolset, size::encoded_len},
 };
 
 /// Most tools of a device.
 const MOST_TOOLS: usize = 128;
+
+/// Most bytes of an announcement: each process that calls the device reads it.
+const LONGEST_HELLO: usize = 1 << 20;
 
 /// Longest name of a device, in bytes.
 const LONGEST_NAME: usize = 40;
@@ -48,13 +51,14 @@ pub struct DeviceRefused {
 }
 
 impl Device {
-    /// Reads the announcement of a device, its first text. The owner is the user whom the gateway
-    /// process has authenticated.
+    /// Reads the announcement of a device, its first text, of 1 MiB at most. The owner is the user
+    /// whom the gateway process has authenticated.
     ///
     /// # Errors
     /// [`DeviceRefused`].
     pub fn announced(hello: &str, owner: impl Into<String>) -> Result<Self, DeviceRefused> {
         let refused = |reason: String| DeviceRefused { reason };
+        check_length(hello.len()).map_err(refused)?;
         match serde_json::from_str(hello).map_err(|error| refused(format!("not a \"hello\": {error}")))? {
             FromDevice::Hello { device, tools, mode } => {
                 let device = Self { name: device, owner: owner.into(), tools, mode };
@@ -65,7 +69,9 @@ impl Device {
         }
     }
 
-    fn check(&self) -> Result<(), String> {
+    /// Checks the device; returns the reason for which it is refused.
+    pub(super) fn check(&self) -> Result<(), String> {
+        check_length(encoded_len(self).map_err(|error| error.to_string())?)?;
         if !is_name(&self.name) {
             return Err(format!(
                 "{:?} is not a name of 1 to {LONGEST_NAME} letters, digits, `_` and `-`",
@@ -93,6 +99,13 @@ impl Device {
     pub(super) fn tool(&self, name: &str) -> Option<&RemoteTool> {
         self.tools.iter().find(|tool| tool.name == name)
     }
+}
+
+fn check_length(bytes: usize) -> Result<(), String> {
+    if bytes <= LONGEST_HELLO {
+        return Ok(());
+    }
+    Err(format!("its announcement has {bytes} bytes, the limit is {LONGEST_HELLO}"))
 }
 
 /// Returns `true` if a device can have this name.

@@ -133,8 +133,11 @@ impl DeviceGateway {
     /// process, ends.
     ///
     /// # Errors
-    /// A device of another user is connected by this name, or the channels are unavailable.
+    /// The device is none that [`Device::announced`] returns, a device of another user is connected
+    /// by this name, or the channels are unavailable.
     pub async fn connect(&self, device: Device) -> Result<DeviceConnection, DeviceRefused> {
+        // It may have been read from elsewhere.
+        device.check().map_err(|reason| DeviceRefused { reason })?;
         let unavailable = |error: StreamError| DeviceRefused { reason: error.to_string() };
         let known = self.find_device(&device.name).await.map_err(unavailable)?;
         if known.is_some_and(|known| known.owner != device.owner) {

@@ -99,6 +99,28 @@ fn an_announcement_is_read_and_one_that_makes_no_sense_is_refused() {
 }
 
 #[tokio::test]
+async fn a_device_whose_announcement_is_too_long_is_refused() -> Result<(), BoxError> {
+    let described = |bytes: usize| vec![RemoteTool::new("run", "x".repeat(bytes), json!({}))];
+    let around = hello("laptop", &described(1)).len() - 1;
+    let longest = |more: usize| hello("laptop", &described((1 << 20) - around + more));
+    assert_eq!(longest(0).len(), 1 << 20);
+    assert!(Device::announced(&longest(0), "ada").is_ok());
+    let refused = Device::announced(&longest(1), "ada").expect_err("it is too long");
+    assert_eq!(refused.reason, "its announcement has 1048577 bytes, the limit is 1048576");
+    // A device need not come from an announcement.
+    let gateway = DeviceGateway::new(MemoryTransport::new());
+    let tagged = vec![RemoteTool::new("run", "", json!({})).tags(vec!["x".repeat(1 << 10); 1 << 10])];
+    let read = json!({"name": "laptop", "owner": "ada", "tools": tagged});
+    let refused = gateway.connect(serde_json::from_value(read)?).await.expect_err("it is too long");
+    assert!(refused.reason.contains("the limit is 1048576"), "{refused}");
+    let unnamed = json!({"name": "a:b", "owner": "ada", "tools": []});
+    let refused = gateway.connect(serde_json::from_value(unnamed)?).await.expect_err("it has no name");
+    assert!(refused.reason.contains("is not a name"), "{refused}");
+    assert!(gateway.find_device("laptop").await?.is_none());
+    Ok(())
+}
+
+#[tokio::test]
 async fn a_device_is_found_by_its_owner_while_it_is_connected() -> Result<(), BoxError> {
     let channels = MemoryTransport::new();
     let (here, elsewhere) = (DeviceGateway::new(channels.clone()), DeviceGateway::new(channels));
