@@ -103,7 +103,7 @@ impl Tracing {
     }
 
     /// Returns the number of spans that were lost: the collector did not take them, or the queue
-    /// was full.
+    /// was full. An execution whose history could not be read to its end counts as one.
     pub fn lost(&self) -> u64 {
         self.0.as_ref().map_or(0, |queue| queue.lost())
     }

@@ -18,7 +18,7 @@ use tokio::{
 };
 
 use crate::{
-    client::transcript::{End, Transcript},
+    client::transcript::{End, Transcript, TranscriptError},
     trace::{
         attributes::captures_content,
         history::{Part, spans},
@@ -99,11 +99,16 @@ impl Queue {
         self.lost.load(Ordering::Relaxed)
     }
 
+    /// Counts lost spans; returns the number of all of them.
+    fn lose(&self, spans: usize) -> u64 {
+        self.lost.fetch_add(spans as u64, Ordering::Relaxed) + spans as u64
+    }
+
     /// Adds a job, unless the queue is full.
     pub(super) fn add(&self, job: Job) {
         let is_full = self.open.fetch_add(1, Ordering::AcqRel) >= QUEUED;
         if is_full || self.jobs.try_send(job).is_err() {
-            self.lost.fetch_add(1, Ordering::Relaxed);
+            self.lose(1);
             self.finished(1);
         }
     }
@@ -143,8 +148,15 @@ async fn send(mut queue: mpsc::Receiver<Job>, client: Client, otlp: Otlp, shared
                     let (client, otlp, shared) = (client.clone(), otlp.clone(), Arc::clone(&shared));
                     let readers = Arc::clone(&readers);
                     tokio::spawn(async move {
-                        let found = spans_at_end(&client, &readers, &workflow_id, &run_id).await;
-                        deliver(&otlp, &shared, found.unwrap_or_default()).await;
+                        match spans_at_end(&client, &readers, &workflow_id, &run_id).await {
+                            Ok(spans) => deliver(&otlp, &shared, spans).await,
+                            Err(reason) => {
+                                let lost = shared.lose(1);
+                                tracing::warn!(
+                                    %reason, workflow_id, run_id, lost, "the spans of an execution were not sent"
+                                );
+                            }
+                        }
                         shared.finished(1);
                     });
                 }
@@ -162,34 +174,58 @@ async fn deliver(otlp: &Otlp, shared: &Queue, spans: Vec<Span>) {
         return;
     }
     if let Err(error) = otlp.export(spans).await {
-        let lost = shared.lost.fetch_add(count as u64, Ordering::Relaxed) + count as u64;
+        let lost = shared.lose(count);
         tracing::warn!(%error, lost, "spans were lost; runs are not affected");
     }
 }
 
+/// The reason for which an execution has no spans.
+#[derive(Debug, thiserror::Error)]
+enum Unread {
+    #[error("its history has no end yet")]
+    NoEnd,
+    #[error(transparent)]
+    Failed(#[from] TranscriptError),
+}
+
 /// Reads the spans of an execution from its history, once that has its end.
-async fn spans_at_end(client: &Client, readers: &Semaphore, workflow_id: &str, run_id: &str) -> Option<Vec<Span>> {
+async fn spans_at_end(
+    client: &Client,
+    readers: &Semaphore,
+    workflow_id: &str,
+    run_id: &str,
+) -> Result<Vec<Span>, Unread> {
+    let read = || async {
+        let _one = readers.acquire().await;
+        Transcript::of_workflow(client, workflow_id, Some(run_id)).await
+    };
+    let transcript = ended(read).await?;
+    let is_first = transcript.first_run_id == transcript.run_id;
+    let goes_on = matches!(transcript.end, End::ContinuedAsNew { .. });
+    // The earlier executions of a long chat are not read again at each end.
+    let began = if is_first || goes_on { None } else { start_of(client, workflow_id, &transcript.first_run_id).await };
+    Ok(spans(&[transcript], Part::End { began }))
+}
+
+/// Reads a transcript until it has its end.
+///
+/// # Errors
+/// The error of the last time.
+async fn ended<F>(read: impl Fn() -> F) -> Result<Transcript, Unread>
+where
+    F: Future<Output = Result<Transcript, TranscriptError>>,
+{
+    let mut last = Unread::NoEnd;
     for pause in LOOKS {
         sleep(pause).await;
-        let _one = readers.acquire().await;
-        match Transcript::of_workflow(client, workflow_id, Some(run_id)).await {
-            Ok(transcript) if transcript.end != End::Running => {
-                let is_first = transcript.first_run_id == transcript.run_id;
-                let goes_on = matches!(transcript.end, End::ContinuedAsNew { .. });
-                // The earlier executions of a long chat are not read again at each end.
-                let began = if is_first || goes_on {
-                    None
-                } else {
-                    start_of(client, workflow_id, &transcript.first_run_id).await
-                };
-                return Some(spans(&[transcript], Part::End { began }));
-            }
-            Ok(_) => {}
-            Err(error) => tracing::debug!(%error, workflow_id, run_id, "the history of a trace cannot be read yet"),
-        }
+        last = match read().await {
+            Ok(transcript) if transcript.end != End::Running => return Ok(transcript),
+            Ok(_) => Unread::NoEnd,
+            Err(error) => error.into(),
+        };
+        tracing::debug!(%last, "the history of a trace cannot be read yet");
     }
-    tracing::warn!(workflow_id, run_id, "the spans of an execution were not sent: its history has no end yet");
-    None
+    Err(last)
 }
 
 /// Returns the time at which an execution started; `None` if the server no longer has it.
@@ -201,3 +237,6 @@ async fn start_of(client: &Client, workflow_id: &str, run_id: &str) -> Option<Sy
     let info = described.ok()?.into_inner().workflow_execution_info?;
     SystemTime::try_from(info.start_time?).ok()
 }
+
+#[cfg(test)]
+mod tests;
