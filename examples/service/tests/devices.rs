@@ -1,11 +1,14 @@
 //! A device, the process that holds its WebSocket, and a worker that holds none: three processes, one of which is
 //! stopped while a person is asked.
 
+#[path = "devices/kills.rs"]
+mod kills;
+
 use std::{
     fs,
     io::{BufRead, BufReader},
     path::Path,
-    process::{Child, Command, Stdio},
+    process::{Child, ChildStdout, Command, Stdio},
     time::Duration,
 };
 
@@ -22,24 +25,36 @@ use tokio::time::{sleep, timeout};
 /// Longest time for anything.
 const PATIENCE: Duration = Duration::from_mins(2);
 
-struct Process(Child);
+struct Process {
+    child: Child,
+    /// Kept open, since the process writes to it.
+    output: BufReader<ChildStdout>,
+}
 
 impl Drop for Process {
     fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
+        // On Unix this is SIGKILL.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
     }
 }
 
-fn start(arguments: &[&str]) -> anyhow::Result<(Process, String)> {
+fn spawn(arguments: &[&str]) -> anyhow::Result<Process> {
     let mut command = Command::new(env!("CARGO_BIN_EXE_devices"));
-    let mut process = Process(command.args(arguments).stdout(Stdio::piped()).spawn()?);
-    for line in BufReader::new(process.0.stdout.take().context("piped")?).lines() {
-        if let Some(ready) = line?.strip_prefix("READY") {
+    let mut child = command.args(arguments).stdout(Stdio::piped()).spawn()?;
+    let output = BufReader::new(child.stdout.take().context("piped")?);
+    Ok(Process { child, output })
+}
+
+fn start(arguments: &[&str]) -> anyhow::Result<(Process, String)> {
+    let mut process = spawn(arguments)?;
+    loop {
+        let mut line = String::new();
+        anyhow::ensure!(process.output.read_line(&mut line)? > 0, "{arguments:?} has ended");
+        if let Some(ready) = line.strip_prefix("READY") {
             return Ok((process, ready.trim().to_owned()));
         }
     }
-    anyhow::bail!("{arguments:?} has ended")
 }
 
 fn start_device(gateway: &str, token: &str, directory: &Path) -> anyhow::Result<Process> {
@@ -65,7 +80,7 @@ async fn three_processes_play_a_run_with_a_device() -> anyhow::Result<()> {
     let (worker, _) = work()?;
 
     let runs = AgentRuns::new(&client, "devices");
-    let id = runs.start_run(NewRun::new(request("ada"))).await?;
+    let id = runs.start_run(NewRun::new(request("ada", "notes"))).await?;
     let handle = AgentHandle::new(&client, &*id).by("ada");
     let asked = timeout(PATIENCE, handle.wait_for_interruptions()).await??;
     assert_eq!(asked[0].tool, "dev_laptop_write_file");
@@ -111,7 +126,7 @@ async fn three_processes_play_a_run_with_a_device() -> anyhow::Result<()> {
     assert_eq!(fs::read_to_string(directory.path().join("notes"))?, "line 1\nline 2\n", "each effect once");
 
     // Nobody else's run gets the device, and no run does without it.
-    let id = runs.start_run(NewRun::new(request("bob"))).await?;
+    let id = runs.start_run(NewRun::new(request("bob", "notes"))).await?;
     let failed = async {
         let mut watching = std::pin::pin!(events.watch(&id));
         while let Some(event) = futures::StreamExt::next(&mut watching).await {

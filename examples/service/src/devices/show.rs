@@ -50,7 +50,7 @@ pub(super) async fn show() -> anyhow::Result<()> {
     let url: Url = format!("http://{}", server.address()).parse()?;
     let connection = Connection::connect(ConnectionOptions::new(url).build()).await?;
     let client = Client::new(connection, ClientOptions::new(server.namespace()).build())?;
-    let id = AgentRuns::new(&client, "devices").start_run(NewRun::new(super::request("ada"))).await?;
+    let id = AgentRuns::new(&client, "devices").start_run(NewRun::new(super::request("ada", "notes"))).await?;
     let approving = tokio::spawn(approve(client.clone(), id.clone()));
     RunPrinter::new(&client, &*id).print_to_end().await?;
     approving.abort();

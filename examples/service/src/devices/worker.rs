@@ -26,9 +26,9 @@ pub fn assistant() -> Agent {
     Agent::new("assistant").model("scripted").instructions("Work on the user's machine.")
 }
 
-/// A run for this user that selects the device `laptop`.
-pub fn request(user: &str) -> AgentRequest {
-    let mut request = AgentRequest::new("assistant", "Write down what is there, twice.");
+/// A run for this user that selects the device `laptop`, and writes two lines into this file.
+pub fn request(user: &str, file: &str) -> AgentRequest {
+    let mut request = AgentRequest::new("assistant", format!("Write down what is there, twice, in {file}"));
     (request.toolsets, request.user) = (vec!["laptop".to_owned()], Some(user.to_owned()));
     request
 }
@@ -38,10 +38,18 @@ fn model() -> FakeModel {
     FakeModel::function(|call: &ModelCall, _| -> Reply {
         match call.input.iter().filter(|item| item.get("output").is_some()).count() {
             0 => tool_call("dev_laptop_list_files", json!({})),
-            line @ 1..3 => tool_call("dev_laptop_write_file", json!({"name": "notes", "text": format!("line {line}")})),
+            line @ 1..3 => {
+                tool_call("dev_laptop_write_file", json!({"name": file(call), "text": format!("line {line}")}))
+            }
             _ => text("It is written."),
         }
     })
+}
+
+/// Returns the last word of the request.
+fn file(call: &ModelCall) -> &str {
+    let request = call.input.first().and_then(|item| item.get("content")?.as_str()).unwrap_or_default();
+    request.split_whitespace().last().unwrap_or_default()
 }
 
 /// Works until Ctrl-C or SIGTERM.
