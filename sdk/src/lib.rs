@@ -71,7 +71,8 @@
 //! - **Conversations**: [memory](guide::memory), [long runs and chats](guide::long_runs)
 //! - **In production**: [providers](guide::providers), [secrets](guide::secrets),
 //!   [deploying](guide::deploying), [watching](guide::watching), [streams](guide::streams),
-//!   [transcripts](guide::transcripts), [traces](guide::tracing)
+//!   [transcripts](guide::transcripts), [traces](guide::tracing),
+//!   [metrics](guide::metrics)
 //! - **In other workflows**: [agentic sessions](guide::agentic_sessions)
 //!
 //! # Modules
@@ -90,6 +91,7 @@
 //! | `http` | a service of runs over HTTP (feature `http`) |
 //! | `in_process` | runs as tasks of a process, in a database (features `postgres`, `sqlite`) |
 //! | `mcp` | transports to MCP servers (feature `mcp`) |
+//! | `metrics` | metrics of runs, in the exporter of the Temporal runtime |
 //! | `projection` | runs and their events as rows (features `postgres`, `sqlite`) |
 //! | `trace` | traces of runs (feature `otel`) |
 //! | `store` | traits of stores: sessions, agents as data, spilled outputs; `SqlStore` |
@@ -174,6 +176,8 @@ pub mod in_process;
 pub mod inline;
 #[cfg(feature = "mcp")]
 pub mod mcp;
+#[cfg(feature = "worker")]
+pub mod metrics;
 #[cfg(any(feature = "postgres", feature = "sqlite"))]
 pub mod projection;
 #[cfg(feature = "worker")]

@@ -15,6 +15,7 @@ use crate::{
     activity::model_failure::version_mismatch,
     conversations::ConversationCache,
     deltas::{AttemptDeltas, Deltas, HeartbeatDetails},
+    metrics::{Execution, Metrics},
     secret::worker_env::{AllowedEnv, Given, Withheld},
     store::OptionalSpillStore,
     tool::{ActivityBody, CallInfo, Heartbeat, RunContext, StateMap, ToolContext, ToolDef, ToolError, idempotency_key},
@@ -37,6 +38,7 @@ pub(crate) struct ToolActivity {
     pub(crate) env: AllowedEnv,
     pub(crate) beater: HeartbeatSender,
     pub(crate) deltas: Deltas,
+    pub(crate) metrics: Option<Metrics>,
 }
 
 impl ToolActivity {
@@ -87,6 +89,7 @@ impl ToolActivity {
             remote: _,
             schema: _,
         } = request;
+        let measured = self.metrics.as_ref().map(|metrics| metrics.execution(&tool));
         let key = idempotency_key.unwrap_or_else(|| key_of(info));
         let call = CallInfo::new(tool, call_id, agent, turn)
             .at_attempt(info.attempt)
@@ -105,7 +108,7 @@ impl ToolActivity {
             let redactions = [given.redaction()].into_iter().chain(self.tool.redaction().cloned());
             ctx = ctx.with_deltas(Some(deltas.of_tool(redactions.collect())));
         }
-        Ok(BegunCall { ctx, arguments, given, deltas })
+        Ok(BegunCall { ctx, arguments, given, deltas, measured })
     }
 }
 
@@ -115,6 +118,7 @@ pub(super) struct BegunCall {
     arguments: Map<String, Value>,
     given: Given,
     deltas: Option<Arc<AttemptDeltas>>,
+    measured: Option<Execution>,
 }
 
 impl BegunCall {
@@ -133,11 +137,15 @@ impl BegunCall {
         activity: &ToolActivity,
         outcome: Result<ToolOutput, ToolError>,
     ) -> Result<CheckedAnswer, ToolError> {
-        let Self { mut ctx, arguments: _, given, deltas } = self;
+        let Self { mut ctx, arguments: _, given, deltas, measured } = self;
         let info = ctx.info().clone();
         let side_data = ctx.take_side_data();
         let returned = Returned { outcome, patch: ctx.into_run().patch(), side_data };
-        let answer = answer(&activity.tool, &activity.spills, &info, returned, &given).await?;
+        let answer = answer(&activity.tool, &activity.spills, &info, returned, &given).await;
+        if let Some(measured) = measured {
+            measured.end(answer.as_ref().err().map(|error| error.failure().activity_failure_type()));
+        }
+        let answer = answer?;
         if let Some(deltas) = deltas {
             deltas.finish().await;
         }

@@ -120,7 +120,7 @@ impl SessionDeltas {
         let carrier: Arc<dyn WindowCarrier> = Arc::<DeltaHeartbeats>::clone(&self.heartbeats);
         let source = DeltaSource::within(&self.ctx, (call, attempt), carrier);
         let _entered = self.runtime.enter();
-        Batches::start(Arc::clone(&self.transport), source, attempt_id(call, attempt))
+        Batches::start(Arc::clone(&self.transport), source, attempt_id(call, attempt), None)
     }
 
     /// Ends the deltas of a call. Those that wait are sent if the call has succeeded, and if the

@@ -114,6 +114,8 @@ struct Shared {
     misses: AtomicU64,
     rebuilt_bytes: AtomicU64,
     rebuilt_pages: AtomicU64,
+    /// The counters that metrics have taken.
+    counted: Mutex<ConversationCacheStats>,
 }
 
 /// The counters of a [`ConversationCache`].
@@ -177,6 +179,7 @@ impl ConversationCache {
             misses: AtomicU64::new(0),
             rebuilt_bytes: AtomicU64::new(0),
             rebuilt_pages: AtomicU64::new(0),
+            counted: Mutex::default(),
         }))
     }
 
@@ -190,6 +193,16 @@ impl ConversationCache {
             rebuilt_pages: read(&self.0.rebuilt_pages),
             remembered_bytes: u64::try_from(self.lock().bytes()).unwrap_or(u64::MAX),
         }
+    }
+
+    /// Returns the counters, those of requests and bytes since this function was last called.
+    pub(crate) fn take_uncounted(&self) -> ConversationCacheStats {
+        let mut counted = self.0.counted.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = self.counters();
+        let before = std::mem::replace(&mut *counted, now);
+        let (hits, misses) = (now.hits - before.hits, now.misses - before.misses);
+        let rebuilt_bytes = now.rebuilt_bytes - before.rebuilt_bytes;
+        ConversationCacheStats { hits, misses, rebuilt_bytes, ..now }
     }
 
     /// Returns the call of a request, checked against its digest.

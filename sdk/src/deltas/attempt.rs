@@ -20,6 +20,7 @@ use super::{
 };
 use crate::{
     events::{CallOfRun, attempt_id, lineage, rfc3339},
+    metrics::Metrics,
     provider::{ModelDelta, ModelDeltas},
     tool::{CallInfo, DeltaTransport, Redaction, ToolDelta},
     wire::{EventKind, ModelCall, RunEvent},
@@ -48,7 +49,7 @@ impl AttemptDeltas {
         details: &HeartbeatDetails,
     ) -> Option<Arc<Self>> {
         let source = DeltaSource { ctx: Arc::clone(ctx), details: details.clone(), carried: None };
-        Self::of_call(Arc::clone(deltas.of(agent)?), &ctx.info().activity_id, source)
+        Self::of_call((Arc::clone(deltas.of(agent)?), deltas.metrics.clone()), &ctx.info().activity_id, source)
     }
 
     /// Starts the deltas of an attempt at a call of this agent that an activity makes beside
@@ -62,16 +63,20 @@ impl AttemptDeltas {
         carrier: Arc<dyn WindowCarrier>,
     ) -> Option<Arc<Self>> {
         let source = DeltaSource::within(ctx, (call, ctx.info().attempt), carrier);
-        Self::of_call(Arc::clone(deltas.of(agent)?), call, source)
+        Self::of_call((Arc::clone(deltas.of(agent)?), deltas.metrics.clone()), call, source)
     }
 
-    fn of_call(transport: Arc<dyn transport::DeltaTransport>, call: &str, source: DeltaSource) -> Option<Arc<Self>> {
+    fn of_call(
+        (transport, metrics): (Arc<dyn transport::DeltaTransport>, Option<Metrics>),
+        call: &str,
+        source: DeltaSource,
+    ) -> Option<Arc<Self>> {
         let CallOfRun { place, effect, id } = CallOfRun::of(call)?;
         let (attempt, details) = (source.activity().info().attempt, source.details.clone());
         let wants_native = transport.wants_native();
         let ids = attempt_id(&id, attempt);
         Some(Arc::new(Self {
-            batches: Batches::start(transport, source, ids),
+            batches: Batches::start(transport, source, ids, metrics),
             wants_native,
             details,
             run: place.run.to_owned(),

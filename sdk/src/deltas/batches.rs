@@ -14,7 +14,10 @@ use tokio::{
 };
 
 use super::transport::{DeltaBatch, DeltaSource, DeltaTransport};
-use crate::wire::{EventKind, RunEvent, size::encoded_len};
+use crate::{
+    metrics::Metrics,
+    wire::{EventKind, RunEvent, size::encoded_len},
+};
 
 /// The maximum size of the deltas that wait for a slow transport, in bytes of JSON.
 const MAX_WAITING_BYTES: usize = 256 * 1024;
@@ -34,6 +37,7 @@ pub(crate) struct Batches {
 struct Shared {
     waiting: Mutex<Waiting>,
     news: Notify,
+    metrics: Option<Metrics>,
 }
 
 #[derive(Default)]
@@ -51,8 +55,13 @@ struct Waiting {
 
 impl Batches {
     /// Starts the task that sends batches. `attempt` is the prefix of the ids of the deltas.
-    pub(crate) fn start(transport: Arc<dyn DeltaTransport>, source: DeltaSource, attempt: String) -> Self {
-        let shared = Arc::new(Shared { waiting: Mutex::default(), news: Notify::new() });
+    pub(crate) fn start(
+        transport: Arc<dyn DeltaTransport>,
+        source: DeltaSource,
+        attempt: String,
+        metrics: Option<Metrics>,
+    ) -> Self {
+        let shared = Arc::new(Shared { waiting: Mutex::default(), news: Notify::new(), metrics });
         let waits_for_last_batch = transport.waits_for_last_batch();
         let task = tokio::spawn(send(transport, source, attempt, Arc::clone(&shared)));
         Self { shared, task: Mutex::new(Some(task)), waits_for_last_batch }
@@ -77,7 +86,7 @@ impl Batches {
         }
         if waiting.bytes > MAX_WAITING_BYTES {
             tracing::warn!("the transport of deltas is too slow: the rest of the attempt is not sent");
-            *waiting = Waiting { is_broken: true, ..Waiting::default() };
+            self.shared.lose(&mut waiting);
             return;
         }
         drop(waiting);
@@ -128,6 +137,14 @@ impl Shared {
     fn lock(&self) -> MutexGuard<'_, Waiting> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
+
+    /// Drops what waits, and all that follows.
+    fn lose(&self, waiting: &mut Waiting) {
+        *waiting = Waiting { is_broken: true, ..Waiting::default() };
+        if let Some(metrics) = &self.metrics {
+            metrics.lost_deltas();
+        }
+    }
 }
 
 /// Sends the batches of an attempt, until it is aborted or a batch is lost.
@@ -168,7 +185,7 @@ async fn send(transport: Arc<dyn DeltaTransport>, source: DeltaSource, attempt: 
         };
         let sent = AssertUnwindSafe(sending).catch_unwind().await;
         if !sent.unwrap_or(false) {
-            *shared.lock() = Waiting { is_broken: true, ..Waiting::default() };
+            shared.lose(&mut shared.lock());
             return;
         }
         if is_finished {

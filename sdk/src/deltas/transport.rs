@@ -7,7 +7,7 @@ use serde_json::Value;
 use temporalio_sdk::activities::ActivityContext;
 
 use super::{carrier::CarriedCall, details::HeartbeatDetails};
-use crate::wire::RunEvent;
+use crate::{metrics::Metrics, wire::RunEvent};
 
 /// Takes the deltas of a worker's activities to their readers
 /// ([`AgentsPlugin::deltas`](crate::AgentsPlugin::deltas)).
@@ -126,6 +126,8 @@ pub(crate) struct Deltas {
     pub(crate) of_worker: Option<Arc<dyn DeltaTransport>>,
     /// By agent; `None` for an agent without deltas.
     pub(crate) of_agents: BTreeMap<String, Option<Arc<dyn DeltaTransport>>>,
+    /// Counts the attempts whose deltas are lost.
+    pub(crate) metrics: Option<Metrics>,
 }
 
 impl Deltas {

@@ -39,6 +39,7 @@ mod tool_failure;
 mod tools;
 mod toolsets;
 mod turn_setup;
+pub(crate) mod watch;
 
 use futures::{FutureExt, future::LocalBoxFuture};
 use serde_json::Value;

@@ -23,6 +23,7 @@
 //! | [`streams`] | items that a workflow streams, for subscribers in any language |
 //! | [`transcripts`] | reading the history of a run |
 //! | [`tracing`] | traces of OpenTelemetry, live and from history |
+//! | [`metrics`] | metrics of runs |
 //!
 //! The code of all chapters is compiled and run as documentation tests of the crate
 //! `temporal-agents-testing`, which depends on all crates that the chapters use.
@@ -89,3 +90,6 @@ pub mod transcripts {}
 
 #[cfg_attr(not(doctest), doc = include_str!("tracing.md"))]
 pub mod tracing {}
+
+#[cfg_attr(not(doctest), doc = include_str!("metrics.md"))]
+pub mod metrics {}

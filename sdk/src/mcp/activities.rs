@@ -24,6 +24,7 @@ use crate::{
     },
     conversations::ConversationCache,
     deltas::{Deltas, HeartbeatDetails},
+    metrics::Metrics,
     secret::worker_env::AllowedEnv,
     store::OptionalSpillStore,
     tool::{StateMap, ToolActivityOptions, ToolBinding, ToolDef},
@@ -41,12 +42,14 @@ pub(crate) fn activities(
     servers: &McpServers,
     conversations: &ConversationCache,
     beater: &HeartbeatSender,
+    metrics: Option<&Metrics>,
 ) -> Vec<(String, Body)> {
     let has_sessions = servers.sessions().are_served();
     let of = |server| ServerActivities {
         server: Arc::clone(server),
         conversations: conversations.clone(),
         beater: beater.clone(),
+        metrics: metrics.cloned(),
     };
     servers.iter().flat_map(|server| of(server).named(has_sessions)).collect()
 }
@@ -58,6 +61,7 @@ struct ServerActivities {
     server: Arc<Connections>,
     conversations: ConversationCache,
     beater: HeartbeatSender,
+    metrics: Option<Metrics>,
 }
 
 impl ServerActivities {
@@ -78,7 +82,7 @@ fn calling(
     ctx: Arc<ActivityContext>,
     request: Request,
 ) -> BoxFuture<'static, Result<Reply, ActivityError>> {
-    let ServerActivities { server, conversations, beater } = shared;
+    let ServerActivities { server, conversations, beater, metrics } = shared;
     async move {
         let request: ToolRequest = read("tool request", &ctx, &request)?;
         let Some(target) = request.mcp.clone() else {
@@ -98,8 +102,8 @@ fn calling(
         let tool = ToolDef::new(&*request.tool, "", object!({"type": "object"}), binding);
         let (states, spills) = (StateMap::default(), OptionalSpillStore::default());
         let env = AllowedEnv::default();
-        let activity =
-            ToolActivity { tool, body, states, conversations, spills, env, beater, deltas: Deltas::default() };
+        let deltas = Deltas::default();
+        let activity = ToolActivity { tool, body, states, conversations, spills, env, beater, deltas, metrics };
         match activity.perform(&ctx, request).await {
             Err(ActivityError::Application(failure)) if session.is_some_and(|id| !server.sessions().has(&id)) => {
                 lost(true, &failure.to_string())
@@ -115,7 +119,7 @@ fn asking(
     ctx: Arc<ActivityContext>,
     request: Request,
 ) -> BoxFuture<'static, Result<Reply, ActivityError>> {
-    let ServerActivities { server, conversations: _, beater } = shared;
+    let ServerActivities { server, beater, .. } = shared;
     async move {
         let McpRequest { version: _, operation, argument, session } = read("MCP request", &ctx, &request)?;
         let answering = async {

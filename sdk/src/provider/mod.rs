@@ -11,6 +11,7 @@
 
 #[cfg(any(feature = "openai", feature = "genai"))]
 mod chat_chunks;
+mod convention;
 #[cfg(any(feature = "openai", feature = "genai"))]
 pub(crate) mod data;
 mod deltas;
@@ -28,6 +29,7 @@ pub(crate) mod openai;
 pub(crate) mod providers;
 mod secrets;
 
+pub(crate) use convention::provider_of;
 pub use deltas::{ModelDelta, ModelDeltas};
 #[doc(no_inline)]
 pub use futures::future::BoxFuture;

@@ -15,6 +15,7 @@ use crate::{
     },
     conversations::ConversationCache,
     deltas::Deltas,
+    metrics::Metrics,
     secret::worker_env::AllowedEnv,
     store::OptionalSpillStore,
     tool::{StateMap, ToolActivityOptions, ToolBinding, ToolDef, remote_toolset::activity_type},
@@ -27,13 +28,16 @@ pub(crate) fn activities(
     conversations: &ConversationCache,
     beater: &HeartbeatSender,
     deltas: &Deltas,
+    metrics: Option<&Metrics>,
 ) -> Vec<(String, Body)> {
     let of_transport = |(name, transport): (&str, &ToolTransport)| {
         let transport = transport.clone();
         let (conversations, beater, deltas) = (conversations.clone(), beater.clone(), deltas.clone());
+        let metrics = metrics.cloned();
         let body: Body = Arc::new(move |ctx, request| {
             let transport = transport.clone();
             let (conversations, beater, deltas) = (conversations.clone(), beater.clone(), deltas.clone());
+            let metrics = metrics.clone();
             async move {
                 let request: ToolRequest = read("tool request", &ctx, &request)?;
                 let Some(target) = request.remote.clone() else {
@@ -47,7 +51,7 @@ pub(crate) fn activities(
                 let tool = ToolDef::new(&*request.tool, "", json!({"type": "object"}), binding);
                 let (states, spills) = (StateMap::default(), OptionalSpillStore::default());
                 let env = AllowedEnv::default();
-                let activity = ToolActivity { tool, body, states, conversations, spills, env, beater, deltas };
+                let activity = ToolActivity { tool, body, states, conversations, spills, env, beater, deltas, metrics };
                 activity.perform(&ctx, request).await.map(Reply::Tool)
             }
             .boxed()

@@ -9,7 +9,10 @@ use super::{
     ids::Execution,
     span::{Attribute, Span},
 };
-use crate::wire::{Item, Usage, native_call::call_of};
+use crate::{
+    provider::provider_of,
+    wire::{Item, Usage, native_call::call_of},
+};
 
 /// The environment variable that adds content to spans, if it is `true`.
 pub(crate) const CAPTURE_CONTENT: &str = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT";
@@ -158,23 +161,6 @@ pub(crate) fn wait(execution: &Execution<'_>, agent: &str, tool: &str, verdict: 
 /// Describes another activity of a run: of a session, or of a guardrail.
 pub(crate) fn aside(execution: &Execution<'_>, activity_id: &str, what: &str, name: &str) -> Described {
     Described::new(format!("{what} {name}"), execution, execution.run_id).with("temporalActivityID", activity_id)
-}
-
-/// Returns the provider of a model by the conventions, and its name there: `openai::gpt-5` names
-/// the provider, other names are recognised.
-fn provider_of(model: &str) -> (&str, &str) {
-    if let Some((provider, model)) = model.split_once("::") {
-        let provider = match provider {
-            "gemini" => "gcp.gemini",
-            "azure" => "azure.ai.openai",
-            other => other,
-        };
-        return (provider, model);
-    }
-    let known = [("gpt", "openai"), ("o1", "openai"), ("o3", "openai"), ("o4", "openai"), ("chatgpt", "openai")];
-    let known = known.into_iter().chain([("claude", "anthropic"), ("gemini", "gcp.gemini")]);
-    let found = known.into_iter().find(|(prefix, _)| model.starts_with(prefix));
-    (found.map_or("unknown", |(_, provider)| provider), model)
 }
 
 /// Adds content, if spans may have it.

@@ -29,12 +29,13 @@ use crate::{
         message::Request,
         model_failure::{Retry, failure, version_mismatch},
     },
-    conversations::{ConversationCache, ReadError},
+    conversations::{ConversationCache, ConversationCacheStats, ReadError},
     deltas::{AttemptDeltas, Deltas, HeartbeatDetails},
     drive::guard::guarded,
-    provider::{ModelError, providers::Providers},
+    metrics::Metrics,
+    provider::{ModelDeltas, ModelError, providers::Providers},
     wire::{
-        ModelCall, ModelFailureKind, ModelReply, ModelRequest, WIRE_VERSION, WireDecodeError,
+        ModelCall, ModelFailureKind, ModelReply, ModelRequest, ModelResponse, WIRE_VERSION, WireDecodeError,
         failure::{CONVERSATION_UNAVAILABLE, ConversationUnavailable},
         model_call::UnfoldError,
         size::{Bytes, MOST_BYTES, encoded_len},
@@ -53,6 +54,7 @@ pub(super) struct ModelActivity {
     pub(super) conversations: ConversationCache,
     pub(super) beater: HeartbeatSender,
     pub(super) deltas: Deltas,
+    pub(super) metrics: Option<Metrics>,
 }
 
 impl ModelActivity {
@@ -72,11 +74,16 @@ impl ModelActivity {
         request: &Request,
     ) -> Result<ModelReply, Box<ApplicationFailure>> {
         let info = ctx.info();
-        let call = self.read(ctx, request).await?;
+        let call = self.read(ctx, request).await;
+        if let Some(metrics) = &self.metrics {
+            let ConversationCacheStats { hits, misses, rebuilt_bytes, .. } = self.conversations.take_uncounted();
+            metrics.conversations(hits, misses, rebuilt_bytes);
+        }
+        let call = call?;
         let (agent, turn, model) = (call.agent.clone(), call.turn, call.model.clone());
         let deltas = AttemptDeltas::start(&self.deltas, &agent, ctx, details);
         let receiver = deltas.as_ref().map(|deltas| deltas.of_model(&call));
-        let error = match self.providers.call(call, receiver).await {
+        let error = match self.counted_call(call, receiver).await {
             Ok(response) => {
                 let reply = ModelReply::from(response);
                 match too_large(ctx, &reply).await {
@@ -95,6 +102,16 @@ impl ModelActivity {
         let next_pause = pause_after(info).and_then(|pause| Retry::of(info, &error).pause(pause));
         FailedAttempt { agent: &agent, turn, model: &model, attempt: info.attempt, next_pause }.warn(&error);
         Err(Box::new(failure(info, &agent, &model, error)))
+    }
+
+    /// Makes the call, and counts it.
+    async fn counted_call(&self, call: ModelCall, deltas: Option<ModelDeltas>) -> Result<ModelResponse, ModelError> {
+        let Some(metrics) = &self.metrics else { return self.providers.call(call, deltas).await };
+        let inference = metrics.inference(&call.model);
+        let deltas = deltas.map(|deltas| inference.streams(deltas));
+        let outcome = self.providers.call(call, deltas).await;
+        inference.end(&outcome);
+        outcome
     }
 
     /// Decodes the request: checks its version and its shape, resolves its references, and checks

@@ -45,6 +45,7 @@ mod log_spans;
 mod logs;
 mod loop_rules;
 mod mcp;
+mod metrics;
 mod model_failures;
 mod native_tools;
 mod odd_provider;

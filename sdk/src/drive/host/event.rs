@@ -27,12 +27,16 @@ pub enum LoopEvent<'a> {
     },
     /// Tools are called.
     ToolsCalled {
+        /// Prefix of the ids of the run's effects; empty for the outermost run.
+        path: &'a str,
         /// Name of the agent that calls the tools.
         agent: &'a str,
         /// The turn, counted from 1.
         turn: u32,
         /// Names of the tools, in call order.
         tools: &'a [&'a str],
+        /// Ids of the calls, in their order. A call that has waited for a decision is called again.
+        call_ids: &'a [&'a str],
     },
     /// A call failed, and the model does not receive the reason: the arguments are invalid, or the
     /// failed tool is not an activity of this crate. For most of these calls no other record has

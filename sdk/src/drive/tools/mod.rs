@@ -128,7 +128,9 @@ pub(super) async fn run<'g, H: Host>(
 ) -> Result<Resolution, RunError> {
     let agent = env.agent(agent)?;
     let names: Vec<&str> = due.iter().map(|call| &*call.call.tool).collect();
-    env.host.observe(&LoopEvent::ToolsCalled { agent: &agent.name, turn, tools: &names });
+    let call_ids: Vec<&str> = due.iter().map(|call| &*call.call.call_id).collect();
+    let (path, tools, call_ids) = (&*env.path, &*names, &*call_ids);
+    env.host.observe(&LoopEvent::ToolsCalled { path, agent: &agent.name, turn, tools, call_ids });
     let bytes = decided(&due);
     if bytes > 0 {
         env.host.observe(&LoopEvent::Decided { agent: &agent.name, turn, bytes });

@@ -1,9 +1,38 @@
-//! The check that the worker reaches the MCP servers of its agents.
+//! The MCP servers of a worker: the check that it reaches those of its agents, and their sessions.
 
 use std::sync::Arc;
 
+#[cfg(feature = "mcp")]
+use temporalio_sdk::WorkerOptions;
+
 use super::{AgentsPlugin, InstallIssue};
+#[cfg(feature = "mcp")]
+use crate::activity::{heartbeat::HeartbeatSender, registration::NamedActivities};
 use crate::agent::AgentDef;
+
+#[cfg(feature = "mcp")]
+impl AgentsPlugin {
+    /// Returns `true` if the worker reaches MCP servers.
+    pub(in crate::worker) fn has_mcp_servers(&self) -> bool {
+        has_any(self)
+    }
+
+    /// Returns a copy of the plugin, whose worker holds sessions with stateful MCP servers, and the
+    /// options of the worker that serves these sessions on this task queue.
+    pub(in crate::worker) fn with_sessions(&self, task_queue: String) -> (Self, WorkerOptions) {
+        let mut plugin = self.clone();
+        plugin.resources.mcp.serve(crate::mcp::McpSessions::on(task_queue.clone()));
+        let mut options = WorkerOptions::new(task_queue).build();
+        let conversations = plugin.effective_cache();
+        options.register_activities(NamedActivities(crate::mcp::activities(
+            &plugin.resources.mcp,
+            &conversations,
+            &HeartbeatSender::default(),
+            plugin.metrics.as_ref(),
+        )));
+        (plugin, options)
+    }
+}
 
 /// Returns `true` if the worker reaches any server.
 pub(super) fn has_any(plugin: &AgentsPlugin) -> bool {

@@ -43,6 +43,7 @@ use crate::{
     },
     conversations::{ConversationCache, ForgetEnded},
     deltas::{DeltaTransport, Deltas},
+    metrics::Metrics,
     resources::Resources,
     secret::Destination,
 };
@@ -99,6 +100,7 @@ pub struct AgentsPlugin {
     conversations: ConversationCache,
     without_models: bool,
     deltas: Deltas,
+    metrics: Option<Metrics>,
     #[cfg(feature = "otel")]
     tracing: Option<crate::trace::Tracing>,
 }
@@ -189,6 +191,15 @@ impl AgentsPlugin {
         self
     }
 
+    /// Records metrics of the runs of this worker; see [`Metrics`]. Set again, the later one
+    /// replaces the earlier one.
+    #[must_use]
+    pub fn metrics(mut self, metrics: &Metrics) -> Self {
+        self.metrics = Some(metrics.clone());
+        self.deltas.metrics = Some(metrics.clone());
+        self
+    }
+
     /// Adds a tool without its agent, for a worker that only runs tools.
     #[must_use]
     pub fn tool(mut self, tool: impl Tool) -> Self {
@@ -208,34 +219,15 @@ impl AgentsPlugin {
         if let Some(interceptor) = self.tracing.as_ref().and_then(crate::trace::Tracing::interceptor) {
             options.workflow_interceptor(WorkflowInterceptorConstructor::new(move |_| interceptor()));
         }
+        if let Some(metrics) = self.metrics.clone() {
+            options.workflow_interceptor(WorkflowInterceptorConstructor::new(move |_| metrics.interceptor()));
+        }
         if self.calls_models() {
             let conversations = self.conversations.clone();
             let forget = WorkflowInterceptorConstructor::new(move |_| ForgetEnded(conversations.clone()));
             options.workflow_interceptor(forget);
         }
         Ok(())
-    }
-
-    /// Returns `true` if the worker reaches MCP servers.
-    #[cfg(feature = "mcp")]
-    pub(super) fn has_mcp_servers(&self) -> bool {
-        mcp::has_any(self)
-    }
-
-    /// Returns a copy of the plugin, whose worker holds sessions with stateful MCP servers, and the
-    /// options of the worker that serves these sessions on this task queue.
-    #[cfg(feature = "mcp")]
-    pub(super) fn with_sessions(&self, task_queue: String) -> (Self, WorkerOptions) {
-        let mut plugin = self.clone();
-        plugin.resources.mcp.serve(crate::mcp::McpSessions::on(task_queue.clone()));
-        let mut options = WorkerOptions::new(task_queue).build();
-        let conversations = plugin.effective_cache();
-        options.register_activities(NamedActivities(crate::mcp::activities(
-            &plugin.resources.mcp,
-            &conversations,
-            &HeartbeatSender::default(),
-        )));
-        (plugin, options)
     }
 
     /// Returns the cache of conversations. A worker without models has an empty one, because it
@@ -279,6 +271,7 @@ impl AgentsPlugin {
                 conversations: self.conversations.clone(),
                 beater: beater.clone(),
                 deltas: self.deltas.clone(),
+                metrics: self.metrics.clone(),
             });
             let body: Body = Arc::new(move |ctx, request| {
                 let model = Arc::clone(&model);
@@ -321,10 +314,10 @@ impl AgentsPlugin {
         activities.extend(self.loading_agents());
         activities.extend(crate::remote::find_activity(&self.resources.toolsets));
         activities.extend(crate::activity::kept_decisions::kept_decisions(&self.resources.decisions));
-        let transports = &self.resources.transports;
-        activities.extend(crate::remote::activities(transports, &conversations, &beater, &self.deltas));
+        let (transports, metrics) = (&self.resources.transports, self.metrics.as_ref());
+        activities.extend(crate::remote::activities(transports, &conversations, &beater, &self.deltas, metrics));
         #[cfg(feature = "mcp")]
-        activities.extend(crate::mcp::activities(&self.resources.mcp, &conversations, &beater));
+        activities.extend(crate::mcp::activities(&self.resources.mcp, &conversations, &beater, metrics));
         #[cfg(feature = "nexus")]
         activities.push(looking_up_endpoints());
         activities.extend(state_activities());
@@ -355,6 +348,7 @@ impl AgentsPlugin {
             env: self.resources.providers.env.to([Destination::tool(tool.name())]),
             beater: beater.clone(),
             deltas: self.deltas.clone(),
+            metrics: self.metrics.clone(),
         })
     }
 }

@@ -23,6 +23,7 @@ use temporalio_workflow::{
 };
 
 use super::{continuing::NotContinued, effect::json::Foreign, replay_journal::ReplayJournal};
+use crate::drive::watch::RunWatch;
 use crate::tool::ScheduledBy;
 #[cfg(feature = "nexus")]
 use crate::wire::nexus_endpoint::NexusEndpointRequest;
@@ -172,6 +173,8 @@ pub(super) trait DurableContext {
     fn fail_task(&self, message: String);
     /// Returns the journal of a check that replays this history, if there is one.
     fn replay_journal(&self) -> Option<Rc<ReplayJournal>>;
+    /// Returns the watch of a run that begins, if the worker counts.
+    fn run_watch(&self) -> Option<Box<dyn RunWatch>>;
     /// Sets keys of the memo, by one command of the current workflow task.
     fn upsert_memo(&self, fields: Vec<(&'static str, Value)>);
 }

@@ -28,6 +28,7 @@ use super::definitions::{
     ExternalActivity, ExternalWorkflow, McpActivity, ModelActivity, RecordActivity, SessionActivity, StateActivity,
     ToolActivity, ToolBatchActivity,
 };
+use crate::drive::watch::{RunWatch, RunWatchKey};
 use crate::tool::{ScheduledBy, ToolCallKey};
 #[cfg(feature = "nexus")]
 use crate::wire::nexus_endpoint::NexusEndpointRequest;
@@ -281,6 +282,10 @@ impl<W: 'static> DurableContext for WorkflowContext<W> {
 
     fn replay_journal(&self) -> Option<Rc<ReplayJournal>> {
         self.context_value::<ReplayJournalKey>()
+    }
+
+    fn run_watch(&self) -> Option<Box<dyn RunWatch>> {
+        Some(self.context_value::<RunWatchKey>()?())
     }
 
     fn upsert_memo(&self, fields: Vec<(&'static str, Value)>) {

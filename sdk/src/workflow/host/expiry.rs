@@ -1,4 +1,4 @@
-//! Questions that expire while a run waits for decisions.
+//! The wait of a run for decisions, and questions that expire meanwhile.
 
 use std::{
     collections::BTreeMap,
@@ -16,8 +16,10 @@ use temporalio_workflow::WorkflowCancellationToken;
 
 use super::WorkflowHost;
 use crate::{
-    drive::WaitOutcome,
+    drive::{WaitOutcome, watch::Seen},
     wire::{
+        AgentInterruption, RunState,
+        asked_questions::AskedQuestions,
         event::{NoteKind, NotedDecision, RunNote},
         run_state::Expiry,
     },
@@ -25,6 +27,32 @@ use crate::{
 };
 
 impl WorkflowHost {
+    /// See [`Host::wait_for_decisions`](crate::drive::Host::wait_for_decisions).
+    pub(super) async fn wait_until_decided(
+        &self,
+        state: &mut RunState,
+        scope: &WorkflowCancellationToken,
+    ) -> WaitOutcome {
+        let (agent, turn) = (state.agent.clone(), state.turn);
+        let pauses = |questions| self.records_pause(AskedQuestions::new(agent.clone(), turn, questions));
+        // The wait may take weeks.
+        self.ledger.borrow_mut().rest();
+        self.see_questions(state);
+        if let Some(inbox) = &self.inbox {
+            let max_polls = self.moving.as_ref().map(|moving| moving.polls_until_enough());
+            let expiries = state.expiries.clone();
+            let waiting = inbox.wait(state, max_polls, scope.clone(), pauses);
+            let outcome = self.unless_expired(inbox, &expiries, (&agent, turn), waiting).await;
+            if let (WaitOutcome::Decided, Some(moving)) = (&outcome, &self.moving) {
+                (0..inbox.last_decision_count()).for_each(|_| moving.update());
+            }
+            self.see(|| Seen::Waited { state });
+            return outcome;
+        }
+        pauses(state.interruptions().into_iter().map(AgentInterruption::from).collect());
+        WaitOutcome::Undecided
+    }
+
     /// Returns the time of the workflow, in milliseconds since the Unix epoch.
     pub(super) fn time_millis(&self) -> Option<u64> {
         let time = self.ctx.workflow_time()?.duration_since(UNIX_EPOCH).ok()?;
@@ -33,7 +61,7 @@ impl WorkflowHost {
 
     /// Awaits the wait of a run for decisions. Questions that expire meanwhile are decided, as if
     /// somebody had sent the decision.
-    pub(super) async fn unless_expired(
+    async fn unless_expired(
         &self,
         inbox: &RunInbox,
         expiries: &BTreeMap<String, Expiry>,

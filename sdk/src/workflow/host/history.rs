@@ -4,10 +4,14 @@
 use serde_json::Value;
 
 use super::WorkflowHost;
-use crate::wire::{
-    Item,
-    asked_questions::{AskedQuestions, QUESTIONS_MEMO},
-    event::{NoteKind, RUN_NOTE_MEMO, RunNote},
+use crate::{
+    drive::watch::Seen,
+    wire::{
+        Item,
+        asked_questions::{AskedQuestions, QUESTIONS_MEMO},
+        event::{NoteKind, RUN_NOTE_MEMO, RunNote},
+    },
+    workflow::continuing::ContinuableRun,
 };
 
 /// The patch of executions that record notes about their runs. It costs a marker and an update of
@@ -24,23 +28,31 @@ impl WorkflowHost {
     pub(super) fn record_command(&self, content: impl FnOnce() -> usize) {
         if let Some(moving) = &self.moving {
             moving.command(&*self.ctx, self.inbox.as_ref());
-            moving.add(content());
         }
+        self.notes(content);
     }
 
     /// Records that an activity has put `content` bytes into history.
     pub(super) fn notes(&self, content: impl FnOnce() -> usize) {
-        if let Some(moving) = &self.moving {
-            moving.add(content());
-        }
+        self.count_content(content, ContinuableRun::add);
     }
 
     /// Records content that is put into history without an activity of its own, or besides the
     /// input of one: only the second rule counts it (`continuing/pace.rs`).
     pub(super) fn record_content_by_second_rule(&self, content: impl FnOnce() -> usize) {
-        if let Some(moving) = &self.moving {
-            moving.add_more(content());
+        self.count_content(content, ContinuableRun::add_more);
+    }
+
+    /// Passes the size of content, if something counts it.
+    fn count_content(&self, content: impl FnOnce() -> usize, add: impl FnOnce(&ContinuableRun, usize)) {
+        if self.moving.is_none() && self.watch.is_none() {
+            return;
         }
+        let bytes = content();
+        if let Some(moving) = &self.moving {
+            add(moving, bytes);
+        }
+        self.see(|| Seen::Recorded { bytes });
     }
 
     /// Records the pause in history, with its questions.

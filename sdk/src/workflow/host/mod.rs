@@ -10,6 +10,7 @@ mod progress;
 mod run_id;
 mod sources;
 mod tool;
+mod watched;
 
 use std::{
     cell::{Cell, OnceCell, RefCell},
@@ -44,11 +45,11 @@ use crate::{
         EffectId, Host, KeptDecisionsEffect, LoopEvent, McpEffect, McpEffectError, ModelEffectError, RunFailure,
         RunOutcome, SessionAction, SessionEffect, SessionEffectError, SourceEffectError, ToolAnswer, ToolEffect,
         ToolEffectError, ToolsetsEffect, WaitOutcome,
+        watch::{RunWatch, Seen},
     },
     engine::RunError,
     wire::{
-        AgentInterruption, Interruption, Item, Ledger, McpTool, ModelCall, ModelResponse, RunState, SelectedToolset,
-        asked_questions::AskedQuestions,
+        Interruption, Item, Ledger, McpTool, ModelCall, ModelResponse, RunState, SelectedToolset,
         event::RunNote,
         kept_decision::KeptDecision,
         mcp_call::{McpOperation, McpSession},
@@ -79,6 +80,8 @@ pub(super) struct WorkflowHost {
     locals: LocalGate,
     /// The note about a pause, which is recorded with its questions.
     pause: RefCell<Option<RunNote>>,
+    /// Sees what the run does, on a worker that counts.
+    watch: Option<Box<dyn RunWatch>>,
     /// Activity types of tools with several versions, in addition to the tools that are marked.
     versioned_tools: Arc<BTreeSet<String>>,
 }
@@ -92,6 +95,7 @@ impl WorkflowHost {
         ledger: Rc<RefCell<Ledger>>,
         moving: Option<ContinuableRun>,
     ) -> Self {
+        let watch = ctx.run_watch();
         Self {
             ctx,
             model,
@@ -106,6 +110,7 @@ impl WorkflowHost {
             nexus: Nexus::default(),
             locals: LocalGate::default(),
             pause: RefCell::default(),
+            watch,
             versioned_tools: Arc::default(),
         }
     }
@@ -198,7 +203,9 @@ impl Host for WorkflowHost {
                 if let Some(moving) = &self.moving {
                     moving.sent(bytes);
                 }
+                self.see(|| Seen::Recorded { bytes });
             };
+            self.see(|| Seen::ModelCalled { path: id.path() });
             let books = HistoryAccount { ledger: &self.ledger, chain, gate: &self.gate, late: &late, wrote: &wrote };
             let is_outermost = id.path().is_empty();
             // After a model call of the outermost run, the workflow task with the earlier local
@@ -323,25 +330,7 @@ impl Host for WorkflowHost {
         state: &'a mut RunState,
         scope: &'a Self::Scope,
     ) -> LocalBoxFuture<'a, WaitOutcome> {
-        async move {
-            let (agent, turn) = (state.agent.clone(), state.turn);
-            let pauses = |questions| self.records_pause(AskedQuestions::new(agent.clone(), turn, questions));
-            // The wait may take weeks.
-            self.ledger.borrow_mut().rest();
-            if let Some(inbox) = &self.inbox {
-                let max_polls = self.moving.as_ref().map(|moving| moving.polls_until_enough());
-                let expiries = state.expiries.clone();
-                let waiting = inbox.wait(state, max_polls, scope.clone(), pauses);
-                let outcome = self.unless_expired(inbox, &expiries, (&agent, turn), waiting).await;
-                if let (WaitOutcome::Decided, Some(moving)) = (&outcome, &self.moving) {
-                    (0..inbox.last_decision_count()).for_each(|_| moving.update());
-                }
-                return outcome;
-            }
-            pauses(state.interruptions().into_iter().map(AgentInterruption::from).collect());
-            WaitOutcome::Undecided
-        }
-        .boxed_local()
+        self.wait_until_decided(state, scope).boxed_local()
     }
 
     fn now_millis(&self) -> Option<u64> {
@@ -358,7 +347,7 @@ impl Host for WorkflowHost {
     fn continue_elsewhere<'a>(&'a self, state: &'a RunState, scope: &'a Self::Scope) -> LocalBoxFuture<'a, RunError> {
         let (agent, turn) = (state.agent.clone(), state.turn);
         if let Some(moving) = &self.moving {
-            return moving.leave(self.place(scope), state).boxed_local();
+            return self.leave(moving, state, scope).boxed_local();
         }
         let source = "its runner has no function that makes the next input (Runner::continue_with)".into();
         std::future::ready(RunError::Continuation { agent, turn, source }).boxed_local()
@@ -379,7 +368,12 @@ impl Host for WorkflowHost {
         self.ctx.is_replaying()
     }
 
+    fn checkpoint(&self, path: &str, state: &RunState) {
+        self.see(|| Seen::Step { path, state });
+    }
+
     fn note(&self, path: &str, note: RunNote, _interruptions: &[Interruption]) {
+        self.see(|| Seen::Noted { path, note: &note });
         self.take_note(path, note);
     }
 
@@ -387,6 +381,7 @@ impl Host for WorkflowHost {
     /// once and not on replay, the events that are neither in history nor reported to a model.
     fn observe(&self, event: &LoopEvent<'_>) {
         note_event(&*self.ctx, event);
+        self.see_event(event);
         if !self.ctx.is_replaying() {
             event.warn();
         }

@@ -20,7 +20,7 @@ impl WorkflowHost {
                 }
                 self.ctx.show(format!("**{agent}** · turn {turn} · waits for the model"));
             }
-            LoopEvent::ToolsCalled { agent, turn, tools } => {
+            LoopEvent::ToolsCalled { agent, turn, tools, .. } => {
                 let tools: Vec<String> = tools.iter().map(|tool| code(tool)).collect();
                 self.ctx.show(format!("**{agent}** · turn {turn} · runs {}", tools.join(", ")));
             }

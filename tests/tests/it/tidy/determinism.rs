@@ -25,7 +25,7 @@ const IMPURE: [&str; 18] = [
 ];
 
 /// The directories of the worker half.
-const WORKER_HALF: [&str; 17] = [
+const WORKER_HALF: [&str; 18] = [
     "activity",
     "agentic_session",
     "client",
@@ -36,6 +36,7 @@ const WORKER_HALF: [&str; 17] = [
     "in_process",
     "inline",
     "mcp",
+    "metrics",
     "projection",
     "provider",
     "remote",

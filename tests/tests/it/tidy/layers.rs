@@ -8,7 +8,7 @@ use super::{sources, tokens, tokens_of};
 const LOOP: &[&str] = &["wire", "tool", "agent", "engine", "gate", "drive"];
 
 /// The directories of the crate, and what each may import beside itself: the loop or parts of it, and rooms of the worker half.
-const MAY_IMPORT: [(&str, &[&str], &[&str]); 25] = [
+const MAY_IMPORT: [(&str, &[&str], &[&str]); 26] = [
     ("guide", &[], &[]),
     ("wire", &[], &[]),
     ("tool", &["wire", "agent"], &[]),
@@ -21,14 +21,15 @@ const MAY_IMPORT: [(&str, &[&str], &[&str]); 25] = [
     ("store", LOOP, &[]),
     ("conversations", LOOP, &[]),
     ("provider", LOOP, &["secret"]),
-    ("deltas", LOOP, &["client", "events", "provider", "secret"]),
-    ("activity", LOOP, &["conversations", "deltas", "provider", "secret", "store"]),
-    ("mcp", LOOP, &["activity", "conversations", "deltas", "provider", "secret", "store"]),
+    ("metrics", &["wire", "drive"], &["provider"]),
+    ("deltas", LOOP, &["client", "events", "metrics", "provider", "secret"]),
+    ("activity", LOOP, &["conversations", "deltas", "metrics", "provider", "secret", "store"]),
+    ("mcp", LOOP, &["activity", "conversations", "deltas", "metrics", "provider", "secret", "store"]),
     ("events", &["wire"], &[]),
     ("client", LOOP, &["conversations", "events", "provider"]),
     ("resources", LOOP, &["mcp", "provider", "remote", "secret", "store"]),
     ("inline", LOOP, &["activity", "deltas", "events", "mcp", "provider", "remote", "resources", "secret"]),
-    ("remote", &["wire", "tool"], &["activity", "conversations", "deltas", "secret", "store"]),
+    ("remote", &["wire", "tool"], &["activity", "conversations", "deltas", "metrics", "secret", "store"]),
     ("projection", LOOP, &["client", "events", "store"]),
     // The engine, the inbox and the chat of the workflows, as tasks.
     (

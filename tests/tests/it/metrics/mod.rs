@@ -1,0 +1,4 @@
+//! Metrics of a worker, read by a meter in the process.
+
+pub(crate) mod reader;
+mod runs;
