@@ -72,7 +72,7 @@
 //! - **In production**: [providers](guide::providers), [secrets](guide::secrets),
 //!   [deploying](guide::deploying), [watching](guide::watching), [streams](guide::streams),
 //!   [transcripts](guide::transcripts), [traces](guide::tracing),
-//!   [metrics](guide::metrics)
+//!   [metrics and cost](guide::metrics)
 //! - **In other workflows**: [agentic sessions](guide::agentic_sessions)
 //!
 //! # Modules

@@ -23,7 +23,7 @@
 //! | [`streams`] | items that a workflow streams, for subscribers in any language |
 //! | [`transcripts`] | reading the history of a run |
 //! | [`tracing`] | traces of OpenTelemetry, live and from history |
-//! | [`metrics`] | metrics of runs |
+//! | [`metrics`] | metrics of runs, and what models cost |
 //!
 //! The code of all chapters is compiled and run as documentation tests of the crate
 //! `temporal-agents-testing`, which depends on all crates that the chapters use.

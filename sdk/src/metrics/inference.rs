@@ -20,6 +20,7 @@ const CANCELLED: &str = "Cancelled";
 /// An attempt at a model call. Dropped before its end, it was cancelled.
 pub(crate) struct Inference {
     metrics: Metrics,
+    agent: String,
     model: String,
     began: Instant,
     first_chunk: Arc<OnceLock<Duration>>,
@@ -28,9 +29,10 @@ pub(crate) struct Inference {
 
 impl Metrics {
     /// Begins an attempt.
-    pub(crate) fn inference(&self, model: &str) -> Inference {
+    pub(crate) fn inference(&self, agent: &str, model: &str) -> Inference {
         Inference {
             metrics: self.clone(),
+            agent: agent.to_owned(),
             model: model.to_owned(),
             began: Instant::now(),
             first_chunk: Arc::default(),
@@ -60,7 +62,7 @@ impl Inference {
 
     fn record(&mut self, response: Option<&ModelResponse>, failure: Option<&str>) {
         self.has_ended = true;
-        let Instruments { meter, inference, first_chunk, input, output, usage: counters, earlier, .. } =
+        let Instruments { meter, inference, first_chunk, input, output, usage: counters, cost, earlier, .. } =
             &self.metrics.0.instruments;
         let (provider, model) = provider_of(&self.model);
         let call =
@@ -83,6 +85,11 @@ impl Inference {
         let first = self.first_chunk.get().map(Duration::as_secs_f64);
         if let Some(first) = first {
             first_chunk.record(first, &of_call);
+        }
+        for (currency, _) in usage.cost.iter() {
+            let pair = [("gen_ai.agent.name", &*self.agent), ("temporal_agents.currency", currency)];
+            let attributes = meter.attributes(&[call[0], call[1], call[2], pair[0], pair[1]]);
+            cost.record(usage.cost.amount(currency).unwrap_or_default(), &attributes);
         }
         if response.is_some() {
             input.record(usage.input_tokens, &of_call);

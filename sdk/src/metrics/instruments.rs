@@ -9,6 +9,7 @@ const INFERENCE: &str = "gen_ai.client.inference.duration";
 const FIRST_CHUNK: &str = "gen_ai.client.inference.time_to_first_chunk";
 const INPUT: &str = "gen_ai.client.inference.operation.input_tokens";
 const OUTPUT: &str = "gen_ai.client.inference.operation.output_tokens";
+const COST: &str = "temporal_agents.inference.cost";
 const TOOL: &str = "gen_ai.execute_tool.duration";
 const AGENT: &str = "gen_ai.invoke_agent.duration";
 const INFERENCE_CALLS: &str = "gen_ai.invoke_agent.inference_calls";
@@ -27,6 +28,7 @@ pub(super) struct Instruments {
     pub(super) input: Histogram,
     pub(super) output: Histogram,
     pub(super) usage: Usage,
+    pub(super) cost: HistogramF64,
     pub(super) earlier: Option<Earlier>,
     pub(super) tool: HistogramF64,
     pub(super) agent: HistogramF64,
@@ -85,6 +87,7 @@ impl Instruments {
             input: meter.histogram(INPUT, "{token}", "Tokens read by an attempt."),
             output: meter.histogram(OUTPUT, "{token}", "Tokens written by an attempt."),
             usage,
+            cost: meter.histogram_f64(COST, "{currency}", "Cost of a model call."),
             earlier,
             tool: seconds(TOOL, "Duration of an attempt at a tool call in an activity."),
             agent: seconds(AGENT, "Time in which an agent works, to its handoff or end."),
@@ -112,12 +115,14 @@ pub(super) fn buckets() -> impl Iterator<Item = (&'static str, Vec<f64>)> {
         std::iter::successors(Some(first), move |last| Some(last * factor)).take(count).collect::<Vec<_>>()
     };
     let (inference, tokens) = (doubled(0.01, 14, 2.0), doubled(1.0, 14, 4.0));
+    let costs = doubled(0.0001, 10, 4.0);
     let (calls, days) = (doubled(1.0, 8, 2.0), doubled(0.1, 12, 4.0));
     let of = |names: &'static [&'static str], boundaries: Vec<f64>| {
         names.iter().map(move |name| (*name, boundaries.clone()))
     };
     of(&[INFERENCE, FIRST_CHUNK, TOOL, EARLIER_INFERENCE, EARLIER_FIRST_CHUNK], inference)
         .chain(of(&[INPUT, OUTPUT, EARLIER_TOKENS, TURN], tokens))
+        .chain(of(&[COST], costs))
         .chain(of(&[INFERENCE_CALLS, TOOL_CALLS], calls))
         .chain(of(&[AGENT, WORKFLOW, WAIT], days))
 }

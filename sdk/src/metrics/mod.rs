@@ -91,6 +91,7 @@ const REMEMBERED: usize = 10_000;
 /// | `gen_ai.client.inference.time_to_first_chunk` (s) | attempt that streamed |
 /// | `gen_ai.client.inference.usage.*` | attempt: counters of tokens, by kind |
 /// | `gen_ai.client.inference.operation.{input,output}_tokens` | attempt: histograms of tokens |
+/// | `temporal_agents.inference.cost` | attempt with a price, by agent and currency |
 /// | `gen_ai.execute_tool.duration` (s) | attempt at a tool call in an activity |
 /// | `gen_ai.invoke_agent.duration` (s) | work of an agent, to its handoff or end |
 /// | `gen_ai.invoke_agent.{inference_calls,tool_calls}` | the same |

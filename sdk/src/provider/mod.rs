@@ -26,6 +26,7 @@ pub(crate) mod http_client;
 mod model;
 #[cfg(feature = "openai")]
 pub(crate) mod openai;
+mod prices;
 pub(crate) mod providers;
 mod secrets;
 
@@ -38,3 +39,4 @@ pub use genai::{Genai, GenaiBuilder, GenaiConfigError};
 pub use model::{Model, ModelError, ModelProvider};
 #[cfg(feature = "openai")]
 pub use openai::{Azure, OpenAi, OpenAiApi, OpenAiBuilder, OpenAiConfigError};
+pub use prices::PriceTable;

@@ -10,6 +10,7 @@ use super::{
     deltas::ModelDeltas,
     held_back::held_back,
     model::{Model, ModelError, ModelProvider},
+    prices::PriceTable,
 };
 use crate::{
     drive::model_limits::exceeded,
@@ -17,12 +18,13 @@ use crate::{
     wire::{ModelCall, ModelFailureKind, ModelResponse},
 };
 
-/// The providers in the order in which they are queried, and the environment variables that calls
-/// may refer to.
+/// The providers in the order in which they are queried, the environment variables that calls may
+/// refer to, and the prices of models.
 #[derive(Clone, Default)]
 pub(crate) struct Providers {
-    providers: Vec<Arc<dyn ModelProvider>>,
+    in_order: Vec<Arc<dyn ModelProvider>>,
     pub(crate) env: AllowedEnv,
+    pub(crate) prices: Option<Arc<PriceTable>>,
 }
 
 /// The time limit of one attempt at a model call.
@@ -35,15 +37,15 @@ pub(crate) struct AttemptLimit {
 
 impl Providers {
     pub(crate) fn add(&mut self, provider: impl ModelProvider + 'static) {
-        self.providers.push(Arc::new(provider));
+        self.in_order.push(Arc::new(provider));
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.providers.is_empty()
+        self.in_order.is_empty()
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.providers.len()
+        self.in_order.len()
     }
 
     /// Makes a model call, once, and aborts it when it takes longer than `limit`. A panic of a
@@ -73,6 +75,7 @@ impl Providers {
     ) -> Result<ModelResponse, ModelError> {
         let (provider, model) = caught(self.model(&call.model)).await?;
         let given = self.env.fill(&mut call, provider.name())?;
+        let name = call.model.clone();
         // Boxed, because the future is large, and that of the activity around it is larger.
         let (deltas, _end) = deltas.map(|deltas| held_back(deltas, given.clone()).until_dropped()).unzip();
         let calling = async {
@@ -82,7 +85,12 @@ impl Providers {
             }
         };
         match Box::pin(caught(calling)).await {
-            Ok(response) => Ok(given.clean_response(response)),
+            Ok(mut response) => {
+                if let Some(prices) = &self.prices {
+                    prices.add_cost(provider.name().unwrap_or_default(), &name, &mut response.usage);
+                }
+                Ok(given.clean_response(response))
+            }
             Err(error) => Err(given.clean_error(error)),
         }
     }
@@ -96,7 +104,7 @@ impl Providers {
     }
 
     async fn model(&self, name: &str) -> Result<(&dyn ModelProvider, Arc<dyn Model>), ModelError> {
-        for provider in &self.providers {
+        for provider in &self.in_order {
             if let Some(model) = provider.model(name).await? {
                 return Ok((&**provider, model));
             }

@@ -15,7 +15,7 @@ use std::{fmt, sync::Arc};
 #[cfg(feature = "mcp")]
 use crate::mcp::{McpServers, McpTransport};
 use crate::{
-    provider::{ModelProvider, providers::Providers},
+    provider::{ModelProvider, PriceTable, providers::Providers},
     remote::{
         DEVICES, ToolTransport, ToolTransports, ToolsetSource, ToolsetSources, device::DeviceGateway,
         transport::Streams,
@@ -57,6 +57,7 @@ use crate::{
 /// | resource | `AgentsPlugin` | `InlineRunner` | `ToolRegistry` |
 /// |---|---|---|---|
 /// | model providers | yes | yes | no |
+/// | prices of models | yes | yes | no |
 /// | states | yes | yes | yes |
 /// | session stores | yes | yes | no |
 /// | spill store | yes | yes | yes |
@@ -94,6 +95,15 @@ impl Resources {
     #[must_use]
     pub fn model_provider(mut self, provider: impl ModelProvider + 'static) -> Self {
         self.providers.add(provider);
+        self
+    }
+
+    /// Sets the prices of models: the usage of each call then has its
+    /// [cost](crate::wire::Usage::cost), and so do the usage of runs, events, transcripts, spans
+    /// and metrics. Set again, the later table replaces the earlier one.
+    #[must_use]
+    pub fn prices(mut self, prices: PriceTable) -> Self {
+        self.providers.prices = Some(Arc::new(prices));
         self
     }
 

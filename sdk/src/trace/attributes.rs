@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     provider::provider_of,
-    wire::{Item, Usage, native_call::call_of},
+    wire::{Cost, Item, Usage, native_call::call_of},
 };
 
 /// The environment variable that adds content to spans, if it is `true`.
@@ -34,6 +34,14 @@ impl Described {
     fn new(name: String, execution: &Execution<'_>, run_id: &str) -> Self {
         let attributes = vec![("temporalWorkflowID", execution.workflow_id.into()), ("temporalRunID", run_id.into())];
         Self { name, attributes }
+    }
+
+    /// Adds the cost of a call, for which the conventions have no attribute: as a number, since
+    /// backends add it up.
+    fn cost(self, cost: &Cost) -> Self {
+        let Some((currency, _)) = cost.iter().next() else { return self };
+        let amount = cost.amount(currency);
+        self.maybe("temporal_agents.cost", amount).with("temporal_agents.currency", currency)
     }
 
     pub(crate) fn with(mut self, name: &'static str, value: impl Into<Attribute>) -> Self {
@@ -109,6 +117,7 @@ pub(crate) fn answered(
         .with("gen_ai.usage.output_tokens", usage.output_tokens)
         .maybe("gen_ai.usage.cache_read.input_tokens", above_zero(usage.input_tokens_details.cached_tokens))
         .maybe("gen_ai.usage.reasoning.output_tokens", above_zero(usage.output_tokens_details.reasoning_tokens))
+        .cost(&usage.cost)
 }
 
 /// Describes a tool call with all its attempts.

@@ -18,6 +18,7 @@ mod by_kind;
 pub(crate) mod canonical;
 pub(crate) mod carried;
 pub(crate) mod conversation;
+mod cost;
 mod decider;
 pub(crate) mod definitions;
 #[cfg(any(feature = "worker", test))]
@@ -71,6 +72,7 @@ pub use approval::{ApprovalRequest, ApprovalRuling};
 pub use carried::Carried;
 pub use conversation::{Conversation, InputSegment};
 pub(crate) use conversation::{Folded, Ledger, Noted};
+pub use cost::Cost;
 pub use definitions::{Definitions, HandoffSpec, OutputSpec, Prompt, ToolSpec};
 pub(crate) use digest::{DigestChain, ItemDigest};
 pub(crate) use error_debug::error_debug;

@@ -1,11 +1,11 @@
-//! Token and request counts of a model call, and their sum over a run.
+//! Token and request counts of a model call, its cost, and their sum over a run.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::absent::is_default;
+use super::{absent::is_default, cost::Cost};
 
-/// Usage of a model call, or of a whole run. All members are counts; absent members are 0.
+/// Usage of a model call, or of a whole run. Absent counts are 0; an absent cost is not known.
 ///
 /// # Source
 /// `Usage` of the OpenAI Agents SDK, without its per-request entries (a run's history contains the
@@ -28,6 +28,14 @@ pub struct Usage {
     pub output_tokens_details: OutputTokensDetails,
     /// Total reported by the provider; not always the sum.
     pub total_tokens: u64,
+    /// Cost of the requests whose price the worker knows; absent without a
+    /// `provider::PriceTable`.
+    #[serde(skip_serializing_if = "is_default")]
+    pub cost: Cost,
+    /// Number of requests that the price table of the worker has no price for: the cost does not
+    /// include them.
+    #[serde(skip_serializing_if = "is_default")]
+    pub unpriced_requests: u64,
 }
 
 /// Serialization of [`Usage`] in an answer of a model, where the total is omitted if it is the sum
@@ -35,7 +43,7 @@ pub struct Usage {
 pub(super) mod in_answer {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-    use super::{InputTokensDetails, OutputTokensDetails, Usage, is_default};
+    use super::{Cost, InputTokensDetails, OutputTokensDetails, Usage, is_default};
 
     #[derive(Default, Serialize, Deserialize)]
     #[serde(default)]
@@ -49,14 +57,35 @@ pub(super) mod in_answer {
         output_tokens_details: OutputTokensDetails,
         #[serde(skip_serializing_if = "Option::is_none")]
         total_tokens: Option<u64>,
+        #[serde(skip_serializing_if = "is_default")]
+        cost: Cost,
+        #[serde(skip_serializing_if = "is_default")]
+        unpriced_requests: u64,
     }
 
     pub(in crate::wire) fn serialize<S: Serializer>(usage: &Usage, serializer: S) -> Result<S::Ok, S::Error> {
-        let Usage { requests, input_tokens, input_tokens_details, output_tokens, output_tokens_details, total_tokens } =
-            usage.clone();
+        let Usage {
+            requests,
+            input_tokens,
+            input_tokens_details,
+            output_tokens,
+            output_tokens_details,
+            total_tokens,
+            cost,
+            unpriced_requests,
+        } = usage.clone();
         let total_tokens = Some(total_tokens).filter(|total| *total != input_tokens.saturating_add(output_tokens));
-        Written { requests, input_tokens, input_tokens_details, output_tokens, output_tokens_details, total_tokens }
-            .serialize(serializer)
+        Written {
+            requests,
+            input_tokens,
+            input_tokens_details,
+            output_tokens,
+            output_tokens_details,
+            total_tokens,
+            cost,
+            unpriced_requests,
+        }
+        .serialize(serializer)
     }
 
     pub(in crate::wire) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Usage, D::Error> {
@@ -67,9 +96,20 @@ pub(super) mod in_answer {
             output_tokens,
             output_tokens_details,
             total_tokens,
+            cost,
+            unpriced_requests,
         } = Written::deserialize(deserializer)?;
         let total_tokens = total_tokens.unwrap_or_else(|| input_tokens.saturating_add(output_tokens));
-        Ok(Usage { requests, input_tokens, input_tokens_details, output_tokens, output_tokens_details, total_tokens })
+        Ok(Usage {
+            requests,
+            input_tokens,
+            input_tokens_details,
+            output_tokens,
+            output_tokens_details,
+            total_tokens,
+            cost,
+            unpriced_requests,
+        })
     }
 }
 
@@ -107,8 +147,16 @@ impl Usage {
 
     /// Adds another usage to this one, member by member.
     pub fn add(&mut self, other: &Self) {
-        let Self { requests, input_tokens, input_tokens_details, output_tokens, output_tokens_details, total_tokens } =
-            other;
+        let Self {
+            requests,
+            input_tokens,
+            input_tokens_details,
+            output_tokens,
+            output_tokens_details,
+            total_tokens,
+            cost,
+            unpriced_requests,
+        } = other;
         add(&mut self.requests, *requests);
         add(&mut self.input_tokens, *input_tokens);
         add(&mut self.input_tokens_details.cached_tokens, input_tokens_details.cached_tokens);
@@ -116,6 +164,8 @@ impl Usage {
         add(&mut self.output_tokens, *output_tokens);
         add(&mut self.output_tokens_details.reasoning_tokens, output_tokens_details.reasoning_tokens);
         add(&mut self.total_tokens, *total_tokens);
+        self.cost.add(cost);
+        add(&mut self.unpriced_requests, *unpriced_requests);
     }
 }
 

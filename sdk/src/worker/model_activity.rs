@@ -107,7 +107,7 @@ impl ModelActivity {
     /// Makes the call, and counts it.
     async fn counted_call(&self, call: ModelCall, deltas: Option<ModelDeltas>) -> Result<ModelResponse, ModelError> {
         let Some(metrics) = &self.metrics else { return self.providers.call(call, deltas).await };
-        let inference = metrics.inference(&call.model);
+        let inference = metrics.inference(&call.agent, &call.model);
         let deltas = deltas.map(|deltas| inference.streams(deltas));
         let outcome = self.providers.call(call, deltas).await;
         inference.end(&outcome);

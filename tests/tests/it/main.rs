@@ -11,6 +11,7 @@ mod client_tools;
 mod compression;
 mod conformance;
 mod continuing;
+mod costs;
 mod databases;
 mod deploy_rules;
 mod devices;

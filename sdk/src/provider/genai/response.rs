@@ -244,5 +244,6 @@ fn counts(usage: &Counted) -> Usage {
         output_tokens,
         output_tokens_details: OutputTokensDetails { reasoning_tokens: reasoning.unwrap_or_default() },
         total_tokens: count(usage.total_tokens).unwrap_or(input_tokens.saturating_add(output_tokens)),
+        ..Usage::default()
     }
 }

@@ -32,6 +32,7 @@ impl Names {
                 reasoning_tokens: count(&usage[self.output_details], "reasoning_tokens").unwrap_or_default(),
             },
             total_tokens: count(usage, "total_tokens").unwrap_or(input_tokens.saturating_add(output_tokens)),
+            ..Usage::default()
         }
     }
 }

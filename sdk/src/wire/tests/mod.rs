@@ -49,6 +49,7 @@ fn model_requests_have_their_golden_shape() {
 fn model_replies_have_their_golden_shape() {
     check("model_reply-full", &values::model_reply_full());
     check("model_reply-minimal", &values::model_reply_minimal());
+    check("model_reply-priced", &values::model_reply_priced());
 }
 
 #[test]

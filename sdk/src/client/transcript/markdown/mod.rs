@@ -251,7 +251,15 @@ fn counted(count: usize, what: &str) -> String {
 }
 
 fn tokens(usage: &Usage) -> String {
-    format!("{} tokens read, {} written", usage.input_tokens, usage.output_tokens)
+    let tokens = format!("{} tokens read, {} written", usage.input_tokens, usage.output_tokens);
+    if usage.cost.is_empty() {
+        return tokens;
+    }
+    let unpriced = match usage.unpriced_requests {
+        0 => String::new(),
+        requests => format!(" without {}", counted(usize::try_from(requests).unwrap_or(usize::MAX), "call")),
+    };
+    format!("{tokens}, {}{unpriced}", usage.cost)
 }
 
 /// Returns the mark of a heading; Markdown has six levels, and the first is the page's.

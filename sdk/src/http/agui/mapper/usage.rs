@@ -25,8 +25,7 @@ impl UsageByModel {
 
 fn entry(model: &str, usage: &Usage) -> UsageEntry {
     const UNKNOWN: &str = "unknown";
-    let Usage { requests: _, input_tokens, input_tokens_details, output_tokens, output_tokens_details, total_tokens } =
-        usage;
+    let Usage { input_tokens, input_tokens_details, output_tokens, output_tokens_details, total_tokens, .. } = usage;
     let provider = model.split_once("::").or_else(|| model.split_once('/')).map(|(provider, _)| provider);
     let named = |name: Option<&str>| name.filter(|name| !name.is_empty()).unwrap_or(UNKNOWN).to_owned();
     let count = |count: u64| Some(count).filter(|count| *count > 0);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::json;
 
-use super::tool_call;
+use super::{model_call::priced_usage, tool_call};
 
 use crate::wire::{
     EventKind, GuardrailStage, Item, RecordedFailure, RunEvent, Usage, Verdict,
@@ -63,6 +63,10 @@ pub(in crate::wire) fn run_events() -> Vec<(&'static str, RunEvent)> {
         ),
         ("run_paused", event("1-paused-1", EventKind::RunPaused {})),
         ("run_finished", event("ended", EventKind::RunFinished { output: json!({"ok": true}), usage: Some(usage()) })),
+        (
+            "run_finished-priced",
+            event("ended", EventKind::RunFinished { output: json!(3), usage: Some(priced_usage()) }),
+        ),
         ("run_failed", event("ended", EventKind::RunFailed { failure: failure(), usage: None })),
         ("run_cancelled", event("ended", EventKind::RunCancelled { usage: None })),
         ("run_terminated", event("ended", EventKind::RunTerminated { reason: "enough".to_owned() })),
@@ -285,6 +289,7 @@ pub(in crate::wire::tests) fn run_notes() -> Vec<(&'static str, RunNote)> {
         ("gated", note(NoteKind::Gated { calls: vec![gated()] })),
         ("compacted", note(NoteKind::Compacted { before: 40, after: 9 })),
         ("finished-text", note(NoteKind::Finished { output: NotedOutput::Text, usage: usage() })),
+        ("finished-priced", note(NoteKind::Finished { output: NotedOutput::Text, usage: priced_usage() })),
         ("finished-json", note(NoteKind::Finished { output: NotedOutput::Json, usage: usage() })),
         ("finished-value", note(NoteKind::Finished { output: NotedOutput::Value { value: json!(3) }, usage: usage() })),
         (

@@ -3,8 +3,8 @@
 use serde_json::json;
 
 use crate::wire::{
-    Conversation, Definitions, InputSegment, InputTokensDetails, ModelCall, ModelReply, ModelRequest, ModelResponse,
-    OutputTokensDetails, Usage, conversation::RecordRequest, definitions::DefinitionsPart,
+    Conversation, Cost, Definitions, InputSegment, InputTokensDetails, ModelCall, ModelReply, ModelRequest,
+    ModelResponse, OutputTokensDetails, Usage, conversation::RecordRequest, definitions::DefinitionsPart,
 };
 
 use super::{definitions, items};
@@ -69,7 +69,17 @@ pub(super) fn usage() -> Usage {
         output_tokens: 30,
         output_tokens_details: OutputTokensDetails { reasoning_tokens: 12 },
         total_tokens: 150,
+        ..Usage::default()
     }
+}
+
+/// A usage of two requests, of which one has a price.
+pub(super) fn priced_usage() -> Usage {
+    Usage { requests: 2, cost: Cost::of_billionths("USD", 345_000), unpriced_requests: 1, ..usage() }
+}
+
+pub(in crate::wire::tests) fn model_reply_priced() -> ModelReply {
+    ModelReply::from(ModelResponse::new(vec![], priced_usage()))
 }
 
 pub(in crate::wire::tests) fn model_reply_full() -> ModelReply {
