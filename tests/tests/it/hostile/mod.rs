@@ -12,4 +12,5 @@ mod providers;
 mod schemas;
 mod secrets;
 pub(crate) mod server;
+mod traced;
 mod victim;

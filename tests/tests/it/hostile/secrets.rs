@@ -21,9 +21,9 @@ use super::{
     victim::attack_with,
 };
 
-const NAME: &str = "AGENTS_HOSTILE_KEY";
+pub(super) const NAME: &str = "AGENTS_HOSTILE_KEY";
 /// No real key, and shaped like one; one line has quotes, which formatters escape.
-const KEY: &str = "-----BEGIN PRIVATE KEY-----\n\
+pub(super) const KEY: &str = "-----BEGIN PRIVATE KEY-----\n\
     Comment: \"the key of the vault\", of 2026\n\
     MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj\n\
     MzEfYyjiWA4R4/M2bS1GB4t7NXp98C3SC6dVMvDuictGeurT8jNbvJZHtCSuYEvu\n\
@@ -58,8 +58,16 @@ fn percent_encoded(text: &str) -> String {
     text.bytes().map(each).collect()
 }
 
+/// A key as it is, as `Debug` and JSON write it, both twice, as a URL has it, and a line alone.
+pub(super) fn in_all_forms(key: &str) -> String {
+    let debug = format!("{key:?}");
+    let json = json!({"key": key}).to_string();
+    let line = key.lines().nth(2).unwrap_or_default();
+    format!("{key}; {debug}; {debug:?}; {json}; {json:?}; {}; {line}", percent_encoded(key))
+}
+
 /// The lines that give the key away, as they are and as formatters write them.
-fn traces() -> Vec<String> {
+pub(super) fn traces() -> Vec<String> {
     let lines = KEY.lines().filter(|line| !line.starts_with("-----"));
     lines
         .flat_map(|line| {
@@ -78,11 +86,7 @@ pub(super) fn quoted_key(target: &str) -> anyhow::Result<String> {
 async fn quote(target: &str) -> anyhow::Result<String> {
     let transport = McpTransport::factory(|argument| async move {
         let key = argument.and_then(|argument| argument.as_str().map(str::to_owned)).ok_or("no key")?;
-        // As it is, as `Debug` and JSON write it, both twice, as a URL has it, and a line alone.
-        let debug = format!("{key:?}");
-        let json = json!({"key": key}).to_string();
-        let line = key.lines().nth(2).unwrap_or_default().to_owned();
-        Err(format!("cannot use {key}; {debug}; {debug:?}; {json}; {json:?}; {}; {line}", percent_encoded(&key)).into())
+        Err(format!("cannot use {}", in_all_forms(&key)).into())
     });
     let mut options = WorkerOptions::new(TASK_QUEUE)
         .register_workflow_with_factory::<AgentWorkflow, _>(AgentWorkflow::factory(AgentSet::new((agent,))))?

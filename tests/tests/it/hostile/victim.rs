@@ -9,7 +9,7 @@ use std::{
 
 use anyhow::Context;
 
-use super::{forged, mcp, payloads, providers, schemas, secrets};
+use super::{forged, mcp, payloads, providers, schemas, secrets, traced};
 
 /// A victim's half of a case: what came of it, in a line. An error says that the attack has succeeded.
 type Case = fn(attacker: &str) -> anyhow::Result<String>;
@@ -30,6 +30,7 @@ const CASES: &[(&str, Case)] = &[
     ("32 zstd bombs", payloads::bombs),
     ("a list without end", mcp::endless_list),
     ("a quoted key", secrets::quoted_key),
+    ("a traced key", traced::traced_key),
 ];
 
 const ENTRY: &str = "hostile::victim::a_victim_acts_only_where_a_test_has_started_it";
