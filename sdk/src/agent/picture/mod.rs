@@ -19,8 +19,11 @@ pub(crate) use svg::escaped;
 
 use std::collections::BTreeMap;
 
-use super::graph::Graph;
+use super::{graph::Graph, handoff::Handoff};
 use crate::{agent::AgentDef, tool::ToolBinding, wire::ToolSpec};
+
+/// Most lines of a box; the last one counts the others.
+const MOST_LINES: usize = 16;
 
 /// Longest text of a line, in characters.
 const LONGEST_LINE: usize = 34;
@@ -45,6 +48,8 @@ enum LineKind {
     Tool,
     Server,
     Guardrail,
+    /// The number of lines that are left out.
+    Others,
 }
 
 impl LineKind {
@@ -54,6 +59,7 @@ impl LineKind {
             Self::Tool => "\u{2699}",
             Self::Server => "\u{2601}",
             Self::Guardrail => "\u{25c6}",
+            Self::Others => "\u{2026}",
         }
     }
 }
@@ -162,7 +168,7 @@ impl Found {
     fn add_arrows(&mut self, graph: &Graph, agent: &AgentDef, from: usize) {
         for (handoff, target) in graph.handoffs_of(agent) {
             let (to, _) = self.place(target);
-            let usual = format!("transfer_to_{}", target.name);
+            let usual = Handoff::to(&*target.name).name();
             let label = Some(handoff.name()).filter(|name| *name != usual).map(|name| cut(&name));
             self.arrows.push(Arrow { from, to, kind: ArrowKind::Handoff, label });
         }
@@ -199,9 +205,19 @@ fn box_of(agent: &AgentDef) -> AgentBox {
     AgentBox {
         name: cut(&agent.name),
         model: agent.model.as_deref().map(cut),
-        lines: tools.chain(hosted).chain(servers).chain(guardrails).collect(),
+        lines: lines(tools.chain(hosted).chain(servers).chain(guardrails).collect()),
         depth: 0,
     }
+}
+
+/// Returns the lines that a box has room for.
+fn lines(mut lines: Vec<Line>) -> Vec<Line> {
+    if lines.len() > MOST_LINES {
+        let others = lines.len() - (MOST_LINES - 1);
+        lines.truncate(MOST_LINES - 1);
+        lines.push(Line { kind: LineKind::Others, text: format!("and {others} more") });
+    }
+    lines
 }
 
 /// Returns the number of arrows on the shortest way from the first box to each.
@@ -225,9 +241,14 @@ fn depths(boxes: usize, arrows: &[Arrow]) -> Vec<usize> {
 
 /// Returns the text on one line, cut to the longest one.
 fn cut(text: &str) -> String {
-    let shown: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(LONGEST_LINE + 1).collect();
-    if shown.chars().count() > LONGEST_LINE {
-        let kept: String = shown.chars().take(LONGEST_LINE - 1).collect();
+    cut_to(text, LONGEST_LINE)
+}
+
+/// Returns the text on one line, cut to this number of characters.
+fn cut_to(text: &str, longest: usize) -> String {
+    let shown: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(longest + 1).collect();
+    if shown.chars().count() > longest {
+        let kept: String = shown.chars().take(longest - 1).collect();
         return format!("{kept}\u{2026}");
     }
     shown

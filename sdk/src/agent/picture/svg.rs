@@ -1,11 +1,14 @@
 //! A picture as an SVG image.
 
-use std::{cmp::Ordering, fmt::Write};
+use std::fmt::Write;
 
 use super::{
-    AgentBox, Arrow, ArrowKind, Picture,
-    layout::{BETWEEN_COLUMNS as GAP, HEAD, LINE, Layout, Place, WIDTH},
+    AgentBox, Arrow, ArrowKind, Picture, cut_to,
+    layout::{BETWEEN_COLUMNS, End, HEAD, LINE, Layout, Place, Side, WIDTH},
 };
+
+/// Longest label of an arrow, in characters: what fits between two columns.
+const LONGEST_LABEL: usize = (BETWEEN_COLUMNS - 40) / 7;
 
 /// Style of the image, which needs no other file. In a dark page it has its own light ground.
 const STYLE: &str = "text{font-family:ui-sans-serif,system-ui,sans-serif;font-size:13px;fill:#1f2328}\
@@ -16,7 +19,7 @@ const STYLE: &str = "text{font-family:ui-sans-serif,system-ui,sans-serif;font-si
 
 /// Returns the image.
 pub(super) fn draw(picture: &Picture) -> String {
-    let Layout { width, height, places } = Layout::of(picture);
+    let Layout { width, height, places, ends } = Layout::of(picture);
     let mut image = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" \
          viewBox=\"0 0 {width} {height}\" role=\"img\">\n<title>Agents</title>\n<style>{STYLE}</style>\n\
@@ -24,16 +27,15 @@ pub(super) fn draw(picture: &Picture) -> String {
          orient=\"auto-start-reverse\"><path d=\"M0 0 10 5 0 10z\" fill=\"#57606a\"/></marker></defs>\n\
          <rect class=\"ground\" width=\"{width}\" height=\"{height}\"/>\n"
     );
-    // Arrows of one box begin one below another, so that they can be told apart.
-    let mut used = vec![(0, 0); places.len()];
-    for arrow in &picture.arrows {
-        let (leaves, arrives) = (used[arrow.from].0, used[arrow.to].1);
-        used[arrow.from].0 += 1;
-        used[arrow.to].1 += 1;
-        draw_arrow(&mut image, arrow, (places[arrow.from], leaves), (places[arrow.to], arrives));
+    for (arrow, (from, to)) in picture.arrows.iter().zip(&ends) {
+        draw_arrow(&mut image, arrow, *from, *to, height);
     }
     for (at, (agent, place)) in picture.boxes.iter().zip(&places).enumerate() {
         draw_box(&mut image, agent, *place, at == 0);
+    }
+    // Labels last: no arrow and no box hides them.
+    for (arrow, (from, to)) in picture.arrows.iter().zip(&ends) {
+        draw_label(&mut image, arrow, *from, *to, height);
     }
     image.push_str("</svg>\n");
     image
@@ -57,43 +59,52 @@ fn draw_box(image: &mut String, agent: &AgentBox, place: Place, is_start: bool) 
     }
 }
 
-fn draw_arrow(image: &mut String, arrow: &Arrow, (from, leaves): (Place, usize), (to, arrives): (Place, usize)) {
-    let y = |place: Place, number: usize| place.top + (20 + 14 * number).min(place.height.saturating_sub(8));
-    let (from_y, to_y) = (y(from, leaves), y(to, arrives));
-    let (right, left) = (from.left + WIDTH, to.left);
-    let (path, label_x, label_y) = match to.column.cmp(&from.column) {
-        Ordering::Greater => {
-            let middle = usize::midpoint(right, left);
-            let path = format!("M{right} {from_y} C{middle} {from_y} {middle} {to_y} {} {to_y}", left - 2);
-            // Beside its beginning, where no other box hides it.
-            (path, usize::midpoint(right, right + GAP), from_y - 5)
+fn draw_arrow(image: &mut String, arrow: &Arrow, from: End, to: End, height: usize) {
+    let path = match (from.side, to.side) {
+        (Side::Right, Side::Left) => {
+            let (middle, end) = (usize::midpoint(from.x, to.x), to.x - 2);
+            format!("M{} {} C{middle} {} {middle} {} {end} {}", from.x, from.y, from.y, to.y, to.y)
         }
-        // Around the right side of the column.
-        Ordering::Equal => {
-            let (out, end) = (right + 46, right + 2);
-            let path = format!("M{right} {from_y} C{out} {from_y} {out} {to_y} {end} {to_y}");
-            (path, right + 40, usize::midpoint(from_y, to_y))
+        (Side::Left, _) => {
+            let (middle, end) = (usize::midpoint(from.x, to.x), to.x + 2);
+            format!("M{} {} C{middle} {} {middle} {} {end} {}", from.x, from.y, from.y, to.y, to.y)
         }
-        // Back, from the left side to the right side of the other box, low, where none begins.
-        Ordering::Less => {
-            let low = |place: Place, number: usize| place.top + place.height.saturating_sub(8 + 8 * (number % 4));
-            let (start, end) = (from.left, to.left + WIDTH + 2);
-            let (from_y, to_y, middle) = (low(from, leaves), low(to, arrives), usize::midpoint(start, end));
-            let path = format!("M{start} {from_y} C{middle} {from_y} {middle} {to_y} {end} {to_y}");
-            (path, middle, usize::midpoint(from_y, to_y))
+        (Side::Bottom, _) => {
+            let (low, end) = (height - 12, to.y + 2);
+            format!("M{} {} C{} {low} {} {low} {} {end}", from.x, from.y, from.x, to.x, to.x)
+        }
+        // Around the right side of the column, further out the longer it is.
+        _ => {
+            let (out, end) = (from.x + out_of(from, to), to.x + 2);
+            format!("M{} {} C{out} {} {out} {} {end} {}", from.x, from.y, from.y, to.y, to.y)
         }
     };
     let dotted = if arrow.kind == ArrowKind::Handoff { "" } else { " dotted" };
     let _ = writeln!(image, "<path class=\"arrow{dotted}\" d=\"{path}\" marker-end=\"url(#head)\"/>");
+}
+
+/// Returns the distance from its column of the points that pull an arrow inside it.
+fn out_of(from: End, to: End) -> usize {
+    (32 + from.y.abs_diff(to.y) / 10).min(BETWEEN_COLUMNS * 3 / 4)
+}
+
+/// Draws the name of an arrow beside the end that no other arrow shares.
+fn draw_label(image: &mut String, arrow: &Arrow, from: End, to: End, height: usize) {
     let label = match (arrow.kind, &arrow.label) {
-        (_, Some(label)) => &**label,
-        (ArrowKind::Judge, None) => "checks",
+        (_, Some(label)) => cut_to(label, LONGEST_LABEL),
+        (ArrowKind::Judge, None) => "checks".to_owned(),
         (_, None) => return,
+    };
+    let (x, y, anchor) = match (from.side, to.side) {
+        (_, Side::Left) => (to.x - 14, to.y - 5, "end"),
+        (Side::Left, _) => (from.x - 8, from.y - 5, "end"),
+        (Side::Bottom, _) => (usize::midpoint(from.x, to.x), height - 30, "middle"),
+        _ => (from.x + out_of(from, to) * 3 / 4 + 6, usize::midpoint(from.y, to.y) + 4, "start"),
     };
     let _ = writeln!(
         image,
-        "<text class=\"label halo\" x=\"{label_x}\" y=\"{label_y}\" text-anchor=\"middle\">{}</text>",
-        escaped(label)
+        "<text class=\"label halo\" x=\"{x}\" y=\"{y}\" text-anchor=\"{anchor}\">{}</text>",
+        escaped(&label)
     );
 }
 

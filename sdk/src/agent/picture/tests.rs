@@ -77,3 +77,58 @@ fn guardrails_are_lines() {
     let agent: Agent = Agent::new("desk").model("gpt-5").input_guardrail(checks);
     assert!(Graph::of_agent(&agent).to_mermaid().contains("in: no_secrets"));
 }
+
+/// A desk with a judge and nine departments, of which some hand back, and one calls a translator.
+fn departments() -> Agent {
+    let judge: Agent = Agent::new("judge of answers").model("gpt-5-nano");
+    let mut desk = Agent::new("triage").model("gpt-5-mini");
+    for number in 0..9 {
+        let mut agent = Agent::new(format!("department {number}")).model("gpt-5");
+        for tools in 0..=number % 4 {
+            agent = agent.tool(tool(&format!("look_up_{number}_{tools}")));
+        }
+        if number % 3 == 0 {
+            agent = agent.handoff(Handoff::to("triage"));
+        }
+        if number == 4 {
+            let helper: Agent = Agent::new("translator of letters").model("gpt-5-nano").tool(tool("dictionary"));
+            agent = agent.tool(helper.as_tool().name("translate_letter")).handoff(Handoff::to("department 2"));
+        }
+        desk = if number == 5 {
+            desk.handoff(Handoff::to_agent(agent).tool_name("ask_a_person_of_department_five"))
+        } else {
+            desk.handoff(agent)
+        };
+    }
+    desk.output_guardrail(crate::agent::OutputGuardrail::by_agent("judge", judge, |_| {
+        crate::agent::GuardrailOutput::pass()
+    }))
+}
+
+#[test]
+fn ends_and_labels_of_arrows_are_apart() {
+    let picture = Picture::of(&Graph::of_agent(&departments()));
+    assert_eq!((picture.boxes.len(), picture.arrows.len()), (12, 15));
+    let layout = layout::Layout::of(&picture);
+    let mut ends: Vec<(usize, usize)> =
+        layout.ends.iter().flat_map(|(from, to)| [from, to]).map(|end| (end.x, end.y)).collect();
+    ends.sort_unstable();
+    for pair in ends.windows(2).filter(|pair| pair[0].0 == pair[1].0) {
+        assert!(pair[1].1 - pair[0].1 >= 12, "{pair:?}");
+    }
+    for (arrow, (from, to)) in picture.arrows.iter().zip(&layout.ends) {
+        let columns = (layout.places[arrow.from].column, layout.places[arrow.to].column);
+        assert!(columns.1 <= columns.0 + 1, "an arrow leads over a box: {from:?} {to:?}");
+    }
+    let image = Graph::of_agent(&departments()).to_svg();
+    assert!(!image.contains("transfer_to_"), "usual names say nothing: {image}");
+    assert!(image.contains(">translate_letter<") && image.contains(">ask_a_person_of_depar\u{2026}<"), "{image}");
+}
+
+#[test]
+fn a_box_has_a_bounded_number_of_lines() {
+    let agent = (0..60).fold(Agent::new("desk"), |agent, number| agent.tool(tool(&format!("tool_{number}"))));
+    let picture = Picture::of(&Graph::of_agent(&agent));
+    assert_eq!(picture.boxes[0].lines.len(), MOST_LINES);
+    assert_eq!(picture.boxes[0].lines.last().map(|line| &*line.text), Some("and 45 more"));
+}
