@@ -27,6 +27,12 @@ for (const [place, url] of [["serve", process.env.SERVICE_URL], ["a replica", ot
     await row.getByRole("link").click();
     await status(page, "completed");
     await page.getByTestId("result").getByText(/12 degrees/).waitFor();
+    for (const name of ["timeline-picture", "agents-picture"]) {
+      const image = page.getByTestId(name);
+      await page.locator("details", { has: image }).locator("summary").click();
+      await image.waitFor();
+      assert.ok(await image.evaluate((node) => node.decode().then(() => node.naturalWidth > 300)));
+    }
     await page.getByTestId("tool-call").getByText('"city": "Oslo"').waitFor();
     await page.getByTestId("tool-call").getByText("Oslo: 12 degrees, clear").waitFor();
     await checkAccessibility(page);

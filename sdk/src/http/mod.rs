@@ -20,9 +20,11 @@
 //! | `GET /openapi.json` | the OpenAPI 3.1 description of these paths |
 //! | `GET /agents` | the agents |
 //! | `GET`, `PUT /agents/{name}`, `GET /agents/{name}/versions` | agents as data, with versions |
+//! | `GET /agents/{name}/picture.svg` | an agent and the agents that it reaches, as an image |
 //! | `POST /runs` | starts a run, also one that continues a stored `thread`, or a chat |
 //! | `GET /runs`, `GET /runs/{id}` | runs with their status; a result, questions |
 //! | `GET /runs/{id}/events` | the events of a run (SSE); `Last-Event-ID` or `?from=` continues |
+//! | `GET /runs/{id}/timeline.svg` | the calls and waits of a run, as an image |
 //! | `POST /runs/{id}/decisions`, `/outputs`, `/messages`, `/cancel` | acts on a run |
 //! | `GET /questions`, `GET /questions/events` | the calls of all runs that wait for people |
 //! | `POST /agui/{agent}`, `GET /agui/{agent}/{thread}` | AG-UI 1.0 |
@@ -65,6 +67,7 @@ mod questions;
 mod runs;
 mod service;
 mod sse;
+mod svg;
 mod thread;
 mod turn;
 

@@ -10,8 +10,9 @@ use axum::{
 };
 
 /// The policy of the page: it loads nothing from elsewhere, runs no inline script, and parses no
-/// text as HTML.
-const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; \
+/// text as HTML. Pictures are requested with the token, and are then images in memory (`blob:`),
+/// which run nothing.
+const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; \
     connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; \
     require-trusted-types-for 'script'; trusted-types 'none'";
 
@@ -20,7 +21,7 @@ type File = (&'static str, &'static str, &'static str);
 
 const JS: &str = "text/javascript; charset=utf-8";
 
-const FILES: [File; 21] = [
+const FILES: [File; 22] = [
     ("/", "text/html; charset=utf-8", include_str!("page/index.html")),
     ("/page.css", "text/css; charset=utf-8", include_str!("page/page.css")),
     ("/icon.svg", "image/svg+xml", include_str!("page/icon.svg")),
@@ -33,6 +34,7 @@ const FILES: [File; 21] = [
     ("/events.js", JS, include_str!("page/events.js")),
     ("/graph.js", JS, include_str!("page/graph.js")),
     ("/messages.js", JS, include_str!("page/messages.js")),
+    ("/picture.js", JS, include_str!("page/picture.js")),
     ("/questions.js", JS, include_str!("page/questions.js")),
     ("/run.js", JS, include_str!("page/run.js")),
     ("/run_layout.js", JS, include_str!("page/run_layout.js")),

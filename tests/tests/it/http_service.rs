@@ -4,6 +4,7 @@ mod doors;
 mod openapi;
 mod over_redis;
 mod pairing;
+mod pictures;
 mod readers;
 mod rules;
 mod starts;

@@ -37,6 +37,8 @@ pub(crate) use self::shape::Times;
 pub use self::shape::{
     Activity, Approval, Call, End, GuardrailCall, Run, SessionCall, Status, ToolKind, ToolUse, Turn,
 };
+#[cfg(feature = "http")]
+pub(crate) use self::timeline::FactTimeline;
 use crate::{
     conversations::{ReadError, Recorded},
     wire::{ModelCall, Usage, error_debug},
@@ -230,8 +232,32 @@ impl Transcript {
         workflow_id: &str,
         run_id: Option<&str>,
     ) -> Result<Vec<Self>, TranscriptError> {
+        Self::chain(client, workflow_id, run_id, usize::MAX).await
+    }
+
+    /// Reads the transcripts of the latest runs of a workflow, at most so many, in order.
+    ///
+    /// # Errors
+    /// [`TranscriptError`].
+    #[cfg(feature = "http")]
+    pub(crate) async fn latest_of_chain(
+        client: &Client,
+        workflow_id: &str,
+        most: usize,
+    ) -> Result<Vec<Self>, TranscriptError> {
+        Self::chain(client, workflow_id, None, most).await
+    }
+
+    async fn chain(
+        client: &Client,
+        workflow_id: &str,
+        run_id: Option<&str>,
+        most: usize,
+    ) -> Result<Vec<Self>, TranscriptError> {
         let mut chain = vec![Self::of_workflow(client, workflow_id, run_id).await?];
-        while let Some(before) = chain.last().and_then(|transcript| transcript.continued_from.clone()) {
+        while let Some(before) = chain.last().and_then(|transcript| transcript.continued_from.clone())
+            && chain.len() < most
+        {
             match Self::of_workflow(client, workflow_id, Some(&before)).await {
                 Ok(transcript) => chain.push(transcript),
                 Err(TranscriptError::NotFound { .. }) => break,

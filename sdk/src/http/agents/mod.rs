@@ -16,6 +16,7 @@
 //! against the parts that the service knows, before it is stored. Agents that hand off to each
 //! other are stored in steps: one without the handoff, the other, then the first with it.
 
+mod picture;
 mod put;
 mod read;
 mod tagged;
@@ -27,6 +28,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 pub(super) use self::{
+    picture::picture,
     put::put,
     read::{list, read, versions},
 };

@@ -71,7 +71,7 @@ pub(in crate::http) async fn list(
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(in crate::http) struct ReadQuery {
     /// Default: the newest version.
-    version: Option<u32>,
+    pub(super) version: Option<u32>,
 }
 
 /// A version of an agent as data, with its spec.

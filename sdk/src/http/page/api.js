@@ -66,6 +66,15 @@ export const listAgents = (signal) => json("agents", { signal });
 export const listQuestions = (signal) => json("questions", { signal });
 export const getRun = (id, signal) => json(pathOf(id), { signal });
 
+export const agentPicture = (name) => `agents/${encodeURIComponent(name)}/picture.svg`;
+export const runTimeline = (id) => pathOf(id, "/timeline.svg");
+
+/** Returns a picture as an image in memory. */
+export async function getPicture(path, signal) {
+  const response = await send(path, { signal, accept: "image/svg+xml" });
+  return new Blob([await response.text()], { type: "image/svg+xml" });
+}
+
 export function listRuns({ next, isOpen }, signal) {
   const query = new URLSearchParams({ limit: "50" });
   if (isOpen) query.set("open", "true");

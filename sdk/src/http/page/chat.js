@@ -1,7 +1,8 @@
 // Starting runs and chats, and talking in a chat.
 
-import { listAgents, sendMessage, startChat, startRun } from "./api.js";
+import { agentPicture, listAgents, sendMessage, startChat, startRun } from "./api.js";
 import { announce, el, field, setText, showError, whileBusy } from "./dom.js";
+import { pictureBox } from "./picture.js";
 import { clip } from "./text.js";
 
 /** Messages that were typed and not sent, by run: they stay when the page shows something else. */
@@ -15,6 +16,10 @@ export function newPage(main, { signal }) {
   const select = el("select", { "data-testid": "agent-select", required: true });
   const description = el("p", { class: "hint", id: "agent-description" });
   const input = el("textarea", { rows: 4, "data-testid": "run-input" });
+  const picture = pictureBox({
+    title: "Picture of the agent", testid: "agents-picture", signal,
+    alt: "The agent and the agents that it can reach, with their tools and handoffs.",
+  });
   const descriptions = new Map();
   const open = async (start) => {
     if (!select.reportValidity()) return;
@@ -48,9 +53,12 @@ export function newPage(main, { signal }) {
     error,
   );
   select.setAttribute("aria-describedby", description.id);
-  const describe = () => setText(description, descriptions.get(select.value) ?? "");
+  const describe = () => {
+    setText(description, descriptions.get(select.value) ?? "");
+    if (select.value) picture.update(agentPicture(select.value));
+  };
   select.addEventListener("change", describe);
-  main.append(el("h1", { tabindex: -1 }, "New run or chat"), form);
+  main.append(el("h1", { tabindex: -1 }, "New run or chat"), form, picture.node);
 
   listAgents(signal).then(({ agents }) => {
     for (const agent of agents) descriptions.set(agent.name, agent.description ?? "");

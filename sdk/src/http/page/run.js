@@ -13,7 +13,7 @@ const REFRESH_MS = 10_000;
 const QUIET_MS = 500; // events that come without such a pause are those of the past
 
 export function runPage(main, { id, signal }) {
-  const page = layout(id);
+  const page = layout(id, signal);
   main.append(...page.nodes);
   let view = emptyView;
   let run = null;
@@ -22,6 +22,7 @@ export function runPage(main, { id, signal }) {
   let isLive = false;
   let quiet;
   let isDrawing = false;
+  let facts = 0;
 
   const draw = () => {
     isDrawing = false;
@@ -50,6 +51,7 @@ export function runPage(main, { id, signal }) {
       const isAtEnd = isLive && hasEndInSight();
       run = now;
       page.showRun(run);
+      page.showPictures(run, facts);
       page.showQuestions((run.questions ?? []).map((asked) => ({ ...asked, run_id: id })));
       if (run.kind === "chat" && !chat) {
         chat = chatForm(id);
@@ -86,6 +88,7 @@ export function runPage(main, { id, signal }) {
     view = reduce(view, event);
     drawSoon();
     if (event.kind.endsWith("_delta")) return;
+    facts += 1;
     if (!isLive) becomeLive();
     else say(event);
     if (/^(run|question)_/.test(event.kind)) refreshSoon();

@@ -4,14 +4,16 @@ import {
   el, hasEnded, longText, named, setParts, setStatus, setText, showError, statusBadge, timeOf,
   whileBusy,
 } from "./dom.js";
+import { agentPicture, runTimeline } from "./api.js";
 import { handoffGraph } from "./graph.js";
+import { pictureBox } from "./picture.js";
 import { questionList } from "./questions.js";
 import { textOfFailure, textOfValue } from "./text.js";
 import { timeline } from "./timeline.js";
 import { usageTable } from "./usage.js";
 
 /** Returns the elements of the page of a run, and functions that fill them. */
-export function layout(id) {
+export function layout(id, signal) {
   const heading = el("h1", { tabindex: -1 });
   setParts(heading, ["Run ", named(id)]);
   const status = statusBadge("loading");
@@ -35,6 +37,16 @@ export function layout(id) {
   const cancel = cancelBox();
   const list = timeline();
   const chatPlace = el("div");
+  const pictures = {
+    run: pictureBox({
+      title: "Timeline", alt: "The calls and waits of the run, by agent; the events name them.",
+      testid: "timeline-picture", signal,
+    }),
+    agents: pictureBox({
+      title: "Agents", alt: "The agents that the run can reach, with their tools and handoffs.",
+      testid: "agents-picture", signal,
+    }),
+  };
   const events = el("section", { "aria-labelledby": "events-title" },
     el("h2", { id: "events-title" }, "Events"), ...list.nodes);
   const graph = handoffGraph();
@@ -46,10 +58,17 @@ export function layout(id) {
   return {
     nodes: [
       heading, about, error, connection, banner, cancel.node,
+      pictures.run.node, pictures.agents.node,
       el("div", { class: "columns" }, side, el("div", { class: "main-column" },
         events, ...questions.nodes, resultSection, chatPlace)),
     ],
     error, connection, chatPlace, graph, timeline: list,
+    /** Shows the pictures again after this number of facts. */
+    showPictures(run, facts) {
+      pictures.run.update(runTimeline(id), `${run?.status} ${facts}`);
+      pictures.agents.node.hidden = !run?.agent;
+      if (run?.agent) pictures.agents.update(agentPicture(run.agent));
+    },
     showUsage(sums, run) {
       nothing.hidden = sums.models.length > 0;
       usage.update(sums, run);

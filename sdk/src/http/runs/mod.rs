@@ -10,6 +10,7 @@ mod stored;
 #[cfg(not(any(feature = "postgres", feature = "sqlite")))]
 #[path = "not_stored.rs"]
 mod stored;
+mod timeline;
 
 pub(super) use self::{
     act::{cancel, decide, send_message, supply_output},
@@ -18,4 +19,5 @@ pub(super) use self::{
     row::Row,
     start::start,
     stored::RunStore,
+    timeline::timeline,
 };

@@ -7,7 +7,10 @@ use axum::{
     extract::{FromRequestParts, Path, Query, State},
     http::request::Parts,
 };
-use futures::{StreamExt, TryStreamExt, stream};
+use futures::{
+    StreamExt, TryStreamExt,
+    stream::{self, BoxStream},
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -44,7 +47,7 @@ const MAX_SCANNED: usize = 10_000;
 /// Time in which a worker must answer the query for the state of a run.
 const QUERY_TIMEOUT: Duration = Duration::from_secs(5);
 /// Time without a fact after which a history is read to its present end.
-const QUIET: Duration = Duration::from_secs(2);
+pub(super) const QUIET: Duration = Duration::from_secs(2);
 /// Number of runs that are queried at the same time.
 const MAX_QUERIES: usize = 16;
 
@@ -173,14 +176,7 @@ pub(in crate::http) async fn events(
 ) -> Result<EventStream<RunEvent>, ApiError> {
     let row = seen(&shared, &caller, &id).await?;
     let from = last.or(from).filter(|cursor| !cursor.is_empty());
-    let stored = shared.run_store.events(&shared, &row, from.as_deref()).await?;
-    let events = match stored {
-        None => shared.watch(row.mode, &id, from, deltas)?.map_err(ApiError::from).boxed(),
-        Some(StoredEvents { events, next: None }) => events,
-        Some(StoredEvents { events, next: Some(next) }) => {
-            events.chain(shared.watch(row.mode, &id, Some(next), deltas)?.map_err(ApiError::from)).boxed()
-        }
-    };
+    let events = events_of(&shared, &row, from, deltas).await?;
     // After an error the reader comes back with its cursor, so no end follows.
     let sent = stream::unfold((events, false), |(mut events, is_over)| async move {
         if is_over {
@@ -194,6 +190,26 @@ pub(in crate::http) async fn events(
         Some((event, (events, is_over)))
     });
     Ok(EventStream::new(&shared.streams, sent, sse::cut))
+}
+
+/// Returns the events of a run after this cursor, until it ends: from the database as far as only it
+/// has them.
+///
+/// # Errors
+/// 502 if the server or the database refuses.
+pub(super) async fn events_of(
+    shared: &Shared,
+    row: &Row,
+    from: Option<String>,
+    deltas: bool,
+) -> Result<BoxStream<'static, Result<RunEvent, ApiError>>, ApiError> {
+    Ok(match shared.run_store.events(shared, row, from.as_deref()).await? {
+        None => shared.watch(row.mode, &row.id, from, deltas)?.map_err(ApiError::from).boxed(),
+        Some(StoredEvents { events, next: None }) => events,
+        Some(StoredEvents { events, next: Some(next) }) => {
+            events.chain(shared.watch(row.mode, &row.id, Some(next), deltas)?.map_err(ApiError::from)).boxed()
+        }
+    })
 }
 
 /// Returns the runs that may wait for people, of those that `may_see` selects by id, with the calls

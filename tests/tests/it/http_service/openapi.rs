@@ -13,9 +13,10 @@ use temporal_agents_testing::{
 use super::{agui, environment, get, post, replica, request, send, stream, until};
 
 /// The paths of the service, with their methods.
-const ROUTES: [(&str, &[&str]); 17] = [
+const ROUTES: [(&str, &[&str]); 19] = [
     ("/agents", &["get"]),
     ("/agents/{name}", &["get", "put"]),
+    ("/agents/{name}/picture.svg", &["get"]),
     ("/agents/{name}/versions", &["get"]),
     ("/agui/{agent}", &["post"]),
     ("/agui/{agent}/{thread}", &["get"]),
@@ -31,6 +32,7 @@ const ROUTES: [(&str, &[&str]); 17] = [
     ("/runs/{id}/events", &["get"]),
     ("/runs/{id}/messages", &["post"]),
     ("/runs/{id}/outputs", &["post"]),
+    ("/runs/{id}/timeline.svg", &["get"]),
 ];
 
 /// All values below a value that is named `name`.

@@ -9,7 +9,7 @@ use temporal_agents_testing::{
     fake_model::{Reply, failure, handoff, text, tool_call, tool_calls},
 };
 
-use super::support::{Database, Kind, events, post, until, workflows};
+use super::support::{Database, Kind, events, post, send, until, workflows};
 
 /// What a person does when the run waits.
 #[derive(Clone, Copy, Debug)]
@@ -159,5 +159,25 @@ async fn the_owner_streams_deltas_with_the_cursor_of_the_fact_before() -> anyhow
     let scheduled = seen.iter().rfind(|event| event["kind"] == "model_call_scheduled").expect("a model call");
     assert!(deltas.iter().all(|delta| delta["cursor"] == scheduled["cursor"]));
     assert!(deltas.iter().all(|delta| delta["message_id"].as_str().is_some_and(|id| id.ends_with("/2-model/0"))));
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_run_of_a_process_has_a_timeline() -> anyhow::Result<()> {
+    let model = FakeModel::script(script("approval"));
+    let database = Database::sqlite().await?;
+    let service = database.replica(&model).await?;
+    let new = json!({"agent": "clerk", "input": "Please.", "id": "drawn"});
+    anyhow::ensure!(post(&service, "/runs", &new).await?.0 == 201);
+    let run = until(&service, "drawn", "waiting").await?;
+    let image = send(&service, "GET", "/runs/drawn/timeline.svg", None).await?;
+    assert_eq!(image.0, 200, "{}", image.1);
+    assert!(image.1.contains("pay waits for a person, undecided"), "{}", image.1);
+    let decision = json!({"question_id": run["questions"][0]["question_id"], "approved": true});
+    anyhow::ensure!(post(&service, "/runs/drawn/decisions", &decision).await?.0.is_success());
+    until(&service, "drawn", "completed").await?;
+    let (_, image) = send(&service, "GET", "/runs/drawn/timeline.svg", None).await?;
+    let count = |class: &str| image.matches(&format!("</title><rect class=\"{class}\"")).count();
+    assert_eq!((count("model"), count("tool"), count("wait")), (2, 1, 1), "{image}");
     Ok(())
 }

@@ -87,6 +87,8 @@ async fn runs_and_events_outlive_the_server_s_retention() -> anyhow::Result<()> 
             assert_eq!(stored[member], run[member], "{member}");
         }
         assert_eq!(facts(&with, &format!("{path}/events")).await?, events);
+        let (status, image) = send(&with, "GET", &format!("{path}/timeline.svg"), &Value::Null).await?;
+        assert!(status == StatusCode::OK && image.contains("</title><rect class=\"model\""), "{image}");
         let cursor = events[2]["cursor"].as_str().expect("a cursor");
         assert_eq!(facts(&with, &format!("{path}/events?from={cursor}")).await?, events[3..]);
         let cancelled = send(&with, "POST", &format!("{path}/cancel"), &json!({})).await?;

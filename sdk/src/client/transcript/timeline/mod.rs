@@ -3,6 +3,7 @@
 //! | file | what is in it |
 //! |---|---|
 //! | here | the bars and lanes, read from a transcript |
+//! | `facts.rs` | the same, read from the facts of a run |
 //! | `scale.rs` | the place of a time on the image |
 //! | `svg.rs` | the image |
 //!
@@ -10,10 +11,18 @@
 //! **Waits are short.** A run can wait for weeks between two calls that take seconds, so a time in
 //! which nothing but a wait goes on is drawn with a bounded width, and marked.
 //!
+//! **An image has a size that a browser draws.** It has the latest calls of a run, at most
+//! [`MOST_BARS`], on a width that does not grow with their number for ever.
+//!
 //! **Names only.** The image has names, times and numbers, and no content of messages.
 
+#[cfg(feature = "http")]
+mod facts;
 mod scale;
 mod svg;
+
+#[cfg(feature = "http")]
+pub(crate) use facts::FactTimeline;
 
 use std::time::SystemTime;
 
@@ -21,6 +30,9 @@ use super::{
     Transcript,
     shape::{Activity, Run, Status, ToolKind, ToolUse, Turn},
 };
+
+/// Most bars of an image: the latest ones.
+const MOST_BARS: usize = 1_000;
 
 /// Longest label in characters.
 const LONGEST_LABEL: usize = 60;
@@ -36,9 +48,8 @@ struct Timeline {
     end: SystemTime,
 }
 
-/// An agent of a run.
+/// An agent of the outermost run, or of runs that are nested as deep.
 struct Lane {
-    run: String,
     agent: String,
     /// Number of runs that contain the run.
     depth: usize,
@@ -88,17 +99,22 @@ impl Transcript {
     /// Returns the run as an SVG image: a timeline with a lane for each agent, with calls,
     /// attempts, waits for people and handoffs. It has names and times, and no content.
     pub fn to_svg(&self) -> String {
-        svg::draw(&Timeline::of(std::slice::from_ref(self)))
+        svg::draw(Timeline::of(std::slice::from_ref(self)))
     }
 
     /// Returns the executions of a workflow that has continued as new as one
     /// [image](Self::to_svg), in their order.
     pub fn chain_to_svg(chain: &[Self]) -> String {
-        svg::draw(&Timeline::of(chain))
+        svg::draw(Timeline::of(chain))
     }
 }
 
 impl Timeline {
+    fn new(title: String) -> Self {
+        let start = SystemTime::UNIX_EPOCH;
+        Self { title, lanes: Vec::new(), bars: Vec::new(), handoffs: Vec::new(), start, end: start }
+    }
+
     fn of(chain: &[Transcript]) -> Self {
         let times = chain.iter().flat_map(|transcript| [transcript.times.started, transcript.times.ended]);
         let times: Vec<SystemTime> = times.flatten().collect();
@@ -106,8 +122,7 @@ impl Timeline {
         let title =
             chain.first().map_or_else(String::new, |first| format!("{} {}", first.workflow_type, first.workflow_id));
         let start = start.unwrap_or(SystemTime::UNIX_EPOCH);
-        let (lanes, bars, handoffs) = (Vec::new(), Vec::new(), Vec::new());
-        let mut timeline = Self { title, lanes, bars, handoffs, start, end: end.unwrap_or(start) };
+        let mut timeline = Self { start, end: end.unwrap_or(start), ..Self::new(title) };
         for run in chain.iter().flat_map(|transcript| &transcript.runs) {
             timeline.run(run);
         }
@@ -116,26 +131,37 @@ impl Timeline {
 
     fn run(&mut self, run: &Run) {
         for turn in &run.turns {
-            let lane = self.lane(run, &turn.agent);
+            let lane = self.lane(&turn.agent, depth_of(run));
             self.turn(run, turn, lane);
         }
         let asides = run.guardrails.iter().map(|call| (BarKind::Guardrail, &*call.name, &*call.agent, &call.activity));
         let sessions = run.sessions.iter().map(|call| (BarKind::Session, call.operation, "", &call.activity));
         for (kind, name, agent, activity) in asides.chain(sessions) {
             let agent = run.turns.first().map_or(agent, |turn| &turn.agent);
-            let lane = self.lane(run, agent);
+            let lane = self.lane(agent, depth_of(run));
             self.activity(lane, kind, name, activity, "");
         }
     }
 
-    /// Returns the lane of an agent in a run; the executions of a workflow share theirs.
-    fn lane(&mut self, run: &Run, agent: &str) -> usize {
-        let depth = run.id.matches("-tool-").count();
-        // Another execution has another id for its run.
-        let path = run.id.split_once('-').map_or("", |(_, path)| path);
-        let is_it = |lane: &Lane| lane.agent == agent && lane.run == path;
+    /// Leaves out what is before the latest bars, and returns the number of bars that it had.
+    fn shorten(&mut self, most: usize) -> usize {
+        let count = self.bars.len();
+        if count > most {
+            self.bars.sort_by_key(|bar| bar.start);
+            self.bars.drain(..count - most);
+            self.start = self.bars.first().map_or(self.start, |bar| bar.start);
+            let start = self.start;
+            self.handoffs.retain(|(_, _, at)| *at >= start);
+        }
+        count
+    }
+
+    /// Returns the lane of an agent. Runs of it that are nested as deep share one: an agent that is
+    /// called in each turn has one lane, not one for each turn.
+    fn lane(&mut self, agent: &str, depth: usize) -> usize {
+        let is_it = |lane: &Lane| lane.agent == agent && lane.depth == depth;
         self.lanes.iter().position(is_it).unwrap_or_else(|| {
-            self.lanes.push(Lane { run: path.to_owned(), agent: agent.to_owned(), depth });
+            self.lanes.push(Lane { agent: agent.to_owned(), depth });
             self.lanes.len() - 1
         })
     }
@@ -154,7 +180,7 @@ impl Timeline {
                     self.activity(lane, BarKind::Tool, &tool.name, activity, &format!(", turn {}", turn.number));
                 }
                 ToolKind::Handoff { to } => {
-                    let to = self.lane(run, to);
+                    let to = self.lane(to, depth_of(run));
                     if let Some(at) = answered {
                         self.handoffs.push((lane, to, at));
                     }
@@ -167,44 +193,79 @@ impl Timeline {
 
     fn activity(&mut self, lane: usize, kind: BarKind, name: &str, activity: &Activity, more: &str) {
         let Some(start) = activity.times.scheduled else { return };
+        let failure = activity.failure.as_ref().map(|failure| &*failure.type_name);
         let has_failed = matches!(activity.status, Status::Failed | Status::TimedOut);
-        let failure = activity.failure.as_ref().map_or_else(String::new, |failure| format!(", {}", failure.type_name));
-        let attempts = match activity.attempts {
-            0 | 1 => String::new(),
-            attempts => format!(", {attempts} attempts"),
-        };
-        let duration = activity.times.ended.and_then(|end| end.duration_since(start).ok());
-        let duration =
-            duration.map_or_else(|| ", goes on".to_owned(), |duration| format!(", {}", scale::short(duration)));
-        self.bars.push(Bar {
-            lane,
-            kind,
-            label: name.chars().take(LONGEST_LABEL).collect(),
-            details: format!("{name}{duration}{attempts}{failure}{more}"),
+        let span = Span {
             start,
             started: activity.times.started,
             end: activity.times.ended,
             attempts: activity.attempts,
-            has_failed,
-        });
+            failure: failure.or(has_failed.then_some("")),
+        };
+        self.bars.push(Bar { has_failed, ..span.bar(lane, kind, name, more) });
     }
 
     fn wait(&mut self, lane: usize, tool: &ToolUse) {
         let Some(approval) = &tool.approval else { return };
         let (Some(start), end) = approval.times() else { return };
+        self.bars.push(wait_bar(lane, &tool.name, start, end));
+    }
+}
+
+/// Returns the number of runs that contain a run.
+fn depth_of(run: &Run) -> usize {
+    run.id.matches("-tool-").count()
+}
+
+/// The time of a call, and its end.
+struct Span<'s> {
+    start: SystemTime,
+    started: Option<SystemTime>,
+    /// `None` for a call that goes on.
+    end: Option<SystemTime>,
+    attempts: u32,
+    /// Type of the failure; empty if there is none.
+    failure: Option<&'s str>,
+}
+
+impl Span<'_> {
+    fn bar(self, lane: usize, kind: BarKind, name: &str, more: &str) -> Bar {
+        let Self { start, started, end, attempts, failure } = self;
+        let times = match attempts {
+            0 | 1 => String::new(),
+            attempts => format!(", {attempts} attempts"),
+        };
         let duration = end.and_then(|end| end.duration_since(start).ok());
-        let duration = duration.map_or_else(|| "undecided".to_owned(), scale::short);
-        self.bars.push(Bar {
+        let duration = duration.map_or_else(|| "goes on".to_owned(), scale::short);
+        let failed = failure.filter(|name| !name.is_empty()).map_or_else(String::new, |name| format!(", {name}"));
+        Bar {
             lane,
-            kind: BarKind::Wait,
-            label: tool.name.chars().take(LONGEST_LABEL).collect(),
-            details: format!("{} waits for a person, {duration}", tool.name),
+            kind,
+            label: name.chars().take(LONGEST_LABEL).collect(),
+            details: format!("{name}, {duration}{times}{failed}{more}"),
             start,
-            started: None,
+            started,
             end,
-            attempts: 0,
-            has_failed: false,
-        });
+            attempts,
+            has_failed: failure.is_some(),
+        }
+    }
+}
+
+/// Returns the wait of a call for a person; without an end, it is undecided.
+fn wait_bar(lane: usize, tool: &str, start: SystemTime, end: Option<SystemTime>) -> Bar {
+    let duration = end.and_then(|end| end.duration_since(start).ok());
+    let duration = duration.map_or_else(|| "undecided".to_owned(), scale::short);
+    Bar {
+        lane,
+        kind: BarKind::Wait,
+        label: tool.chars().take(LONGEST_LABEL).collect(),
+        details: format!("{tool} waits for a person, {duration}"),
+        start,
+        started: None,
+        end,
+        attempts: 0,
+        has_failed: false,
     }
 }
 

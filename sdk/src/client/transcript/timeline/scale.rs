@@ -10,6 +10,9 @@ const LEAST_WIDTH: f64 = 960.0;
 /// Average width in pixels of a bar, at least.
 const BAR_WIDTH: f64 = 26.0;
 
+/// Longest width in pixels of the whole image, as browsers draw it.
+const MOST_WIDTH: f64 = 16_000.0;
+
 /// Longest width in pixels of a time in which nothing works.
 const LONGEST_WAIT: f64 = 48.0;
 
@@ -49,7 +52,7 @@ impl Scale {
             .collect();
         let working: f64 = parts.iter().filter(|(.., works)| *works).map(|(_, _, seconds, _)| seconds).sum();
         let count = u32::try_from(timeline.bars.len()).unwrap_or(u32::MAX);
-        let wanted = LEAST_WIDTH.max(f64::from(count) * BAR_WIDTH);
+        let wanted = LEAST_WIDTH.max(f64::from(count) * BAR_WIDTH).min(MOST_WIDTH);
         let per_second = if working > 0.0 { wanted / working } else { 1.0 };
         let mut left = 0.0;
         let stretches = parts.into_iter().map(|(start, end, seconds, works)| {
@@ -59,8 +62,14 @@ impl Scale {
             left += width;
             stretch
         });
-        let stretches = stretches.collect();
-        Self { stretches, width: left.max(LEAST_WIDTH / 2.0) }
+        let mut stretches: Vec<Stretch> = stretches.collect();
+        // Many waits that are short each are long together.
+        let factor = if left > MOST_WIDTH { MOST_WIDTH / left } else { 1.0 };
+        for stretch in &mut stretches {
+            stretch.left *= factor;
+            stretch.width *= factor;
+        }
+        Self { stretches, width: (left * factor).max(LEAST_WIDTH / 2.0) }
     }
 
     /// Returns the place of a time, in pixels from the left.

@@ -1,9 +1,9 @@
 //! The timeline as an image.
 
-use std::fmt::Write;
+use std::{fmt::Write, time::SystemTime};
 
 use super::{
-    Bar, BarKind, Timeline,
+    Bar, BarKind, MOST_BARS, Timeline,
     scale::{Scale, short},
 };
 use crate::agent::picture::escaped;
@@ -16,8 +16,15 @@ const HEAD: f64 = 64.0;
 /// Height in pixels between lanes, and of the legend.
 const GAP: f64 = 14.0;
 const LEGEND: f64 = 40.0;
-/// Width in pixels of a character of a label.
-const CHARACTER: f64 = 6.4;
+/// Width in pixels of a character of a label, and of one of a script with wide characters.
+const CHARACTER: f64 = 6.8;
+const WIDE_CHARACTER: f64 = 12.0;
+/// Width in pixels between two marks of the axis, at least: that of their labels.
+const BETWEEN_MARKS: f64 = 90.0;
+/// Width in pixels after which an image repeats the names of its lanes.
+const REPEAT: f64 = 1_200.0;
+/// Height in pixels of the repeated names.
+const REPEATED: f64 = 16.0;
 /// Least width in pixels of a bar.
 const LEAST_BAR: f64 = 3.0;
 
@@ -30,40 +37,57 @@ const STYLE: &str = "text{font-family:ui-sans-serif,system-ui,sans-serif;font-si
     .handoff{stroke:#57606a;stroke-width:1.5;fill:none}";
 
 /// Returns the image.
-pub(super) fn draw(timeline: &Timeline) -> String {
+pub(super) fn draw(mut timeline: Timeline) -> String {
+    let count = timeline.shorten(MOST_BARS);
+    let left_out = count - timeline.bars.len();
+    let timeline = &timeline;
     let scale = Scale::of(timeline);
     let rows = rows(timeline, &scale);
     let mut tops = Vec::with_capacity(timeline.lanes.len());
+    // Who reads the end of a wide image does not see the names at its beginning.
+    let repeats = NAMES + scale.width > 1.5 * REPEAT;
     let mut top = HEAD;
     for lane in 0..timeline.lanes.len() {
+        top += if repeats { REPEATED } else { 0.0 };
         tops.push(top);
         let in_lane = timeline.bars.iter().zip(&rows).filter(|(bar, _)| bar.lane == lane);
         let count = in_lane.map(|(_, row)| row + 1).max().unwrap_or(1);
         top += f64::from(count) * ROW + GAP;
     }
     let (width, height) = (NAMES + scale.width + 24.0, top + LEGEND);
+    let note = if left_out > 0 { format!("; the first {left_out} calls are left out") } else { String::new() };
     let mut image = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width:.0}\" height=\"{height:.0}\" \
          viewBox=\"0 0 {width:.0} {height:.0}\" role=\"img\">\n<title>{title}</title>\n<style>{STYLE}</style>\n\
          <defs><marker id=\"head\" viewBox=\"0 0 10 10\" refX=\"9\" refY=\"5\" markerWidth=\"7\" markerHeight=\"7\" \
          orient=\"auto\"><path d=\"M0 0 10 5 0 10z\" fill=\"#57606a\"/></marker></defs>\n\
          <rect class=\"ground\" width=\"{width:.0}\" height=\"{height:.0}\"/>\n\
-         <text class=\"title\" x=\"12\" y=\"24\">{title}</text>\n",
-        title = escaped(&timeline.title)
+         <text class=\"title\" x=\"12\" y=\"24\">{shown}{note}</text>\n",
+        title = escaped(&timeline.title),
+        shown = escaped(&fitting(&timeline.title, (width - 280.0) * 0.8)),
     );
-    for (lane, (place, next)) in timeline.lanes.iter().zip(tops.iter().zip(tops.iter().skip(1).chain([&top]))) {
-        let (x, y, high) = (8.0 * f64::from(u32::try_from(lane.depth).unwrap_or(0)), place - 4.0, next - place - 6.0);
-        let most = ((NAMES - 24.0 - x) / 7.0).max(4.0);
+    let above = if repeats { REPEATED } else { 0.0 };
+    let bottoms = tops.iter().skip(1).map(|top| top - above).chain([top]);
+    for (lane, (place, bottom)) in timeline.lanes.iter().zip(tops.iter().zip(bottoms)) {
+        let x = 8.0 * f64::from(u32::try_from(lane.depth).unwrap_or(0));
+        let (y, high) = (place - above - 4.0, bottom - place + above - 6.0);
+        let most = (NAMES - 24.0 - x).max(40.0);
         let _ = writeln!(
             image,
             "<rect class=\"lane\" x=\"4\" y=\"{y:.1}\" width=\"{:.1}\" height=\"{high:.1}\" rx=\"4\"/>\n\
-             <text class=\"agent\" x=\"{:.1}\" y=\"{:.1}\"><title>{}</title>{}</text>",
+             <svg x=\"{:.1}\" y=\"{y:.1}\" width=\"{most:.1}\" height=\"24\">\
+             <text class=\"agent\" y=\"17\"><title>{}</title>{}</text></svg>",
             width - 8.0,
             12.0 + x,
-            place + 13.0,
             escaped(&lane.agent),
-            escaped(&cut(&lane.agent, most)),
+            escaped(&fitting(&lane.agent, most * 0.92)),
         );
+        let mut repeated = NAMES + REPEAT;
+        while repeats && repeated < width - REPEAT / 2.0 {
+            let name = escaped(&fitting(&lane.agent, NAMES));
+            let _ = writeln!(image, "<text class=\"note\" x=\"{repeated:.1}\" y=\"{:.1}\">{name}</text>", place - 6.0);
+            repeated += REPEAT;
+        }
     }
     axis(&mut image, timeline, &scale, top);
     for (bar, row) in timeline.bars.iter().zip(&rows) {
@@ -73,11 +97,10 @@ pub(super) fn draw(timeline: &Timeline) -> String {
         let (x, from_y, to_y) = (NAMES + scale.x(*at), tops[*from] + 9.0, tops[*to] + 9.0);
         let _ = writeln!(
             image,
-            "<path class=\"handoff\" d=\"M{x:.1} {from_y:.1} C{:.1} {from_y:.1} {:.1} {to_y:.1} {:.1} {to_y:.1}\" \
+            "<path class=\"handoff\" d=\"M{:.1} {from_y:.1} C{x:.1} {from_y:.1} {:.1} {to_y:.1} {x:.1} {to_y:.1}\" \
              marker-end=\"url(#head)\"><title>handoff to {}</title></path>",
-            x + 12.0,
-            x - 6.0,
-            x + 8.0,
+            x - 10.0,
+            x - 20.0,
             escaped(&timeline.lanes[*to].agent)
         );
     }
@@ -138,9 +161,14 @@ fn draw_bar(image: &mut String, bar: &Bar, scale: &Scale, y: f64) {
         }
     }
     let times = if bar.attempts > 1 { format!("\u{d7}{} ", bar.attempts) } else { String::new() };
-    let label = cut(&format!("{times}{}", bar.label), (width - 6.0) / CHARACTER);
+    let label = fitting(&format!("{times}{}", bar.label), width - 6.0);
     if !label.is_empty() {
-        let _ = write!(image, "<text x=\"{:.1}\" y=\"{:.1}\">{}</text>", x + 3.0, y + 13.0, escaped(&label));
+        // An image inside the image cuts what a wider font would draw beside the bar.
+        let _ = write!(
+            image,
+            "<svg x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" height=\"18\"><text x=\"3\" y=\"13\">{}</text></svg>",
+            escaped(&label)
+        );
     }
     image.push_str("</g>\n");
 }
@@ -158,9 +186,20 @@ fn axis(image: &mut String, timeline: &Timeline, scale: &Scale, bottom: f64) {
             bottom - HEAD
         );
     }
-    for (x, time) in scale.marks(90.0) {
-        let since = time.duration_since(timeline.start).unwrap_or_default();
+    // After a day the units are too long for the work of an hour: what follows counts from there.
+    let mut latest: Option<(String, SystemTime)> = None;
+    for (x, time) in scale.marks(BETWEEN_MARKS) {
         let x = NAMES + x;
+        let since = short(time.duration_since(timeline.start).unwrap_or_default());
+        let text = match &latest {
+            Some((shown, from)) if *shown == since => {
+                format!("+{}", short(time.duration_since(*from).unwrap_or_default()))
+            }
+            _ => {
+                latest = Some((since.clone(), time));
+                since
+            }
+        };
         let _ = writeln!(
             image,
             "<line class=\"grid\" x1=\"{x:.1}\" x2=\"{x:.1}\" y1=\"{:.1}\" y2=\"{bottom:.1}\"/>\
@@ -168,7 +207,7 @@ fn axis(image: &mut String, timeline: &Timeline, scale: &Scale, bottom: f64) {
             HEAD - 10.0,
             x + 2.0,
             HEAD - 14.0,
-            short(since)
+            text
         );
     }
 }
@@ -193,14 +232,20 @@ fn legend(image: &mut String, y: f64) {
     entry("<path class=\"handoff\" d=\"M0 6 14 6\" marker-end=\"url(#head)\"/>", "handoff");
 }
 
-/// Returns the beginning of a text that fits into this number of characters, with an ellipsis;
-/// empty if hardly anything fits.
-fn cut(text: &str, most: f64) -> String {
-    let fits = |count: usize| f64::from(u32::try_from(count).unwrap_or(u32::MAX)) <= most;
-    let count = text.chars().count();
-    if fits(count) {
+/// Returns the beginning of a text that fits into a width, with an ellipsis; empty if less than
+/// three characters do.
+fn fitting(text: &str, width: f64) -> String {
+    let wide = |c: char| if u32::from(c) < 0x1100 { CHARACTER } else { WIDE_CHARACTER };
+    if text.chars().map(wide).sum::<f64>() <= width {
         return text.to_owned();
     }
-    let kept: String = text.chars().enumerate().take_while(|(at, _)| fits(at + 2)).map(|(_, c)| c).collect();
-    if kept.chars().count() < 2 { String::new() } else { format!("{kept}\u{2026}") }
+    let mut used = CHARACTER;
+    let kept: String = text
+        .chars()
+        .take_while(|c| {
+            used += wide(*c);
+            used <= width
+        })
+        .collect();
+    if kept.chars().count() < 3 { String::new() } else { format!("{}\u{2026}", kept.trim_end()) }
 }

@@ -1,0 +1,81 @@
+//! `GET /runs/{id}/timeline.svg`.
+//!
+//! The history of a workflow has more than its facts: queues, attempts, sessions. A run without a
+//! history, or with one that this process cannot decode, is drawn from its facts.
+
+use axum::{
+    Extension,
+    extract::{Path, State},
+    http::StatusCode,
+};
+use futures::StreamExt;
+use tokio::time::timeout;
+
+use super::{
+    read::{QUIET, events_of, seen},
+    row::Row,
+};
+use crate::{
+    client::transcript::{FactTimeline, Transcript, TranscriptError},
+    http::{
+        access::Caller,
+        error::ApiError,
+        service::{Service, Shared},
+        svg::Svg,
+    },
+    wire::RunMode,
+};
+
+/// Maximum number of executions of a workflow in one picture: the latest ones.
+const MAX_EXECUTIONS: usize = 16;
+
+/// `GET /runs/{id}/timeline.svg`: the calls and waits of a run up to now.
+pub(in crate::http) async fn timeline(
+    State(shared): Service,
+    Extension(caller): Extension<Caller>,
+    Path(id): Path<String>,
+) -> Result<Svg, ApiError> {
+    let row = seen(&shared, &caller, &id).await?;
+    let image = match of_history(&shared, &row).await? {
+        Some(image) => Some(image),
+        None => of_facts(&shared, &row).await?,
+    };
+    image.map(Svg).ok_or_else(|| {
+        let message = format!("run {id:?} has no timeline: it has not called a model yet");
+        ApiError::new(StatusCode::NOT_FOUND, "no_timeline", message)
+    })
+}
+
+/// Returns the image of a workflow whose history the server has; `None` if it is of no use.
+async fn of_history(shared: &Shared, row: &Row) -> Result<Option<String>, ApiError> {
+    if row.mode != RunMode::Temporal || row.stored.is_some() {
+        return Ok(None);
+    }
+    let client = &shared.workflows()?.client;
+    match Transcript::latest_of_chain(client, &row.id, MAX_EXECUTIONS).await {
+        Ok(chain) => {
+            Ok(chain.iter().any(|execution| !execution.runs.is_empty()).then(|| Transcript::chain_to_svg(&chain)))
+        }
+        Err(TranscriptError::Server(error)) => Err(ApiError::server(error)),
+        Err(error) => {
+            tracing::debug!(%error, run = row.id, "the timeline of the run is drawn from its facts");
+            Ok(None)
+        }
+    }
+}
+
+/// Returns the image of the facts so far; `None` if they have no call.
+async fn of_facts(shared: &Shared, row: &Row) -> Result<Option<String>, ApiError> {
+    let mut drawn = FactTimeline::new(format!("run {}", row.id));
+    let mut facts = events_of(shared, row, None, false).await?;
+    loop {
+        // A run that has not ended is read to its present end when no further fact comes at once.
+        let next = if row.is_open() { timeout(QUIET, facts.next()).await } else { Ok(facts.next().await) };
+        match next {
+            Ok(Some(Ok(event))) => drawn.observe(&event),
+            Ok(Some(Err(error))) => return Err(error),
+            Ok(None) | Err(_) => break,
+        }
+    }
+    Ok(drawn.has_calls().then(|| drawn.to_svg(row.is_open())))
+}
