@@ -101,6 +101,7 @@ impl WorkflowRuns {
             .memo(run.memo_values())
             .maybe_search_attributes(run.search_attributes())
             .maybe_static_summary(run.static_summary())
+            .maybe_static_details(run.static_details())
             .build();
         let wants_existing = run.id_conflict == IdConflict::UseExisting;
         let started = match run.request {

@@ -38,8 +38,9 @@ const MAX_LABEL_BYTES: usize = 256;
 const MAX_MEMO_BYTES: usize = 16 * 1024;
 /// Maximum number of search attributes.
 const MAX_SEARCH_ATTRIBUTES: usize = 16;
-/// Maximum bytes of the summary.
+/// Maximum bytes of the summary, and of the details.
 const MAX_SUMMARY_BYTES: usize = 200;
+const MAX_DETAILS_BYTES: usize = 8 * 1024;
 
 /// A run or a chat that is to be started.
 #[derive(Clone, Debug)]
@@ -52,6 +53,7 @@ pub struct NewRun {
     memo: BTreeMap<String, Value>,
     search_attributes: BTreeMap<String, Payload>,
     summary: Option<String>,
+    details: Option<String>,
     /// A problem that the builder has found.
     problem: Option<String>,
 }
@@ -116,6 +118,7 @@ impl NewRun {
             memo: BTreeMap::new(),
             search_attributes: BTreeMap::new(),
             summary: None,
+            details: None,
             problem: None,
         }
     }
@@ -193,10 +196,19 @@ impl NewRun {
     }
 
     /// Sets the summary of the workflow, one line of at most 200 bytes, which Temporal's own page
-    /// shows. Default: the name of the agent.
+    /// shows. Default: the name of the agent. A codec of the client does not encode it.
     #[must_use]
     pub fn summary(mut self, summary: impl Into<String>) -> Self {
         self.summary = Some(summary.into());
+        self
+    }
+
+    /// Sets the details of the workflow, at most 8 KiB of Markdown, which Temporal's own page shows
+    /// below the summary. Text of others belongs in a code block there. A codec of the client does
+    /// not encode it. Default: none.
+    #[must_use]
+    pub fn details(mut self, details: impl Into<String>) -> Self {
+        self.details = Some(details.into());
         self
     }
 
@@ -230,6 +242,9 @@ impl NewRun {
         let is_one_line = |summary: &String| summary.len() <= MAX_SUMMARY_BYTES && !summary.contains(['\n', '\r']);
         if !self.summary.as_ref().is_none_or(is_one_line) {
             return Err(format!("the summary is one line of at most {MAX_SUMMARY_BYTES} bytes"));
+        }
+        if self.details.as_ref().is_some_and(|details| details.len() > MAX_DETAILS_BYTES) {
+            return Err(format!("the details are at most {MAX_DETAILS_BYTES} bytes of Markdown"));
         }
         Ok(())
     }
@@ -291,6 +306,10 @@ impl NewRun {
         self.summary.clone().or_else(|| self.agent().map(str::to_owned))
     }
 
+    pub(super) fn static_details(&self) -> Option<String> {
+        self.details.clone()
+    }
+
     /// Returns the labels.
     #[cfg(all(feature = "http", any(feature = "postgres", feature = "sqlite")))]
     pub(crate) fn labels(&self) -> &BTreeMap<String, String> {
@@ -305,7 +324,7 @@ impl NewRun {
         }
     }
 
-    /// Returns the name of the start agent, if the request names one.
+    /// Returns the name of the start agent, if the request names one in the code.
     pub(crate) fn agent(&self) -> Option<&str> {
         match &self.request {
             Request::Run(request) => request.agent.as_deref(),

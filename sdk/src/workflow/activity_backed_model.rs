@@ -32,7 +32,7 @@ use super::{
     },
 };
 use crate::{
-    agent::{AgentInfo, Graph},
+    agent::Graph,
     drive::{ModelEffectError, guard::Panic},
     engine::TriedFor,
     tool::BoxError,
@@ -215,13 +215,7 @@ impl Scheduled<'_> {
             let activity_id = format!("{activity_id}-items-{number}");
             let count = items.len();
             let Self { ctx, options, call, token } = self;
-            let agent = AgentInfo::new(&*call.agent, call.turn);
-            let scheduling = Scheduling {
-                agent,
-                settings: &call.definitions.settings,
-                activity_id: activity_id.clone(),
-                token: token.clone(),
-            };
+            let scheduling = Scheduling { call, activity_id: activity_id.clone(), token: token.clone() };
             let bytes = items.iter().map(Item::json_len).sum();
             let _place = books.place(bytes, token).await?;
             let (request, options) = (RecordRequest::from(items.clone()), options.recording(scheduling, count));
@@ -239,12 +233,7 @@ impl Scheduled<'_> {
         let bytes = checked(call, &folded, options).map_err(Failed::of)?;
         let Folded { conversation, definitions, noted } = folded;
         let request = ModelRequest::with_parts(call, definitions, conversation);
-        let at = Scheduling {
-            agent: AgentInfo::new(&*call.agent, call.turn),
-            settings: &call.definitions.settings,
-            activity_id: activity_id.to_owned(),
-            token: token.clone(),
-        };
+        let at = Scheduling { call, activity_id: activity_id.to_owned(), token: token.clone() };
         let wanted = self.wanted(activity_id, MODEL_ACTIVITY);
         let answer = if options.local {
             let options = options.local_activity(at).map_err(|panic| Failed::of(summary_panicked(&panic)))?;

@@ -21,7 +21,10 @@ pub(crate) mod stream;
 pub use activity_backed_model::ActivityBackedModel;
 pub use continuing::ContinueOptions;
 pub use effect::failure::EffectFailure;
-pub use effect::model_activity_options::{ModelActivityOptions, ModelRetryPolicy, Summary};
+pub use effect::{
+    model_activity_options::{ModelActivityOptions, ModelRetryPolicy},
+    summary::{SummarizedCall, Summary},
+};
 pub use inbox::{AgentInbox, HasAgentInbox};
 #[cfg(any(feature = "postgres", feature = "sqlite"))]
 pub(crate) use inbox::{InboxContext, RunInbox, Waits};

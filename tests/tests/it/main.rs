@@ -12,6 +12,7 @@ mod compression;
 mod conformance;
 mod continuing;
 mod costs;
+mod current_details;
 mod databases;
 mod deploy_rules;
 mod devices;

@@ -66,6 +66,9 @@ pub(in crate::http) struct NewRunBody {
     /// Summary of the workflow: one line.
     #[serde(default)]
     summary: Option<String>,
+    /// Details of the workflow: Markdown of at most 8 KiB.
+    #[serde(default)]
+    details: Option<String>,
 }
 
 /// The answer to a run that was started, or that exists.
@@ -143,6 +146,9 @@ pub(in crate::http) async fn start(
     }
     if let Some(summary) = body.summary {
         run = run.summary(summary);
+    }
+    if let Some(details) = body.details {
+        run = run.details(details);
     }
     for (key, value) in body.memo {
         run = run.memo(key, value);

@@ -137,8 +137,9 @@ pub(super) trait DurableContext {
         options: ActivityOptions,
     ) -> LocalBoxFuture<'static, ActivityResult>;
     /// Waits for `duration`, or until `token` is cancelled; a cancelled workflow ends the wait only
-    /// through `token`.
-    fn pause(&self, duration: Duration, token: WorkflowCancellationToken) -> LocalBoxFuture<'static, ()>;
+    /// through `token`. The Temporal UI shows the summary.
+    fn pause(&self, duration: Duration, summary: &str, token: WorkflowCancellationToken)
+    -> LocalBoxFuture<'static, ()>;
     /// Waits for the timer; returns `false` if the wait was cancelled.
     fn timer(&self, options: TimerOptions) -> LocalBoxFuture<'static, bool>;
     /// Returns the time of the current workflow task.

@@ -193,9 +193,14 @@ impl<W: 'static> DurableContext for WorkflowContext<W> {
         async move { ctx.execute_activity(StateActivity(activity_type), request, options).await }.boxed_local()
     }
 
-    fn pause(&self, duration: Duration, token: WorkflowCancellationToken) -> LocalBoxFuture<'static, ()> {
+    fn pause(
+        &self,
+        duration: Duration,
+        summary: &str,
+        token: WorkflowCancellationToken,
+    ) -> LocalBoxFuture<'static, ()> {
         let ctx = self.clone();
-        let options = TimerOptions::builder(duration).cancellation_token(token).build();
+        let options = TimerOptions::builder(duration).cancellation_token(token).summary(summary.to_owned()).build();
         async move {
             let _ = ctx.timer(options).await;
         }

@@ -191,7 +191,9 @@ impl ContinuableRun {
         place.ctx.show("waits for the workflow's handlers to finish, to continue as new".to_owned());
         let finish = place.ctx.handlers_finish(place.token.clone());
         let timer = WorkflowCancellationToken::new();
-        match select(finish, place.ctx.pause(self.options.handler_timeout, timer.clone())).await {
+        let time = self.options.handler_timeout;
+        let waiting = place.ctx.pause(time, "last time for handlers, before it continues as new", timer.clone());
+        match select(finish, waiting).await {
             Either::Left((finished, _)) => {
                 timer.cancel();
                 if finished { Ok(()) } else { Err(Stayed::Cancelled) }

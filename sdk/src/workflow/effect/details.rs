@@ -5,36 +5,50 @@
 
 use crate::wire::ApprovalRequest;
 
-/// Maximum number of characters of a model's string that are shown.
+/// Maximum number of characters of the arguments of a call, and of a name.
 const MAX_SHOWN_CHARS: usize = 10_000;
+const MAX_NAME_CHARS: usize = 100;
 
 /// Describes a call that waits for a decision.
 pub(in crate::workflow) fn asked(request: &ApprovalRequest) -> String {
     let call = &request.call;
-    format!("{} wants to call {} with\n\n{}", code(&call.agent), code(&call.tool), block(&call.arguments))
+    asked_call((&call.agent, &call.tool), &call.arguments, MAX_SHOWN_CHARS)
 }
 
-/// Formats a string as an inline code span.
-pub(in crate::workflow) fn code(text: &str) -> String {
-    let text = shown(text).replace(char::is_control, " ");
+/// Describes a call of an agent that waits for a decision, with this many characters of its
+/// arguments.
+pub(in crate::workflow) fn asked_call((agent, tool): (&str, &str), arguments: &str, most: usize) -> String {
+    format!("{} wants to call {} with\n\n{}", name(agent), name(tool), block(arguments, most))
+}
+
+/// Formats the name of an agent or a tool as an inline code span.
+pub(in crate::workflow) fn name(text: &str) -> String {
+    // Neither may a name end its line, nor turn the direction of what follows.
+    let text = shown(text, MAX_NAME_CHARS).replace(|c: char| c.is_control() || turns_or_hides(c), " ");
     let fence = "`".repeat(longest_run(&text) + 1);
     let blank = if text.starts_with('`') || text.ends_with('`') { " " } else { "" };
     format!("{fence}{blank}{text}{blank}{fence}")
 }
 
 /// Formats a string as a code block that the string cannot close.
-fn block(text: &str) -> String {
-    let text = shown(text);
+fn block(text: &str, most: usize) -> String {
+    let text = shown(text, most);
     let fence = "`".repeat(longest_run(&text).max(2) + 1);
     format!("{fence}json\n{text}\n{fence}")
 }
 
 /// Returns the beginning of the string, with its full length if it is truncated.
-fn shown(text: &str) -> String {
-    match text.char_indices().nth(MAX_SHOWN_CHARS) {
+fn shown(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
         Some((end, _)) => format!("{} .. ({} bytes in all)", &text[..end], text.len()),
         None => text.to_owned(),
     }
+}
+
+/// Returns `true` for characters that reorder or hide the text around them, and for separators of
+/// lines.
+fn turns_or_hides(c: char) -> bool {
+    matches!(c, '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
 }
 
 /// Returns the length of the longest run of backticks.

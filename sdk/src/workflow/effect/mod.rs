@@ -11,6 +11,7 @@ pub(super) mod mcp_call;
 pub(super) mod mcp_session;
 pub(super) mod model_activity_options;
 pub(super) mod session_call;
+pub(super) mod summary;
 pub(super) mod time;
 pub(super) mod tool_call;
 pub(super) mod until_deployed;

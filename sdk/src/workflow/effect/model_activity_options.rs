@@ -1,6 +1,6 @@
 //! Options for scheduling model calls as activities.
 
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
 use temporalio_workflow::{
     ActivityCancellationType, ActivityCloseTimeouts, ActivityOptions, LocalActivityOptions, RetryPolicy,
@@ -9,12 +9,12 @@ use temporalio_workflow::{
 
 use super::{
     failure::NEVER_RETRIED,
+    summary::Summary,
     time::{LONGEST, accepted},
 };
 use crate::{
-    agent::AgentInfo,
     drive::{
-        guard::{Panic, guarded},
+        guard::Panic,
         model_limits::{
             ALL_ATTEMPTS, ATTEMPT, FACTOR, FIRST_PAUSE, LONGEST_PAUSE, Retries, TIMEOUT_SETTING, attempt_limit,
             exceeded,
@@ -102,59 +102,6 @@ pub struct ModelRetryPolicy {
     pub maximum_attempts: u32,
 }
 
-/// The summary that the Temporal UI shows for a model call.
-#[derive(Clone, Default)]
-#[non_exhaustive]
-pub enum Summary {
-    /// `<agent> · turn <n>`.
-    #[default]
-    AgentAndTurn,
-    /// A fixed string.
-    Fixed(String),
-    /// The string that this function returns.
-    Computed(Arc<dyn Fn(&AgentInfo) -> String + Send + Sync>),
-}
-
-impl Summary {
-    /// Creates a summary that is computed from agent and turn.
-    ///
-    /// # Determinism
-    /// The function runs in the workflow: it may use its argument and nothing else.
-    pub fn computed(summary: impl Fn(&AgentInfo) -> String + Send + Sync + 'static) -> Self {
-        Self::Computed(Arc::new(summary))
-    }
-
-    fn of(&self, agent: &AgentInfo) -> Result<String, Panic> {
-        match self {
-            Self::AgentAndTurn => Ok(format!("{} · turn {}", agent.name, agent.turn)),
-            Self::Fixed(text) => Ok(text.clone()),
-            Self::Computed(compute) => guarded(|| compute(agent)),
-        }
-    }
-}
-
-impl From<&str> for Summary {
-    fn from(text: &str) -> Self {
-        Self::Fixed(text.to_owned())
-    }
-}
-
-impl From<String> for Summary {
-    fn from(text: String) -> Self {
-        Self::Fixed(text)
-    }
-}
-
-impl std::fmt::Debug for Summary {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::AgentAndTurn => f.write_str("AgentAndTurn"),
-            Self::Fixed(text) => f.debug_tuple("Fixed").field(text).finish(),
-            Self::Computed(_) => f.write_str("Computed"),
-        }
-    }
-}
-
 impl Default for ModelActivityOptions {
     fn default() -> Self {
         Self::builder().build()
@@ -167,10 +114,9 @@ impl Default for ModelRetryPolicy {
     }
 }
 
-/// One scheduled call: its agent and turn, settings, activity id and cancellation token.
+/// One call that is about to be scheduled, with its activity id and cancellation token.
 pub(in crate::workflow) struct Scheduling<'a> {
-    pub(in crate::workflow) agent: AgentInfo,
-    pub(in crate::workflow) settings: &'a ModelSettings,
+    pub(in crate::workflow) call: &'a ModelCall,
     pub(in crate::workflow) activity_id: String,
     pub(in crate::workflow) token: WorkflowCancellationToken,
 }
@@ -181,9 +127,9 @@ impl ModelActivityOptions {
     /// # Errors
     /// The panic of the author's summary function.
     pub(in crate::workflow) fn activity(&self, at: Scheduling<'_>) -> Result<ActivityOptions, Panic> {
-        let summary = self.summary.of(&at.agent)?;
+        let summary = self.summary.of(at.call)?;
         let close = ActivityCloseTimeouts::ScheduleAndStartToClose {
-            start_to_close: self.attempt_limit(at.settings),
+            start_to_close: self.attempt_limit(&at.call.definitions.settings),
             schedule_to_close: accepted(self.schedule_to_close),
         };
         let options = ActivityOptions::with_close_timeouts(close)
@@ -193,7 +139,7 @@ impl ModelActivityOptions {
             .heartbeat_timeout(self.heartbeat.min(LONGEST))
             .cancellation_type(self.cancellation_type)
             .cancellation_token(at.token)
-            .retry_policy(self.retry_policy(at.settings))
+            .retry_policy(self.retry_policy(&at.call.definitions.settings))
             .summary(summary)
             .maybe_priority(self.priority.clone())
             .build();
@@ -213,7 +159,7 @@ impl ModelActivityOptions {
             .maybe_schedule_to_start_timeout(self.schedule_to_start.map(accepted))
             .cancellation_token(at.token)
             .retry_policy(RetryPolicy::builder().non_retryable_error_types(NEVER_RETRIED).build())
-            .summary(format!("{} · turn {} · records {items} items", at.agent.name, at.agent.turn))
+            .summary(format!("{} · turn {} · records {items} items", at.call.agent, at.call.turn))
             .maybe_priority(self.priority.clone())
             .build()
     }
@@ -223,13 +169,13 @@ impl ModelActivityOptions {
     /// # Errors
     /// The panic of the author's summary function.
     pub(in crate::workflow) fn local_activity(&self, at: Scheduling<'_>) -> Result<LocalActivityOptions, Panic> {
-        let summary = self.summary.of(&at.agent)?;
+        let summary = self.summary.of(at.call)?;
         let options = LocalActivityOptions::builder()
             .activity_id(at.activity_id)
-            .retry_policy(self.retry_policy(at.settings))
+            .retry_policy(self.retry_policy(&at.call.definitions.settings))
             .cancel_type(self.cancellation_type)
             .cancellation_token(at.token)
-            .start_to_close_timeout(self.attempt_limit(at.settings))
+            .start_to_close_timeout(self.attempt_limit(&at.call.definitions.settings))
             .schedule_to_close_timeout(accepted(self.schedule_to_close))
             .maybe_schedule_to_start_timeout(self.schedule_to_start.map(accepted))
             .summary(summary)

@@ -159,7 +159,7 @@ impl Session<'_> {
             Either::Right(((), writing)) => writing,
         };
         let timer = WorkflowCancellationToken::new();
-        match select(writing, self.ctx.pause(LAST_WORDS, timer.clone())).await {
+        match select(writing, self.ctx.pause(LAST_WORDS, "last time to write the session", timer.clone())).await {
             Either::Left((written, _)) => {
                 timer.cancel();
                 written

@@ -80,7 +80,8 @@ impl WorkflowHost {
             return waiting.await;
         };
         let token = WorkflowCancellationToken::new();
-        let timer = self.ctx.pause(Duration::from_millis(at.saturating_sub(now).max(1)), token.clone());
+        let time = Duration::from_millis(at.saturating_sub(now).max(1));
+        let timer = self.ctx.pause(time, &format!("a question of turn {turn} expires"), token.clone());
         if let Either::Left((outcome, _)) = select(waiting.as_mut(), timer).await {
             token.cancel();
             return outcome;

@@ -22,8 +22,8 @@ use std::{
 use futures::{FutureExt, future::LocalBoxFuture};
 use temporalio_workflow::WorkflowCancellationToken;
 
-use self::history::json_len;
 pub(super) use self::run_id::{run_id, short_id};
+use self::{history::json_len, progress::Tokens};
 
 #[cfg(feature = "nexus")]
 use super::limits::nexus::Nexus;
@@ -38,13 +38,13 @@ use super::{
         local_gate::LocalGate,
         size::encoded_len,
     },
-    replay_journal::{note_event, note_failure},
+    replay_journal::note_event,
 };
 use crate::{
     drive::{
-        EffectId, Host, KeptDecisionsEffect, LoopEvent, McpEffect, McpEffectError, ModelEffectError, RunFailure,
-        RunOutcome, SessionAction, SessionEffect, SessionEffectError, SourceEffectError, ToolAnswer, ToolEffect,
-        ToolEffectError, ToolsetsEffect, WaitOutcome,
+        EffectId, Host, KeptDecisionsEffect, LoopEvent, McpEffect, McpEffectError, ModelEffectError, SessionAction,
+        SessionEffect, SessionEffectError, SourceEffectError, ToolAnswer, ToolEffect, ToolEffectError, ToolsetsEffect,
+        WaitOutcome,
         watch::{RunWatch, Seen},
     },
     engine::RunError,
@@ -84,6 +84,8 @@ pub(super) struct WorkflowHost {
     watch: Option<Box<dyn RunWatch>>,
     /// Activity types of tools with several versions, in addition to the tools that are marked.
     versioned_tools: Arc<BTreeSet<String>>,
+    /// The tokens of the run so far.
+    tokens: Tokens,
 }
 
 impl WorkflowHost {
@@ -112,6 +114,7 @@ impl WorkflowHost {
             pause: RefCell::default(),
             watch,
             versioned_tools: Arc::default(),
+            tokens: Tokens::default(),
         }
     }
 
@@ -148,16 +151,6 @@ impl WorkflowHost {
 
     fn place<'p>(&'p self, token: &'p WorkflowCancellationToken) -> Place<'p> {
         Place { ctx: &self.ctx, inbox: self.inbox.as_ref(), run: self.run(), token }
-    }
-
-    /// Reports the end of the run to the inbox, and a failure also to the replay journal.
-    pub(super) fn ended<O>(&self, outcome: &Result<RunOutcome<O>, RunFailure>) {
-        if let Err(failure) = outcome {
-            note_failure(&*self.ctx, failure);
-        }
-        if let Some(inbox) = &self.inbox {
-            inbox.ended(outcome);
-        }
     }
 }
 

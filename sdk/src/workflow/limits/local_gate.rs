@@ -87,7 +87,7 @@ impl LocalGate {
         // The call is alone and has no room: a timer ends the workflow task, and the count starts
         // again.
         if !has_room {
-            ctx.pause(Duration::from_millis(1), token.clone()).await;
+            ctx.pause(Duration::from_millis(1), "room for the result of a local activity", token.clone()).await;
             if token.is_cancelled() {
                 return Err(Cancelled);
             }

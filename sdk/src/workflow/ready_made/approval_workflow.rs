@@ -64,7 +64,8 @@ impl ApprovalWorkflow {
         let token = ctx.cancellation_token().child_token();
         let options = WaitConditionOptions::builder().cancellation_token(token.clone()).build();
         let decided = Box::pin(ctx.wait_condition_with_options(|workflow| workflow.ruling.is_some(), options));
-        let timer = ctx.timer(TimerOptions::builder(time).cancellation_token(token.clone()).build());
+        let timer = TimerOptions::builder(time).cancellation_token(token.clone());
+        let timer = ctx.timer(timer.summary("nobody decides: the call is rejected".to_owned()).build());
         match select(decided, timer).await {
             Either::Left((decided, timer)) => {
                 token.cancel();

@@ -110,7 +110,8 @@ impl<W: 'static> Runner<W> {
         }
         let moving = self.moving(agent, arrived)?;
         let inbox = self.inbox.clone().map(|ctx| RunInbox::begin(ctx, waits, paused));
-        let host = self.host(inbox, moving, id);
+        let used = paused.map(|state| state.usage.clone()).unwrap_or_default();
+        let host = self.host(inbox, moving, id).with_usage(&used);
         Ok((host, run))
     }
 

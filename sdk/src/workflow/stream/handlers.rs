@@ -62,7 +62,8 @@ async fn wait<W: HasAgentInbox + 'static>(ctx: &WorkflowContext<W>, ticket: u64,
     }
     if let Some(limit) = ctx.state(|workflow| log(workflow).polls().time_limit(ticket)) {
         let timer_token = WorkflowCancellationToken::new();
-        let timer = TimerOptions::builder(limit).cancellation_token(timer_token.clone()).build();
+        let timer = TimerOptions::builder(limit).cancellation_token(timer_token.clone());
+        let timer = timer.summary("end of a poll of the stream".to_owned()).build();
         let has_a_limit = |workflow: &W| log(workflow).polls().time_limit(ticket).is_some();
         let ends = |workflow: &W| returns(workflow) || !has_a_limit(workflow);
         select! {
@@ -82,7 +83,8 @@ async fn pause<W: HasAgentInbox + 'static>(ctx: &WorkflowContext<W>, ticket: u64
     let options = WaitConditionOptions::builder().cancellation_token(token.clone()).build();
     let is_released = |workflow: &W| log(workflow).polls().is_released(ticket);
     let timer_token = WorkflowCancellationToken::new();
-    let timer = TimerOptions::builder(time).cancellation_token(timer_token.clone()).build();
+    let timer = TimerOptions::builder(time).cancellation_token(timer_token.clone());
+    let timer = timer.summary("pause between polls of the stream".to_owned()).build();
     select! {
         _ = ctx.wait_condition_with_options(is_released, options) => timer_token.cancel(),
         _ = ctx.timer(timer) => {}

@@ -36,6 +36,7 @@ async fn a_run_has_its_memo_search_attributes_labels_and_summary(
             let body = json!({
                 "agent": "clerk", "input": "Pay me 40.", "id": id, "labels": {"customer": "7"},
                 "memo": {"order": {"number": 4711}}, "summary": "Refund of order 4711",
+                "details": "For **ann**.",
                 "search_attributes": {"CustomerRank": {"keyword": "gold"}},
             });
             assert_eq!(post(&replica(&env), "/runs", &body).await?, (StatusCode::CREATED, json!({"id": id})));
@@ -43,6 +44,7 @@ async fn a_run_has_its_memo_search_attributes_labels_and_summary(
         Door::Rust => {
             let run = NewRun::new(AgentRequest::new("clerk", "Pay me 40.")).id(&*id).label("customer", "7");
             let run = run.memo("order", json!({"number": 4711})).summary("Refund of order 4711");
+            let run = run.details("For **ann**.");
             let run = run.search_attribute(RANK.value_set("gold".to_owned()));
             assert_eq!(AgentRuns::new(env.client(), env.task_queue()).start_run(run).await?, id);
         }
@@ -54,8 +56,8 @@ async fn a_run_has_its_memo_search_attributes_labels_and_summary(
     let attributes = raw.workflow_execution_info.as_ref().and_then(|info| info.search_attributes.clone());
     let set = &attributes.expect("search attributes").indexed_fields["CustomerRank"];
     assert_eq!(serde_json::from_slice::<Value>(&set.data)?, "gold");
-    let summary = raw.execution_config.as_ref().and_then(|config| config.user_metadata.as_ref()?.summary.clone());
-    assert_eq!(serde_json::from_slice::<Value>(&summary.expect("a summary").data)?, "Refund of order 4711");
+    assert_eq!(described.static_summary(), Some("Refund of order 4711"));
+    assert_eq!(described.static_details(), Some("For **ann**."));
     let (_, run) = get(&replica(&env), &format!("/runs/{id}")).await?;
     assert_eq!(run["labels"], json!({"customer": "7"}));
     until(&replica(&env), &format!("/runs/{id}"), |run| run["status"] == "completed").await?;
@@ -142,6 +144,7 @@ async fn an_id_of_another_workflow_and_values_that_hide_a_run_are_refused() -> a
         ("search_attributes", json!({"CustomerRank": {"word": "x"}})),
         ("search_attributes", json!({"NobodyKnowsIt": {"keyword": "x"}})),
         ("summary", json!("two\nlines")),
+        ("details", json!("x".repeat(8 * 1024 + 1))),
         ("id_conflict", json!("maybe")),
     ] {
         let mut body = json!({"agent": "clerk", "input": "hi"});

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use temporal_agents::{
     Agent, AgentsPlugin, ModelActivityOptions, Runner,
+    wire::Item,
     workflow::{ModelRetryPolicy, Summary},
 };
 use temporal_agents_testing::{
@@ -73,7 +74,7 @@ async fn a_local_call_on_a_worker_that_calls_no_models_fails_the_run_when_its_ti
 
 /// Three agents in a row: without options of their own, with a fixed summary, and on another task queue.
 fn first() -> Agent {
-    let third = Agent::new("third").model("gpt-5");
+    let third = Agent::new("third").model("gpt-5").instructions("Answers.");
     let second = Agent::new("second").model("gpt-5").handoff(third);
     Agent::new("first").model("gpt-5").handoff(second)
 }
@@ -89,7 +90,10 @@ impl InTurn {
         let second = ModelActivityOptions::builder().summary("asks a colleague").build();
         let third = ModelActivityOptions::builder()
             .task_queue("elsewhere")
-            .summary(Summary::computed(|agent| format!("{} in call {}", agent.name, agent.turn)))
+            .summary(Summary::computed(|call| {
+                let asked = call.last_input.and_then(Item::text).unwrap_or_default();
+                format!("{} ({}) in call {}: {asked:?}, {:?}", call.agent, call.model, call.turn, call.instructions)
+            }))
             .start_to_close(Duration::from_secs(7))
             .schedule_to_close(Duration::from_secs(70))
             .retry(ModelRetryPolicy::builder().maximum_attempts(4).build())
@@ -118,7 +122,7 @@ async fn the_calls_of_an_agent_can_have_options_of_their_own() -> anyhow::Result
         [
             scheduled("agents", "first · turn 1", [600, 6 * 3600], 0),
             scheduled("agents", "asks a colleague", [600, 6 * 3600], 0),
-            scheduled("elsewhere", "third in call 3", [7, 70], 4),
+            scheduled("elsewhere", "third (gpt-5) in call 3: \"\", Some(\"Answers.\")", [7, 70], 4),
         ]
     );
     assert_eq!(run.output()?, "done");

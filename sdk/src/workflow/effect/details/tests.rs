@@ -1,6 +1,6 @@
 use serde_json::json;
 
-use super::{MAX_SHOWN_CHARS, asked, code};
+use super::{MAX_SHOWN_CHARS, asked, name};
 
 fn request(tool: &str, arguments: &str) -> crate::wire::ApprovalRequest {
     let call = json!({"id": "c1", "agent": "desk", "tool": tool, "arguments": arguments});
@@ -25,8 +25,10 @@ fn arguments_cannot_leave_their_block() {
 
 #[test]
 fn the_name_of_a_tool_cannot_leave_its_line() {
-    assert_eq!(code("refund` \n# **harmless**"), "``refund`  # **harmless**``");
-    assert_eq!(code("`"), "`` ` ``");
+    assert_eq!(name("refund` \n# **harmless**"), "``refund`  # **harmless**``");
+    assert_eq!(name("`"), "`` ` ``");
+    assert_eq!(name("a\u{202e}b\u{2028}c"), "`a b c`");
+    assert!(name(&"x".repeat(10_000)).len() < 140);
 }
 
 #[test]
