@@ -14,7 +14,8 @@ use serde_json::json;
 use super::openapi::{Answer, Operation, Schemas};
 
 /// The policy of a picture, which has a style of its own and needs nothing else.
-const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; sandbox";
+const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; \
+    form-action 'none'; frame-ancestors 'none'; sandbox";
 
 /// An SVG image.
 pub(super) struct Svg(pub(super) String);

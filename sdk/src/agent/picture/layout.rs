@@ -137,7 +137,7 @@ fn ends(picture: &Picture, sides: &[(Side, Side)], places: &[Place]) -> Vec<(End
     let mut ends = vec![[None; 2]; sides.len()];
     for (at, place) in places.iter().enumerate() {
         for side in [Side::Left, Side::Right, Side::Bottom] {
-            // The ends on this side: arrow, `0` where it leaves and `1` where it arrives, other box.
+            // The ends on this side: arrow, 0 where it leaves and 1 where it arrives, other box.
             let mut here: Vec<(usize, usize, Place)> = Vec::new();
             for (number, (arrow, (leaves, arrives))) in picture.arrows.iter().zip(sides).enumerate() {
                 if arrow.from == at && *leaves == side {

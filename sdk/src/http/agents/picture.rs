@@ -19,8 +19,8 @@ use crate::{
     wire::SpecRef,
 };
 
-/// `GET /agents/{name}/picture.svg`: the agent with all agents that it reaches. An agent in the code
-/// is drawn for callers who may start it, one that is data for those who may read its specs.
+/// `GET /agents/{name}/picture.svg`: the agent with all agents that it reaches. An agent in the
+/// code is drawn for callers who may start it, one that is data for those who may read its specs.
 pub(in crate::http) async fn picture(
     State(shared): Service,
     Extension(caller): Extension<Caller>,

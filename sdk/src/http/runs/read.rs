@@ -192,8 +192,8 @@ pub(in crate::http) async fn events(
     Ok(EventStream::new(&shared.streams, sent, sse::cut))
 }
 
-/// Returns the events of a run after this cursor, until it ends: from the database as far as only it
-/// has them.
+/// Returns the events of a run after this cursor, until it ends: from the database as far as only
+/// it has them.
 ///
 /// # Errors
 /// 502 if the server or the database refuses.

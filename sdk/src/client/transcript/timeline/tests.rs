@@ -84,8 +84,8 @@ fn labels_of_sixty_turns_do_not_overlap() {
     let mut drawn: Vec<(f64, f64, f64)> =
         BarKind::ALL.iter().flat_map(|kind| of(&format!("</title><rect class=\"{}", kind.names().0))).collect();
     assert_eq!(drawn.len(), bars);
-    // A label is an image inside its bar, which cuts what is wider; so it is enough that bars do not
-    // overlap.
+    // A label is an image inside its bar, which cuts what is wider; so it is enough that bars do
+    // not overlap.
     let labels = of("<svg x").into_iter().map(|(_, top, width)| (top, width)).collect::<Vec<_>>();
     assert!(labels.len() > 60 + lanes, "{}", labels.len());
     drawn.sort_by(|one, other| (one.1, one.0).partial_cmp(&(other.1, other.0)).expect("numbers"));
