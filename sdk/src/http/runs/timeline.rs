@@ -77,5 +77,5 @@ async fn of_facts(shared: &Shared, row: &Row) -> Result<Option<String>, ApiError
             Ok(None) | Err(_) => break,
         }
     }
-    Ok(drawn.has_calls().then(|| drawn.to_svg(row.is_open())))
+    Ok(drawn.has_calls().then(|| drawn.into_svg(row.is_open())))
 }

@@ -111,7 +111,7 @@ impl FactTimeline {
     }
 
     /// Returns the image; `is_open` if the run goes on.
-    pub(crate) fn to_svg(mut self, is_open: bool) -> String {
+    pub(crate) fn into_svg(mut self, is_open: bool) -> String {
         self.timeline.end = self.latest.unwrap_or(self.timeline.start);
         if is_open {
             for (_, asked) in std::mem::take(&mut self.questions) {
