@@ -20,6 +20,8 @@ use crate::wire::{
 pub(crate) struct WorkflowRuns {
     pub(crate) client: Client,
     pub(crate) task_queue: String,
+    /// `true` if all workflows have the search attributes of runs.
+    is_indexed: bool,
 }
 
 /// The failure to start a run.
@@ -73,7 +75,11 @@ impl StartRunError {
 
 impl WorkflowRuns {
     pub(crate) fn new(client: &Client, task_queue: impl Into<String>) -> Self {
-        Self { client: client.clone(), task_queue: task_queue.into() }
+        Self { client: client.clone(), task_queue: task_queue.into(), is_indexed: false }
+    }
+
+    pub(crate) fn indexed(self) -> Self {
+        Self { is_indexed: true, ..self }
     }
 
     /// Starts a run or a chat, and returns its id, which is the workflow's. By default a run with
@@ -89,6 +95,7 @@ impl WorkflowRuns {
     /// With an id, and unless the choice is otherwise, the same call may be repeated: it starts one
     /// run. Without an id, each call starts one.
     pub(crate) async fn start_run(&self, run: NewRun) -> Result<String, StartRunError> {
+        let run = if self.is_indexed { run.indexed() } else { run };
         let id = run.id.clone().unwrap_or_else(|| Uuid::new_v4().to_string());
         run.check().map_err(|problem| StartRunError::new(&id, NotStarted::Invalid, problem))?;
         if run.id.is_some() {
@@ -157,7 +164,9 @@ impl WorkflowRuns {
         chat: ChatRequest,
         message: ChatMessage,
     ) -> Result<WorkflowUpdateHandle<Client, Value>, StartRunError> {
-        let memo = NewRun::chat(chat.clone()).memo_values();
+        let run = NewRun::chat(chat.clone());
+        let run = if self.is_indexed { run.indexed() } else { run };
+        let memo = run.memo_values();
         let summary = chat.agent.clone();
         let conflict = WorkflowIdConflictPolicy::UseExisting;
         let options = WorkflowUpdateWithStartOptions::new(&*self.task_queue, id, conflict)
@@ -165,6 +174,7 @@ impl WorkflowRuns {
             .id_reuse_policy(WorkflowIdReusePolicy::RejectDuplicate)
             .maybe_update_id(message.id.clone())
             .memo(memo)
+            .maybe_search_attributes(run.search_attributes())
             .maybe_static_summary(summary)
             .build();
         let sent = self.client.start_update_with_start_workflow(ChatType, chat, SendMessage, message, options).await;

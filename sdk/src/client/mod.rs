@@ -19,6 +19,7 @@ mod new_run;
     allow(dead_code, reason = "only a service with a database uses all of it")
 )]
 mod process_runs;
+mod run_attributes;
 mod run_events;
 mod run_mode;
 mod runs;
@@ -47,6 +48,7 @@ pub use new_run::{IdConflict, NewRun};
 pub(crate) use process_runs::Asked;
 #[cfg(any(feature = "http", feature = "postgres", feature = "sqlite"))]
 pub(crate) use process_runs::{ProcessRow, ProcessRunError, ProcessRuns};
+pub use run_attributes::{RunAttributesError, check_run_attributes, run_attributes};
 #[cfg(all(feature = "http", any(feature = "postgres", feature = "sqlite")))]
 pub(crate) use run_events::is_within;
 pub use run_events::{DeltaCall, DeltaReader, RunEventStream, RunEvents, RunEventsError};

@@ -17,6 +17,7 @@ use temporalio_common::{
     search_attributes::{SearchAttributeUpdate, SearchAttributes},
 };
 
+use super::run_attributes::run_attributes;
 use crate::wire::{
     AgentRequest, ChatRequest, RunMode,
     ready_made::{AGENT_WORKFLOW, CHAT_WORKFLOW},
@@ -54,6 +55,8 @@ pub struct NewRun {
     search_attributes: BTreeMap<String, Payload>,
     summary: Option<String>,
     details: Option<String>,
+    /// `true` if the workflow has the search attributes of runs.
+    pub(super) is_indexed: bool,
     /// A problem that the builder has found.
     problem: Option<String>,
 }
@@ -119,6 +122,7 @@ impl NewRun {
             search_attributes: BTreeMap::new(),
             summary: None,
             details: None,
+            is_indexed: false,
             problem: None,
         }
     }
@@ -212,6 +216,20 @@ impl NewRun {
         self
     }
 
+    /// Sets the search attributes `AgentName`, `AgentStatus` and `AgentWaitsFor` of the workflow,
+    /// which its runs keep up to date: the status is `running`, `waiting`, `completed`, `failed` or
+    /// `cancelled`, and who is waited for is `person`, `client` or `nobody`. The namespace must
+    /// have them ([`check_run_attributes`](super::check_run_attributes)); their values are plain
+    /// text there. A run in a process has none, since its rows have these values. Default: off.
+    ///
+    /// Open refunds that wait for a person are then found by the query `ExecutionStatus = 'Running'
+    /// AND AgentName = 'refunds' AND AgentWaitsFor = 'person'`.
+    #[must_use]
+    pub fn indexed(mut self) -> Self {
+        self.is_indexed = true;
+        self
+    }
+
     /// Checks the values beside the request.
     ///
     /// # Errors
@@ -298,8 +316,13 @@ impl NewRun {
     }
 
     pub(super) fn search_attributes(&self) -> Option<SearchAttributes> {
-        let indexed_fields = self.search_attributes.clone().into_iter().collect();
-        (!self.search_attributes.is_empty()).then(|| ProtoSearchAttributes { indexed_fields }.into())
+        let mut indexed_fields = self.search_attributes.clone();
+        if self.is_indexed {
+            let own = run_attributes(self.agent().unwrap_or_default());
+            indexed_fields.extend(SearchAttributes::new(own).into_proto().indexed_fields);
+        }
+        let indexed_fields = indexed_fields.into_iter().collect();
+        (self.is_indexed || !self.search_attributes.is_empty()).then(|| ProtoSearchAttributes { indexed_fields }.into())
     }
 
     pub(super) fn static_summary(&self) -> Option<String> {

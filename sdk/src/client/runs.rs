@@ -60,6 +60,13 @@ impl AgentRuns {
         self
     }
 
+    /// Starts all workflows with the search attributes of runs; see [`NewRun::indexed`].
+    #[must_use]
+    pub fn indexed(mut self) -> Self {
+        self.workflows = self.workflows.map(WorkflowRuns::indexed);
+        self
+    }
+
     /// Starts a run or a chat, and returns its id, which is that of the workflow or of the task. A
     /// run with this id that exists already, in either mode, is not started again, whether or not
     /// it has ended, unless [`NewRun::id_conflict`] chooses otherwise. The server forgets a

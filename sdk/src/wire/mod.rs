@@ -39,6 +39,7 @@ pub(crate) mod native_call;
 pub(crate) mod nexus_endpoint;
 pub(crate) mod ready_made;
 pub(crate) mod remote_call;
+pub(crate) mod run_attributes;
 pub(crate) mod run_mode;
 pub(crate) mod run_state;
 pub(crate) mod run_status;

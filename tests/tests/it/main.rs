@@ -63,6 +63,7 @@ mod remote;
 mod rolling_deploys;
 mod run_events;
 mod run_threads;
+mod search_attributes;
 mod side_data;
 mod sql_store;
 mod stored_sessions;

@@ -10,7 +10,7 @@ use temporalio_client::Client;
 use temporalio_sdk::{Runtime, Worker, WorkerOptions, WorkerRunError};
 
 use super::{AgentsPlugin, InstallError};
-use crate::{tool::BoxError, wire::error_debug};
+use crate::{client::check_run_attributes, tool::BoxError, wire::error_debug};
 
 /// A worker that runs agents. It does what [`AgentsPlugin::install`] and a [`Worker`] do, and also
 /// holds sessions with stateful MCP servers (`McpServer::stateful`). Each session is a connection
@@ -36,6 +36,8 @@ use crate::{tool::BoxError, wire::error_debug};
 /// define how the run handles that.
 pub struct AgentsWorker {
     main: Worker,
+    /// The client with which the search attributes of runs are checked, if they are wanted.
+    checks_attributes: Option<Client>,
     #[cfg(feature = "mcp")]
     sessions: Option<Worker>,
 }
@@ -72,6 +74,7 @@ impl AgentsWorker {
         plugin: &AgentsPlugin,
         mut options: WorkerOptions,
     ) -> Result<Self, AgentsWorkerError> {
+        let checks_attributes = plugin.indexes_runs.then(|| client.clone());
         #[cfg(feature = "mcp")]
         if plugin.has_mcp_servers() {
             let (plugin, mut private) = plugin.with_sessions(private_queue(&options.task_queue));
@@ -81,11 +84,12 @@ impl AgentsWorker {
             private.max_heartbeat_throttle_interval = options.max_heartbeat_throttle_interval;
             private.default_heartbeat_throttle_interval = options.default_heartbeat_throttle_interval;
             let sessions = Some(worker(runtime, client.clone(), private)?);
-            return Ok(Self { main: worker(runtime, client, options)?, sessions });
+            return Ok(Self { main: worker(runtime, client, options)?, checks_attributes, sessions });
         }
         plugin.install(&mut options)?;
         Ok(Self {
             main: worker(runtime, client, options)?,
+            checks_attributes,
             #[cfg(feature = "mcp")]
             sessions: None,
         })
@@ -108,8 +112,14 @@ impl AgentsWorker {
     /// Runs the worker until it is shut down or fails.
     ///
     /// # Errors
-    /// As [`Worker::run`].
+    /// As [`Worker::run`]. A worker that [indexes runs](AgentsPlugin::indexes_runs) does not begin
+    /// in a namespace without their search attributes: the error has the command that creates them.
     pub async fn run(&mut self) -> Result<(), WorkerRunError> {
+        if let Some(client) = &self.checks_attributes {
+            check_run_attributes(client)
+                .await
+                .map_err(|error| WorkerRunError::Fatal { message: error.to_string(), source: error.into() })?;
+        }
         #[cfg(feature = "mcp")]
         {
             let shut_down = self.shutdown_handle();

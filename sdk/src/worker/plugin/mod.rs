@@ -41,14 +41,12 @@ use crate::{
         tool::ToolActivity,
         tool_versions::ToolVersions,
     },
+    agent::{AgentDef, AgentSource, AgentSources},
     conversations::{ConversationCache, ForgetEnded},
     deltas::{DeltaTransport, Deltas},
     metrics::Metrics,
     resources::Resources,
     secret::Destination,
-};
-use crate::{
-    agent::{AgentDef, AgentSource, AgentSources},
     tool::{Tool, ToolBinding, ToolCallHeader, ToolDef},
     wire::{MODEL_ACTIVITY, conversation::RECORD_ACTIVITY, session_call::SESSION_ACTIVITY, tool_call::TOOL_PREFIX},
 };
@@ -99,6 +97,7 @@ pub struct AgentsPlugin {
     versioned: BTreeSet<String>,
     conversations: ConversationCache,
     without_models: bool,
+    indexes_runs: bool,
     deltas: Deltas,
     metrics: Option<Metrics>,
     #[cfg(feature = "otel")]
@@ -124,6 +123,16 @@ impl AgentsPlugin {
     #[must_use]
     pub fn without_models(mut self) -> Self {
         self.without_models = true;
+        self
+    }
+
+    /// Declares that runs of this worker have search attributes
+    /// ([`NewRun::indexed`](crate::client::NewRun::indexed)). An [`AgentsWorker`] then does not run
+    /// in a namespace that lacks them; see
+    /// [`check_run_attributes`](crate::client::check_run_attributes).
+    #[must_use]
+    pub fn indexes_runs(mut self) -> Self {
+        self.indexes_runs = true;
         self
     }
 

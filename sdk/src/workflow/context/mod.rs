@@ -40,6 +40,15 @@ pub(super) struct McpCall {
     pub(super) request: McpRequest,
 }
 
+/// The search attributes of a run.
+pub(super) struct RunIndex {
+    /// Name of the agent; `None` leaves that of before.
+    pub(super) agent: Option<String>,
+    pub(super) status: &'static str,
+    /// Who is waited for.
+    pub(super) waits_for: Vec<&'static str>,
+}
+
 /// The reason why a child workflow has no result.
 pub(super) enum ChildWorkflowError {
     /// The child workflow was not started.
@@ -178,4 +187,8 @@ pub(super) trait DurableContext {
     fn run_watch(&self) -> Option<Box<dyn RunWatch>>;
     /// Sets keys of the memo, by one command of the current workflow task.
     fn upsert_memo(&self, fields: Vec<(&'static str, Value)>);
+    /// Returns `true` if the workflow has the search attributes of runs, since its start.
+    fn has_run_attributes(&self) -> bool;
+    /// Sets the search attributes of runs, by one command of the current workflow task.
+    fn index(&self, index: RunIndex);
 }

@@ -10,6 +10,7 @@ use serde_json::Value;
 use temporalio_workflow::{
     ActivityExecutionError, ActivityOptions, ChildWorkflowOptions, LocalActivityOptions, MemoValue, TimerOptions,
     TimerResult, WaitConditionOptions, WorkflowCancellationToken, WorkflowContext,
+    common::search_attributes::{SearchAttributeKey, SearchAttributeUpdate},
 };
 #[cfg(feature = "nexus")]
 use temporalio_workflow::{
@@ -33,7 +34,11 @@ use crate::tool::{ScheduledBy, ToolCallKey};
 #[cfg(feature = "nexus")]
 use crate::wire::nexus_endpoint::NexusEndpointRequest;
 use crate::wire::{
-    ModelRequest, ToolRequest, conversation::RecordRequest, session_call::SessionRequest, tool_batch::ToolBatchRequest,
+    ModelRequest, ToolRequest,
+    conversation::RecordRequest,
+    run_attributes::{AGENT_ATTRIBUTE, STATUS_ATTRIBUTE, WAITS_FOR_ATTRIBUTE},
+    session_call::SessionRequest,
+    tool_batch::ToolBatchRequest,
 };
 use crate::workflow::{
     continuing::{NotContinued, continued_from},
@@ -43,7 +48,11 @@ use crate::workflow::{
 
 #[cfg(feature = "nexus")]
 use super::NexusError;
-use super::{ActivityResult, ChildWorkflowError, DurableContext, McpCall};
+use super::{ActivityResult, ChildWorkflowError, DurableContext, McpCall, RunIndex};
+
+const AGENT: SearchAttributeKey<String> = SearchAttributeKey::keyword(AGENT_ATTRIBUTE);
+const STATUS: SearchAttributeKey<String> = SearchAttributeKey::keyword(STATUS_ATTRIBUTE);
+const WAITS_FOR: SearchAttributeKey<Vec<String>> = SearchAttributeKey::keyword_list(WAITS_FOR_ATTRIBUTE);
 
 impl<W: 'static> DurableContext for WorkflowContext<W> {
     fn model_activity(
@@ -301,5 +310,15 @@ impl<W: 'static> DurableContext for WorkflowContext<W> {
         {
             tracing::warn!(%error, "the payload converter does not take JSON, so the memo is not set");
         }
+    }
+
+    fn has_run_attributes(&self) -> bool {
+        self.search_attributes().contains_key(&STATUS)
+    }
+
+    fn index(&self, RunIndex { agent, status, waits_for }: RunIndex) {
+        let waits_for = WAITS_FOR.value_set(waits_for.into_iter().map(str::to_owned).collect());
+        let agent: Option<SearchAttributeUpdate> = agent.map(|agent| AGENT.value_set(agent));
+        self.upsert_search_attributes(agent.into_iter().chain([STATUS.value_set(status.to_owned()), waits_for]));
     }
 }

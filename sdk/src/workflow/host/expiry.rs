@@ -34,7 +34,10 @@ impl WorkflowHost {
         scope: &WorkflowCancellationToken,
     ) -> WaitOutcome {
         let (agent, turn) = (state.agent.clone(), state.turn);
-        let pauses = |questions| self.records_pause(AskedQuestions::new(agent.clone(), turn, questions));
+        let pauses = |questions: Vec<AgentInterruption>| {
+            self.index_pause(&agent, &questions);
+            self.records_pause(AskedQuestions::new(agent.clone(), turn, questions));
+        };
         // The wait may take weeks.
         self.ledger.borrow_mut().rest();
         self.see_questions(state);
@@ -43,6 +46,9 @@ impl WorkflowHost {
             let expiries = state.expiries.clone();
             let waiting = inbox.wait(state, max_polls, scope.clone(), pauses);
             let outcome = self.unless_expired(inbox, &expiries, (&agent, turn), waiting).await;
+            if outcome == WaitOutcome::Decided {
+                self.index_resumed(&agent);
+            }
             if let (WaitOutcome::Decided, Some(moving)) = (&outcome, &self.moving) {
                 (0..inbox.last_decision_count()).for_each(|_| moving.update());
             }

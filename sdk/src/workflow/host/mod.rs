@@ -6,6 +6,7 @@
 
 mod expiry;
 mod history;
+mod index;
 mod progress;
 mod run_id;
 mod sources;

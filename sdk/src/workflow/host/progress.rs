@@ -91,13 +91,14 @@ impl WorkflowHost {
         }
     }
 
-    /// Reports the end of the run to the inbox, and a failure also to the replay
+    /// Reports the end of the run to the inbox, to the server, and a failure also to the replay
     /// journal.
     pub(in crate::workflow) fn ended<O>(&self, outcome: &Result<RunOutcome<O>, RunFailure>) {
         if let Err(failure) = outcome {
             note_failure(&*self.ctx, failure);
         }
         self.show_end(outcome);
+        self.index_end(outcome);
         if let Some(inbox) = &self.inbox {
             inbox.ended(outcome);
         }
