@@ -68,7 +68,9 @@ impl Layout {
         let columns = columns(&picture.boxes);
         let mut column_of = vec![0; picture.boxes.len()];
         for (number, column) in columns.iter().enumerate() {
-            column.iter().for_each(|at| column_of[*at] = number);
+            for at in column {
+                column_of[*at] = number;
+            }
         }
         let sides: Vec<(Side, Side)> =
             picture.arrows.iter().map(|arrow| sides(column_of[arrow.from], column_of[arrow.to])).collect();
