@@ -38,6 +38,7 @@ impl Wanted {
             previous_response_id,
             conversation_id,
             guards_output,
+            tracing,
         } = request;
         let unknown = |kind: String| {
             let (message, reads, unknown) = ("model request", WIRE_VERSION, Some(kind));
@@ -57,6 +58,7 @@ impl Wanted {
         call.previous_response_id = previous_response_id;
         call.conversation_id = conversation_id;
         call.guards_output = guards_output;
+        call.tracing = tracing;
         Ok((Self { items: Pending::of(segments, version)?, definitions, count, digest }, call))
     }
 

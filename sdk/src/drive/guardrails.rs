@@ -302,10 +302,10 @@ fn activity<'f, H: Host>(
     let context = named_keys(run.values(), tool.context_keys());
     let (id, fails_run) = (env.effect(&name), false);
     let (mcp, mcp_session, remote) = (None, None, None);
-    let untrusted = env.is_untrusted();
+    let (untrusted, trace) = (env.is_untrusted(), env.config.trace_settings());
     let meta = ToolCallMeta::default();
     let effect =
-        ToolEffect { tool, info, id, arguments, context, mcp, mcp_session, remote, meta, fails_run, untrusted };
+        ToolEffect { tool, info, id, arguments, context, mcp, mcp_session, remote, meta, fails_run, untrusted, trace };
     let calling = env.host.call_tool(effect, scope);
     async move {
         match calling.await {

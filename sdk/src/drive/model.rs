@@ -90,6 +90,7 @@ async fn attempt<'g, H: Host>(
 ) -> Result<Result<ModelResponse, ModelEffectError>, RunError> {
     let agent = call.agent.clone();
     filter(env, engine, &mut call)?;
+    call.tracing = env.config.trace.for_models();
     call.guards_output &= !env.agent(&agent)?.shows_unchecked_output;
     // Removes items that the input has twice, which providers refuse.
     call.input = env.once.borrow_mut().once(call.input);

@@ -88,6 +88,7 @@ pub(crate) async fn run_graph<H: Host, O: DeserializeOwned>(
     run: Run,
     outputs: Outputs,
 ) -> Result<RunOutcome<O>, RunFailure> {
+    let config = &*config.traced_as(&run);
     let checked_outputs = match outputs {
         Outputs::OfOneType => graph.check_outputs(),
         Outputs::OfAnyType => Ok(()),
@@ -154,7 +155,7 @@ pub(crate) fn finished<O>(outcome: RunOutcome<O>) -> Result<RunResult<O>, RunFai
 
 /// Runs the loop, and notes the end of the run.
 async fn execute<H: Host>(host: &H, graph: &Graph, config: &RunConfig, run: Run) -> Result<Outcome, RunFailure> {
-    config.check()?;
+    config.check(graph.start())?;
     let scope = host.scope();
     let env = Env::new(host, graph, config, &scope, String::new());
     let ended = execute_in(&env, &scope, run).await;
@@ -171,6 +172,7 @@ async fn execute<H: Host>(host: &H, graph: &Graph, config: &RunConfig, run: Run)
 async fn execute_in<H: Host>(env: &Env<'_, H>, scope: &H::Scope, run: Run) -> Result<Outcome, RunFailure> {
     let &Env { graph, config, .. } = env;
     let mut engine = Box::pin(engine_of(env, run)).await?;
+    engine.set_trace(config.trace_settings());
     if config.name_collisions == NameCollisions::Error
         && let Err(error) = graph.check_names()
     {

@@ -51,7 +51,7 @@ pub use save::input_items;
 pub use step::{CallResult, DueCall, HandlerOutput, Resolution, Step, ToolOutcome};
 
 use crate::wire::{
-    Item, ModelResponse, RunState, ToolsetSnapshot, Usage, WIRE_VERSION,
+    Item, ModelResponse, RunState, ToolsetSnapshot, TraceSettings, Usage, WIRE_VERSION,
     kept_decision::KeptDecisions,
     mcp_call::McpSession,
     run_state::{
@@ -115,6 +115,7 @@ impl Engine {
             shown: BTreeSet::new(),
             patches: BTreeMap::new(),
             key_scope: None,
+            trace: None,
             phase: Phase::TurnDue,
         };
         Self { state, rules }
@@ -177,6 +178,11 @@ impl Engine {
     /// Returns the decisions that are kept for the user of the run.
     pub fn kept_mut(&mut self) -> &mut Option<KeptDecisions> {
         &mut self.state.kept
+    }
+
+    /// Sets the settings of the run's trace.
+    pub fn set_trace(&mut self, trace: Option<Box<TraceSettings>>) {
+        self.state.trace = trace;
     }
 
     /// Returns the result of `Host::patched` for this run. Calls `ask` only once per slug.

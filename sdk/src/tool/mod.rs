@@ -34,6 +34,7 @@ pub(crate) mod run_context;
 pub(crate) mod schema;
 mod side_by_side;
 pub(crate) mod state;
+mod trace_header;
 pub(crate) mod workflow_context;
 mod workflow_error;
 
@@ -89,6 +90,9 @@ pub use schema::Issue;
 #[cfg(feature = "worker")]
 pub(crate) use state::StateMap;
 pub use state::{FromToolContext, State};
+#[cfg(feature = "worker")]
+pub(crate) use trace_header::TraceHeader;
+pub(crate) use trace_header::TraceKey;
 pub(crate) use workflow_context::WorkflowEffects;
 pub use workflow_context::WorkflowToolContext;
 pub use workflow_error::WorkflowToolError;

@@ -7,21 +7,24 @@ use serde_json::Value;
 
 use super::{
     ids::Execution,
-    span::{Attribute, Span},
+    span::{Attribute, Attributes, Span},
 };
 use crate::{
     provider::provider_of,
-    wire::{Cost, Item, Usage, native_call::call_of},
+    wire::{Cost, Item, TraceSettings, Usage, native_call::call_of},
 };
 
 /// The environment variable that adds content to spans, if it is `true`.
 pub(crate) const CAPTURE_CONTENT: &str = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT";
 
-type Attributes = Vec<(&'static str, Attribute)>;
-
 /// Returns `true` if spans may have content.
 pub(crate) fn captures_content() -> bool {
     std::env::var(CAPTURE_CONTENT).is_ok_and(|value| value.eq_ignore_ascii_case("true"))
+}
+
+/// Returns `true` if a run with these settings permits content.
+pub(crate) fn may_have_content(settings: Option<&TraceSettings>) -> bool {
+    settings.is_none_or(|settings| settings.include_sensitive_data != Some(false))
 }
 
 /// The name and the attributes of a span.
@@ -32,8 +35,9 @@ pub(crate) struct Described {
 
 impl Described {
     fn new(name: String, execution: &Execution<'_>, run_id: &str) -> Self {
-        let attributes = vec![("temporalWorkflowID", execution.workflow_id.into()), ("temporalRunID", run_id.into())];
-        Self { name, attributes }
+        Self { name, attributes: Vec::new() }
+            .with("temporalWorkflowID", execution.workflow_id)
+            .with("temporalRunID", run_id)
     }
 
     /// Adds the cost of a call, for which the conventions have no attribute: as a number, since
@@ -45,7 +49,7 @@ impl Described {
     }
 
     pub(crate) fn with(mut self, name: &'static str, value: impl Into<Attribute>) -> Self {
-        self.attributes.push((name, value.into()));
+        self.attributes.push((name.into(), value.into()));
         self
     }
 
@@ -57,11 +61,11 @@ impl Described {
     }
 }
 
-/// Describes a whole workflow.
-pub(crate) fn workflow(execution: &Execution<'_>, workflow_type: &str) -> Described {
-    Described::new(format!("invoke_workflow {workflow_type}"), execution, execution.first_run_id)
+/// Describes a whole workflow; its name is that of its type, unless its runs give another.
+pub(crate) fn workflow(execution: &Execution<'_>, name: &str) -> Described {
+    Described::new(format!("invoke_workflow {name}"), execution, execution.first_run_id)
         .with("gen_ai.operation.name", "invoke_workflow")
-        .with("gen_ai.workflow.name", workflow_type)
+        .with("gen_ai.workflow.name", name)
 }
 
 /// Describes the work of an agent.
@@ -176,6 +180,6 @@ pub(crate) fn aside(execution: &Execution<'_>, activity_id: &str, what: &str, na
 pub(crate) fn content(span: &mut Span, is_captured: bool, name: &'static str, content: Option<&Value>) {
     if let (true, Some(content)) = (is_captured, content) {
         let text = content.as_str().map_or_else(|| content.to_string(), str::to_owned);
-        span.attributes.push((name, text.into()));
+        span.attributes.push((name.into(), text.into()));
     }
 }

@@ -11,6 +11,18 @@ pub(crate) struct TraceId(pub(crate) [u8; 16]);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct SpanId(pub(crate) [u8; 8]);
 
+impl SpanId {
+    /// Reads 16 lowercase hexadecimal digits.
+    pub(crate) fn of_hex(text: &str) -> Option<Self> {
+        bytes(text).map(Self)
+    }
+
+    /// Returns 16 lowercase hexadecimal digits.
+    pub(crate) fn to_hex(self) -> String {
+        format!("{:016x}", u64::from_be_bytes(self.0))
+    }
+}
+
 /// The execution of a workflow, of whose ids the ids of its spans are made.
 #[expect(clippy::struct_field_names, reason = "the names of Temporal")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,5 +1,8 @@
 //! Runs of agents as traces of OpenTelemetry (feature `otel`): from history, and live.
 //!
+//! `RunConfig::builder()` has the settings of a run's trace: its names, its id, its metadata, its
+//! content, and its collector.
+//!
 //! | file | content |
 //! |---|---|
 //! | `ids.rs` | the ids of traces and spans |
@@ -19,6 +22,10 @@
 //! **A call is one span, and each attempt at it another below.** The call lasts from its scheduling
 //! to its end, so that queue time and backoff are visible; the attempt has the attributes of the
 //! conventions, so that a backend counts tokens once.
+//!
+//! **Settings of a run are in its history,** in a header of its activities and in its notes, so
+//! that spans from history have them. A run that names a trace has its own tree there, below a span
+//! of the workflow with the same id, unless the caller's trace contains the workflow.
 //!
 //! # Source
 //! The semantic conventions for generative AI of OpenTelemetry, `tests/conventions/spans.json`.

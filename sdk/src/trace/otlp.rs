@@ -1,6 +1,6 @@
 //! The export of spans to a collector, by the OpenTelemetry protocol over HTTP.
 
-use std::{sync::Arc, thread, time::Duration};
+use std::{collections::HashMap, sync::Arc, thread, time::Duration};
 
 use opentelemetry::{
     InstrumentationScope, KeyValue, Value,
@@ -12,7 +12,7 @@ use opentelemetry_sdk::{
     trace::{SpanData, SpanEvents, SpanExporter, SpanLinks},
 };
 
-use super::span::{Attribute, Span};
+use super::span::{Attribute, Attributes, Span};
 use crate::{provider::http_client, wire::error_debug};
 
 /// Most spans of one request to the collector.
@@ -65,12 +65,26 @@ impl Otlp {
     /// # Errors
     /// [`OtlpError::NotSetUp`].
     pub fn new(endpoint: &str) -> Result<Self, OtlpError> {
-        Self::to_traces(&format!("{}/v1/traces", endpoint.trim_end_matches('/')))
+        Self::with_headers(endpoint, [])
+    }
+
+    /// Creates an exporter to the collector with this base URL, with headers of each request: a key
+    /// in `authorization`, for example. The headers of the environment are sent as well, unless
+    /// they have the same name.
+    ///
+    /// # Errors
+    /// [`OtlpError::NotSetUp`].
+    pub fn with_headers<'h>(
+        endpoint: &str,
+        headers: impl IntoIterator<Item = (&'h str, &'h str)>,
+    ) -> Result<Self, OtlpError> {
+        let headers = headers.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+        Self::to_traces(&format!("{}/v1/traces", endpoint.trim_end_matches('/')), headers)
     }
 
     /// Creates an exporter to this URL.
-    fn to_traces(url: &str) -> Result<Self, OtlpError> {
-        let mut exporter = exporter(url)?;
+    fn to_traces(url: &str, headers: HashMap<String, String>) -> Result<Self, OtlpError> {
+        let mut exporter = exporter(url, headers)?;
         exporter.set_resource(&resource());
         Ok(Self(Arc::new(exporter)))
     }
@@ -92,7 +106,8 @@ impl Otlp {
                 format!("OTEL_EXPORTER_OTLP_PROTOCOL is {protocol:?}; set it to http/protobuf, usually on port 4318");
             return Err(OtlpError::NotSetUp { endpoint, reason });
         }
-        let exporter = if of_traces.is_some() { Self::to_traces(&endpoint)? } else { Self::new(&endpoint)? };
+        let exporter =
+            if of_traces.is_some() { Self::to_traces(&endpoint, HashMap::new())? } else { Self::new(&endpoint)? };
         Ok(Some(exporter))
     }
 
@@ -123,8 +138,8 @@ impl Otlp {
     }
 }
 
-/// Creates the exporter to the collector that takes traces at this URL.
-fn exporter(url: &str) -> Result<OtlpExporter, OtlpError> {
+/// Creates the exporter to the collector that takes traces at this URL, with these headers.
+fn exporter(url: &str, headers: HashMap<String, String>) -> Result<OtlpExporter, OtlpError> {
     let failed = |reason: String| OtlpError::NotSetUp { endpoint: url.to_owned(), reason };
     let is_https = url.starts_with("https:");
     if !is_https && !url.starts_with("http:") {
@@ -138,7 +153,7 @@ fn exporter(url: &str) -> Result<OtlpExporter, OtlpError> {
     });
     let client = client.join().map_err(|_| failed("its client panicked".to_owned()))?.map_err(failed)?;
     let builder = OtlpExporter::builder().with_http().with_http_client(client).with_protocol(Protocol::HttpBinary);
-    builder.with_endpoint(url).build().map_err(|error| failed(error.to_string()))
+    builder.with_headers(headers).with_endpoint(url).build().map_err(|error| failed(error.to_string()))
 }
 
 /// Returns the resource of all spans.
@@ -181,7 +196,7 @@ fn data_of(span: &Span, scope: &InstrumentationScope) -> SpanData {
 }
 
 /// Returns attributes in the form of the exporter.
-fn key_values(attributes: &[(&'static str, Attribute)]) -> Vec<KeyValue> {
+fn key_values(attributes: &Attributes) -> Vec<KeyValue> {
     let value = |attribute: &Attribute| match attribute {
         Attribute::Text(text) => Value::String(text.clone().into()),
         Attribute::Number(number) => Value::I64(*number),
@@ -191,7 +206,7 @@ fn key_values(attributes: &[(&'static str, Attribute)]) -> Vec<KeyValue> {
             Value::Array(opentelemetry::Array::String(texts.iter().map(|text| text.clone().into()).collect()))
         }
     };
-    attributes.iter().map(|(name, attribute)| KeyValue::new(*name, value(attribute))).collect()
+    attributes.iter().map(|(name, attribute)| KeyValue::new(name.clone(), value(attribute))).collect()
 }
 
 impl std::fmt::Debug for Otlp {

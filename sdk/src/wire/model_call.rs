@@ -17,6 +17,7 @@ use super::{
     definitions::{Definitions, DefinitionsPart},
     digest::Digest,
     item::Item,
+    trace_settings::ModelTracing,
     usage::{Usage, in_answer},
     version::{Versioned, WIRE_VERSION, WireVersion, WireVersionMismatch},
 };
@@ -48,6 +49,9 @@ pub struct ModelCall {
     /// `true` if output guardrails check the answer before anybody reads it: parts of its text are
     /// not passed on, and its messages are reported once they have passed.
     pub guards_output: bool,
+    /// The extent to which a provider with traces of its own may trace the call; `None` if the run
+    /// has no settings of its trace.
+    pub tracing: Option<ModelTracing>,
 }
 
 impl ModelCall {
@@ -63,6 +67,7 @@ impl ModelCall {
             previous_response_id: None,
             conversation_id: None,
             guards_output: false,
+            tracing: None,
         }
     }
 }
@@ -92,6 +97,9 @@ pub struct ModelRequest {
     /// See [`ModelCall::guards_output`].
     #[serde(default, skip_serializing_if = "is_default")]
     pub guards_output: bool,
+    /// See [`ModelCall::tracing`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tracing: Option<ModelTracing>,
 }
 
 /// Error of a request that cannot be converted back to the call that was meant.
@@ -155,6 +163,7 @@ impl ModelRequest {
             previous_response_id,
             conversation_id,
             guards_output,
+            tracing,
         } = call;
         Self {
             version: WIRE_VERSION,
@@ -166,6 +175,7 @@ impl ModelRequest {
             previous_response_id: previous_response_id.clone(),
             conversation_id: conversation_id.clone(),
             guards_output: *guards_output,
+            tracing: *tracing,
         }
     }
 
@@ -191,6 +201,7 @@ impl ModelRequest {
             previous_response_id,
             conversation_id,
             guards_output,
+            tracing,
         } = self;
         let unknown = |kind: &str| WireVersionMismatch {
             message: "model request",
@@ -234,6 +245,7 @@ impl ModelRequest {
             previous_response_id,
             conversation_id,
             guards_output,
+            tracing,
         })
     }
 }

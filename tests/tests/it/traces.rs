@@ -2,6 +2,8 @@
 
 mod collector;
 mod live;
+mod settings;
+mod traced;
 
 use std::{fs, path::Path};
 

@@ -95,13 +95,20 @@ impl HistoryReader {
         let id = scheduled.activity_id;
         let payloads = scheduled.input.unwrap_or_default().payloads;
         let what = || format!("the request of activity {id}");
-        let summary = self.summary(metadata).await;
+        let (summary, trace) = (self.summary(metadata).await, self.trace(scheduled.header).await);
         let kind = Kind::Tool;
         let request = match message::<ToolBatchRequest>(&self.converter, payloads, what).await {
             Ok(request) => request,
             Err(error) => {
                 self.pending.insert(event, (id.clone(), kind));
-                return vec![Record::Scheduled { activity: event.into(), id, kind, request: Err(error), summary }];
+                return vec![Record::Scheduled {
+                    activity: event.into(),
+                    id,
+                    kind,
+                    request: Err(error),
+                    summary,
+                    trace,
+                }];
             }
         };
         let calls = request.into_requests();
@@ -109,7 +116,8 @@ impl HistoryReader {
         let record = |(call, request)| {
             let id = call_in(&id, call).unwrap_or_else(|| id.clone());
             let (activity, summary) = (ActivityKey { event, call: Some(call) }, summary.clone());
-            Record::Scheduled { activity, id, kind, request: Ok(Request::Tool(request)), summary }
+            let (request, trace) = (Ok(Request::Tool(request)), trace.clone());
+            Record::Scheduled { activity, id, kind, request, summary, trace }
         };
         let records = calls.into_iter().map(record).collect();
         self.batches.insert(event, PendingBatch { id, calls: numbers, attempt: 0, earlier_failure: None });

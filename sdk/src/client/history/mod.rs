@@ -46,12 +46,13 @@ pub(super) use self::{
 use super::transcript::{End, Status};
 use crate::wire::{
     AGENT_DECIDE, AGENT_SUPPLY_OUTPUT, AgentDecision, MODEL_ACTIVITY, ModelReply, RecordedFailure, RunEvent,
-    SuppliedOutput,
+    SuppliedOutput, TraceSettings,
     asked_questions::QUESTIONS_MEMO,
     decode,
     event::RUN_NOTE_MEMO,
     ready_made::CHAT_SEND,
     stream::{PublishEntry, PublishInput, STREAM_PUBLISH, decode_payload},
+    trace_settings::TRACE_HEADER,
 };
 
 /// Header in which the SDKs of Temporal send the context of a trace.
@@ -184,6 +185,12 @@ impl HistoryReader {
         serde_json::from_value(value(&self.converter, vec![payload]).await).unwrap_or_default()
     }
 
+    /// Reads the settings of a trace from the header of an activity.
+    pub(super) async fn trace(&self, header: Option<Header>) -> Option<Box<TraceSettings>> {
+        let field = header.and_then(|mut header| header.fields.remove(TRACE_HEADER));
+        serde_json::from_value(self.field(field).await?).ok()
+    }
+
     async fn scheduled(
         &mut self,
         event: i64,
@@ -194,9 +201,9 @@ impl HistoryReader {
         let kind = Kind::of(&activity_type)?;
         let payloads = scheduled.input.unwrap_or_default().payloads;
         let request = request::request(&self.converter, kind, &activity_type, &id, payloads).await;
-        let summary = self.summary(metadata).await;
+        let (summary, trace) = (self.summary(metadata).await, self.trace(scheduled.header).await);
         self.pending.insert(event, (id.clone(), kind));
-        Some(Record::Scheduled { activity: event.into(), id, kind, request, summary })
+        Some(Record::Scheduled { activity: event.into(), id, kind, request, summary, trace })
     }
 
     async fn failed(&mut self, activity: i64, status: Status, failure: Option<WireFailure>) -> Option<Record> {

@@ -8,7 +8,7 @@ use crate::{
     client::transcript::{End, Status, TranscriptError},
     wire::{
         AgentDecision, ChatMessage, DecisionReply, Item, MODEL_ACTIVITY, ModelRequest, ModelResponse, RecordedFailure,
-        RunEvent, ToolReply, ToolRequest,
+        RunEvent, ToolReply, ToolRequest, TraceSettings,
         asked_questions::AskedQuestions,
         carried::LOAD_STATE_ACTIVITY,
         conversation::RECORD_ACTIVITY,
@@ -59,6 +59,8 @@ pub(in crate::client) enum Record {
         kind: Kind,
         request: Result<Request, TranscriptError>,
         summary: Option<String>,
+        /// Settings of the trace of its run, from the header.
+        trace: Option<Box<TraceSettings>>,
     },
     /// The last attempt of an activity has begun.
     Attempt { activity: ActivityKey, attempt: u32, earlier_failure: Option<RecordedFailure> },

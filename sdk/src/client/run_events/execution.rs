@@ -144,7 +144,7 @@ impl Execution {
                     self.message(id, String::new(), true);
                 }
             }
-            Record::Scheduled { activity, id, kind, request, summary: _ } => {
+            Record::Scheduled { activity, id, kind, request, summary: _, trace: _ } => {
                 self.scheduled(activity, id, kind, request.ok());
             }
             Record::Attempt { activity, attempt, earlier_failure } => {

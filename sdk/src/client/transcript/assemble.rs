@@ -16,7 +16,7 @@ use crate::{
     conversations::{NotWhole, Recorded},
     events::{Place, Role},
     wire::{
-        Definitions, Item, ItemView, ModelCall, ModelResponse, ToolReply, ToolRequest, Usage,
+        Definitions, Item, ItemView, ModelCall, ModelResponse, ToolReply, ToolRequest, TraceSettings, Usage,
         native_call::call_of,
         session_call::{SessionOperation, SessionReply, SessionRequest},
     },
@@ -27,7 +27,7 @@ use crate::{
 /// # Errors
 /// [`TranscriptError::NoStart`].
 pub(super) fn transcript(events: Events<'_>) -> Result<Transcript, TranscriptError> {
-    let Events { mut records, start, end, approvals, times, .. } = events;
+    let Events { mut records, start, end, approvals, times, traces, .. } = events;
     let Start { workflow_id, run_id, first_run_id, continued_from, workflow_type, input, tracer_data } =
         start.ok_or(TranscriptError::NoStart)?;
     let mut all = Assembly { recorded: recorded(&mut records), runs: Vec::new(), indices: BTreeMap::new(), calls: 0 };
@@ -36,6 +36,9 @@ pub(super) fn transcript(events: Events<'_>) -> Result<Transcript, TranscriptErr
     }
     let Assembly { recorded, runs, indices, .. } = all;
     let mut runs: Vec<Run> = runs.into_iter().map(|run| run.finish(&indices)).collect();
+    for run in &mut runs {
+        run.trace = settings_of(&run.id, &traces).cloned();
+    }
     let approvals = approvals.assign_to_calls(&mut runs);
     let mut usage = Usage::default();
     for run in &runs {
@@ -144,7 +147,7 @@ impl Assembly {
             self.run(parent);
         }
         let (sessions, guardrails, turns) = (Vec::new(), Vec::new(), Vec::new());
-        let run = Run { id: id.to_owned(), parent, sessions, guardrails, turns, usage: Usage::default() };
+        let run = Run { id: id.to_owned(), parent, sessions, guardrails, turns, usage: Usage::default(), trace: None };
         self.runs.push(RunBuilder {
             run,
             conversation: Conversation::default(),
@@ -307,6 +310,12 @@ impl RunBuilder {
         }
         run
     }
+}
+
+/// Returns the settings of the trace of a run: those that it has written, or the run that contains
+/// it.
+fn settings_of<'t>(run: &str, traces: &'t BTreeMap<String, TraceSettings>) -> Option<&'t TraceSettings> {
+    traces.get(run).or_else(|| settings_of(Place::parent(run)?, traces))
 }
 
 fn session(store: String, request: SessionRequest, reply: Option<SessionReply>, activity: Activity) -> SessionCall {

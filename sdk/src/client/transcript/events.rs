@@ -1,7 +1,10 @@
 //! Collects the records of a history: its activities with their requests and results, and its
 //! approvals.
 
-use std::{collections::HashMap, time::SystemTime};
+use std::{
+    collections::{BTreeMap, HashMap},
+    time::SystemTime,
+};
 
 use temporalio_common::{
     data_converters::DataConverter,
@@ -15,9 +18,10 @@ use super::{
 };
 use crate::{
     client::history::{self, ActivityKey, HistoryReader, Record as OfEvent, Reply, Request, Start},
+    events::Place,
     wire::{
-        Item, ModelRequest, ModelResponse, ToolReply, ToolRequest,
-        event::NoteKind,
+        Item, ModelRequest, ModelResponse, ToolReply, ToolRequest, TraceSettings,
+        event::{NoteKind, RunNote},
         session_call::{SessionReply, SessionRequest},
         tool_batch::index_in,
     },
@@ -35,6 +39,8 @@ pub(super) struct Events<'c> {
     pub(super) approvals: Approvals,
     /// Times of the workflow run.
     pub(super) times: Times,
+    /// Settings of the traces of runs, by the id of the run.
+    pub(super) traces: BTreeMap<String, TraceSettings>,
     by_event: HashMap<ActivityKey, usize>,
 }
 
@@ -87,6 +93,7 @@ impl<'c> Events<'c> {
             end: End::Running,
             approvals: Approvals::default(),
             times: Times::default(),
+            traces: BTreeMap::new(),
             by_event: HashMap::new(),
         }
     }
@@ -111,7 +118,9 @@ impl<'c> Events<'c> {
                 self.times.started = time;
                 self.start = Some(*start);
             }
-            OfEvent::Scheduled { activity, id, kind: _, request, summary } => {
+            OfEvent::Scheduled { activity, id, kind: _, request, summary, trace } => {
+                let run = Place::of(&id).map_or(&*id, |place| place.run).to_owned();
+                self.traced(run, trace);
                 self.by_event.insert(activity, self.records.len());
                 let mut scheduled = pending(id, summary);
                 scheduled.times.scheduled = time;
@@ -152,8 +161,11 @@ impl<'c> Events<'c> {
                 self.records.push(Record { activity, exchange });
             }
             OfEvent::Noted { note, questions } => {
-                if let Some(NoteKind::Expired { decisions }) = note.map(|note| note.note) {
-                    self.approvals.expired(at.as_ref(), decisions);
+                if let Some(RunNote { run, trace, note, .. }) = note {
+                    self.traced(run, trace);
+                    if let NoteKind::Expired { decisions } = note {
+                        self.approvals.expired(at.as_ref(), decisions);
+                    }
                 }
                 if let Some(questions) = questions {
                     self.approvals.asked(at.as_ref(), questions);
@@ -190,6 +202,13 @@ impl<'c> Events<'c> {
             if let Some(failure) = &failure {
                 record.activity.earlier_failure = Some(failure.clone());
             }
+        }
+    }
+
+    /// Keeps the settings that a run has written first.
+    fn traced(&mut self, run: String, settings: Option<Box<TraceSettings>>) {
+        if let Some(settings) = settings {
+            self.traces.entry(run).or_insert(*settings);
         }
     }
 

@@ -22,6 +22,7 @@ pub fn request_json(call: &ModelCall) -> Value {
         conversation_id,
         // A provider receives nothing of it.
         guards_output: _,
+        tracing: _,
     } = call;
     let mut json = json!({
         "agent": agent,

@@ -7,7 +7,7 @@ use std::time::SystemTime;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::wire::{Item, RecordedFailure, Usage, Verdict};
+use crate::wire::{Item, RecordedFailure, TraceSettings, Usage, Verdict};
 
 /// A run of agents: that of one call of a [`Runner`](crate::Runner), or one nested in another run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -30,6 +30,9 @@ pub struct Run {
     pub turns: Vec<Turn>,
     /// Token usage of its model calls, without those of nested runs.
     pub usage: Usage,
+    /// Settings of its trace.
+    #[serde(skip)]
+    pub(crate) trace: Option<TraceSettings>,
 }
 
 /// A turn: a model call, and the calls that the model requested.

@@ -10,6 +10,7 @@
 
 mod functions;
 mod handlers;
+mod tracing;
 
 use std::{sync::Arc, time::Duration};
 
@@ -28,7 +29,7 @@ use crate::{
     engine::{MAX_CALLS_PER_RESPONSE, ReasoningItemIds, Rules, RunError, UnknownTools},
     gate::Gate,
     tool::OnToolError,
-    wire::{Decision, Item, ModelSettings, run_state::ServerConversation},
+    wire::{Decision, Item, ModelSettings, TraceSettings, run_state::ServerConversation},
 };
 
 /// Settings of a run that apply to all its agents: `Runner::with_config`,
@@ -68,6 +69,9 @@ pub struct RunConfig {
     /// that wait.
     #[builder(field)]
     pub question_expiry: Option<(Duration, Decision)>,
+    /// Settings of the trace of the run. Default: none.
+    #[builder(field)]
+    pub trace: TraceSettings,
     /// Name of the model of all agents, in place of the models that they name. Default: each
     /// agent's own.
     pub model: Option<String>,
@@ -250,11 +254,12 @@ impl RunConfig {
         }
     }
 
-    /// Checks that all context values are JSON.
+    /// Checks that all context values are JSON, and the settings of the trace.
     ///
     /// # Errors
-    /// [`RunError::Context`] with the value that is not.
-    pub(super) fn check(&self) -> Result<(), RunError> {
+    /// [`RunError::Context`] with the value that is not; [`RunError::User`].
+    pub(super) fn check(&self, agent: &str) -> Result<(), RunError> {
+        self.check_trace(agent)?;
         match &self.invalid_context {
             Some((key, reason)) => Err(RunError::Context { key: key.clone(), reason: reason.clone() }),
             None => Ok(()),

@@ -18,6 +18,6 @@ fn a_builder_sets_only_what_its_setters_name() {
 fn a_context_value_of_a_builder_that_is_not_json_fails_the_run() {
     let by_place = BTreeMap::from([((1, 2), "here")]);
     let config = RunConfig::builder().context("places", by_place).build();
-    let refused = config.check().expect_err("the keys are pairs");
+    let refused = config.check("clerk").expect_err("the keys are pairs");
     assert!(matches!(refused, RunError::Context { key, .. } if key == "places"));
 }

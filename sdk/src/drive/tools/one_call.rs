@@ -136,10 +136,22 @@ impl<H: Host> CallExecution<'_, '_, '_, H> {
                 _ => None,
             };
             let (mcp, mcp_session) = (None, None);
-            let untrusted = self.env.is_untrusted();
+            let (untrusted, trace) = (self.env.is_untrusted(), self.env.config.trace_settings());
             let meta = self.call_meta();
-            let effect =
-                ToolEffect { tool, info, id, arguments, context, mcp, mcp_session, remote, meta, fails_run, untrusted };
+            let effect = ToolEffect {
+                tool,
+                info,
+                id,
+                arguments,
+                context,
+                mcp,
+                mcp_session,
+                remote,
+                meta,
+                fails_run,
+                untrusted,
+                trace,
+            };
             self.batches.call(effect).await
         };
         match answer {
@@ -223,6 +235,7 @@ impl<H: Host> CallExecution<'_, '_, '_, H> {
                 meta: self.call_meta(),
                 fails_run: tool_failure::fails_run(env.config, self.tool),
                 untrusted: env.is_untrusted(),
+                trace: env.config.trace_settings(),
             };
             let (began, source) = match env.host.call_tool(effect, self.scope).await {
                 Err(ToolEffectError::SessionLost { began, source }) => (began, source),

@@ -15,7 +15,7 @@ use crate::{
 impl Facts {
     /// Observes a note of a run, and the questions with which it pauses.
     pub(crate) fn noted(&mut self, note: RunNote, questions: Option<AskedQuestions>) {
-        let RunNote { version: _, run, agent, turn, outputs, note } = note;
+        let RunNote { version: _, run, agent, turn, outputs, trace: _, note } = note;
         if let NoteKind::SideData { calls } = note {
             for (call_id, data) in calls {
                 self.run(&run).call(&call_id, "").side_data = data.into_member();

@@ -35,6 +35,7 @@ pub(super) fn project(dialect: &Dialect, call: ModelCall) -> Result<(ChatRequest
         previous_response_id,
         conversation_id,
         guards_output: _,
+        tracing: _,
     } = call;
     let Definitions { instructions, prompt, tools, handoffs, output, settings } = definitions;
     refuse(&dialect.adapter, "previous_response_id", previous_response_id.as_ref())?;

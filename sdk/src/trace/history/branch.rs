@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, time::SystemTime};
 
 use serde_json::Value;
 
-use super::tree::Tree;
+use super::{places::Places, tree::Tree};
 use crate::{
     client::transcript::{Activity, Approval, Call, Run, Status, Times, ToolKind, ToolUse, Transcript, Turn},
     trace::{
@@ -18,6 +18,7 @@ use crate::{
 pub(super) struct Branch<'t> {
     pub(super) execution: Execution<'t>,
     pub(super) transcript: &'t Transcript,
+    pub(super) places: Places,
     /// Time of the last event.
     pub(super) end: SystemTime,
     /// The agents of each run, with the times of their work.
@@ -32,14 +33,17 @@ pub(super) struct Segment {
 
 impl<'t> Branch<'t> {
     /// Adds the spans of the execution.
-    pub(super) fn add_to(mut self, tree: &mut Tree) {
+    pub(super) fn add_to(mut self, tree: &mut Tree<'t>) {
         // A run is listed after the run that contains it.
         for run in &self.transcript.runs {
-            self.run(run, tree);
+            if self.places.trace_of(run) == Some(tree.trace) {
+                tree.settings = run.trace.as_ref();
+                self.run(run, tree);
+            }
         }
     }
 
-    fn run(&mut self, run: &'t Run, tree: &mut Tree) {
+    fn run(&mut self, run: &'t Run, tree: &mut Tree<'t>) {
         // Guardrails, sessions and summaries belong to the agent that begins or ends with them.
         let all = self.times_of_run(run);
         let (start, last_end) = (all.iter().min().copied().unwrap_or(self.end), all.iter().max().copied());
@@ -119,7 +123,7 @@ impl<'t> Branch<'t> {
         Some(begun.or(segments.first())?.id)
     }
 
-    fn turn(&self, run: &Run, turn: &Turn, agent: SpanId, tree: &mut Tree) {
+    fn turn(&self, run: &Run, turn: &Turn, agent: SpanId, tree: &mut Tree<'t>) {
         for call in &turn.calls {
             self.model(turn, call, agent, tree);
         }
@@ -134,7 +138,7 @@ impl<'t> Branch<'t> {
         }
     }
 
-    fn model(&self, turn: &Turn, call: &Call, agent: SpanId, tree: &mut Tree) {
+    fn model(&self, turn: &Turn, call: &Call, agent: SpanId, tree: &mut Tree<'t>) {
         let (activity, execution) = (&call.activity, &self.execution);
         let Some(times) = times_of_call(activity) else { return };
         let id = execution.call(&activity.id);
@@ -152,7 +156,7 @@ impl<'t> Branch<'t> {
             ),
             None => described,
         };
-        let (attempt, is_captured) = (execution.attempt(&activity.id, activity.attempts), tree.is_captured);
+        let (attempt, is_captured) = (execution.attempt(&activity.id, activity.attempts), tree.is_captured());
         let span = tree.add(described, attempt, Some(id), times, failure_of(activity));
         let output = is_captured.then(|| call.output.iter().map(Item::to_value).collect::<Value>());
         content(span, is_captured, "gen_ai.output.messages", output.as_ref());
@@ -165,7 +169,7 @@ impl<'t> Branch<'t> {
         tool: &ToolUse,
         (agent, id): (SpanId, &str),
         answered: Option<SystemTime>,
-        tree: &mut Tree,
+        tree: &mut Tree<'t>,
     ) {
         let execution = &self.execution;
         if let Some(approval) = &tool.approval {
@@ -213,7 +217,7 @@ impl<'t> Branch<'t> {
         }
     }
 
-    fn wait(&self, run: &Run, turn: &Turn, tool: &ToolUse, approval: &Approval, agent: SpanId, tree: &mut Tree) {
+    fn wait(&self, run: &Run, turn: &Turn, tool: &ToolUse, approval: &Approval, agent: SpanId, tree: &mut Tree<'t>) {
         let (Some(asked), Some(decided)) = approval.times() else {
             return;
         };

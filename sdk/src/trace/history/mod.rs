@@ -1,6 +1,7 @@
 //! The spans of a workflow, made of its transcripts.
 
 mod branch;
+mod places;
 mod tree;
 
 use std::{collections::BTreeMap, time::SystemTime};
@@ -8,7 +9,7 @@ use std::{collections::BTreeMap, time::SystemTime};
 use temporalio_client::Client;
 use temporalio_common::{data_converters::DataConverter, protos::temporal::api::history::v1::History};
 
-use self::{branch::Branch, tree::Tree};
+use self::{branch::Branch, places::Places, tree::Tree};
 use super::{
     attributes::{self, captures_content},
     ids::{Caller, Execution},
@@ -83,7 +84,7 @@ pub(super) fn spans(chain: &[Transcript], part: Part) -> Vec<Span> {
         return Vec::new();
     }
     let execution = execution_of(first);
-    let trace = caller.map_or_else(|| execution.trace(), |caller| caller.trace);
+    let places = Places::new(caller, &execution);
     let (Some(start), Some(end)) = (first.times.started, last.times.ended) else { return Vec::new() };
     let start = match part {
         Part::End { began: Some(began) } => began,
@@ -97,20 +98,25 @@ pub(super) fn spans(chain: &[Transcript], part: Part) -> Vec<Span> {
         End::Running => (None, true),
         End::Completed { .. } | End::ContinuedAsNew { .. } => (None, false),
     };
-    let mut tree =
-        Tree { trace, is_captured: captures_content(), has_attempts: part == Part::Whole, spans: Vec::new() };
-    let root = attributes::workflow(&execution, &first.workflow_type);
-    let root = if is_open { root.with("temporal_agents.open", true) } else { root };
-    // A later execution names the workflow itself as its caller.
-    let parent = caller.map(|caller| caller.span).filter(|span| *span != execution.workflow());
-    if part == Part::Whole || !matches!(last.end, End::ContinuedAsNew { .. }) {
-        tree.add(root, execution.workflow(), parent, (start, end), failure.as_ref());
+    let has_root = part == Part::Whole || !matches!(last.end, End::ContinuedAsNew { .. });
+    let (traces, captures) = (places.traces(chain), captures_content());
+    let mut spans = Vec::new();
+    for (trace, settings) in &traces {
+        let has_attempts = part == Part::Whole;
+        let mut tree = Tree { trace: *trace, captures, settings: Some(settings), has_attempts, spans };
+        let root = attributes::workflow(&execution, settings.workflow_name.as_deref().unwrap_or(&first.workflow_type));
+        let root = if is_open { root.with("temporal_agents.open", true) } else { root };
+        let parent = places.caller().map(|caller| caller.span);
+        if has_root {
+            tree.add(root, execution.workflow(), parent, (start, end), failure.as_ref());
+        }
+        for transcript in chain {
+            let (execution, end) = (execution_of(transcript), transcript.times.ended.unwrap_or(end));
+            Branch { execution, transcript, places, end, agents: BTreeMap::new() }.add_to(&mut tree);
+        }
+        spans = tree.spans;
     }
-    for transcript in chain {
-        let end = transcript.times.ended.unwrap_or(end);
-        Branch { execution: execution_of(transcript), transcript, end, agents: BTreeMap::new() }.add_to(&mut tree);
-    }
-    tree.spans
+    spans
 }
 
 fn execution_of(transcript: &Transcript) -> Execution<'_> {

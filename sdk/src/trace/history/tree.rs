@@ -5,23 +5,31 @@ use std::time::SystemTime;
 use crate::{
     client::transcript::{Activity, ToolUse},
     trace::{
-        attributes::{Described, content},
+        attributes::{Described, content, may_have_content},
         ids::{SpanId, TraceId},
         span::Span,
     },
-    wire::RecordedFailure,
+    wire::{RecordedFailure, TraceSettings},
 };
 
 /// The spans so far.
-pub(super) struct Tree {
+pub(super) struct Tree<'t> {
     pub(super) trace: TraceId,
-    pub(super) is_captured: bool,
+    /// `true` if spans may have content, as far as their run permits.
+    pub(super) captures: bool,
+    /// Settings of the run whose spans are added.
+    pub(super) settings: Option<&'t TraceSettings>,
     /// `true` if attempts at activities of their own are wanted.
     pub(super) has_attempts: bool,
     pub(super) spans: Vec<Span>,
 }
 
-impl Tree {
+impl Tree<'_> {
+    /// Returns `true` if the next spans may have content.
+    pub(super) fn is_captured(&self) -> bool {
+        self.captures && may_have_content(self.settings)
+    }
+
     /// Returns the times of the last attempt at a call that has ended, if its span is wanted.
     pub(super) fn times_of_attempt(&self, activity: &Activity) -> Option<(SystemTime, SystemTime)> {
         let is_wanted = activity.attempts > 0 && (self.has_attempts || activity.times.is_batched);
@@ -37,15 +45,16 @@ impl Tree {
         times: (SystemTime, SystemTime),
         failure: Option<&RecordedFailure>,
     ) -> &mut Span {
-        let span = Span::new(self.trace, id, parent, times, described).failed(failure, self.is_captured);
-        self.spans.push(span);
+        let span = Span::new(self.trace, id, parent, times, described).failed(failure, self.is_captured());
+        self.spans.push(span.labelled(self.settings));
         self.spans.last_mut().expect("it was just added")
     }
 
     /// Adds the arguments and the output of a call to the span that was added last.
     pub(super) fn add_content_of(&mut self, tool: &ToolUse) {
+        let is_captured = self.is_captured();
         let Some(span) = self.spans.last_mut() else { return };
-        content(span, self.is_captured, "gen_ai.tool.call.arguments", Some(&tool.arguments));
-        content(span, self.is_captured, "gen_ai.tool.call.result", tool.output.as_ref());
+        content(span, is_captured, "gen_ai.tool.call.arguments", Some(&tool.arguments));
+        content(span, is_captured, "gen_ai.tool.call.result", tool.output.as_ref());
     }
 }

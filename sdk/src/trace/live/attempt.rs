@@ -2,32 +2,32 @@
 
 use std::{sync::Arc, time::SystemTime};
 
-use opentelemetry::{
-    Context,
-    trace::{SpanContext, TraceContextExt, TraceFlags, TraceState},
-};
+use opentelemetry::Context;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use temporalio_sdk::activities::{ActivityContext, ActivityError};
 
 use super::{
-    caller_in, execution_of,
+    execution_of,
     queue::{Job, Queue},
+    sent::SentContext,
 };
 use crate::{
     activity::message::{Reply, Request},
     trace::{
-        attributes::{self, content},
-        ids::{Caller, SpanId},
+        attributes::{self, content, may_have_content},
+        ids::SpanId,
         span::Span,
     },
-    wire::{Item, RecordedFailure},
+    wire::{Item, RecordedFailure, TraceSettings, trace_settings::TRACE_HEADER},
 };
 
 /// An attempt at a call.
 pub(super) struct Attempt {
     queue: Arc<Queue>,
-    caller: Caller,
+    sent: SentContext,
+    /// Settings of the trace of the run.
+    settings: Option<TraceSettings>,
     id: SpanId,
     workflow_id: String,
     run_id: String,
@@ -51,7 +51,8 @@ struct Names {
 impl Attempt {
     /// Begins an attempt; `None` if it belongs to no trace.
     pub(super) fn begin(queue: &Arc<Queue>, ctx: &ActivityContext, request: &Request, is_model: bool) -> Option<Self> {
-        let caller = caller_in(ctx.headers())?;
+        let sent = SentContext::of(ctx.headers())?;
+        let settings = ctx.headers().get(TRACE_HEADER).and_then(|settings| serde_json::from_slice(&settings.data).ok());
         let info = ctx.info();
         let (workflow_id, run_id) = (info.workflow_id.clone()?, info.workflow_run_id.clone()?);
         let names = match request {
@@ -60,7 +61,8 @@ impl Attempt {
         };
         Some(Self {
             queue: Arc::clone(queue),
-            caller,
+            sent,
+            settings,
             id: execution_of(&workflow_id, &run_id).attempt(&info.activity_id, info.attempt),
             workflow_id,
             run_id,
@@ -74,19 +76,13 @@ impl Attempt {
 
     /// Returns the context in which the attempt runs: spans of its code are its children.
     pub(super) fn context(&self) -> Context {
-        let flags = if self.caller.is_sampled { TraceFlags::SAMPLED } else { TraceFlags::default() };
-        let (trace, span) = (self.caller.trace.0, self.id.0);
-        Context::current().with_remote_span_context(SpanContext::new(
-            opentelemetry::TraceId::from_bytes(trace),
-            opentelemetry::SpanId::from_bytes(span),
-            flags,
-            true,
-            TraceState::default(),
-        ))
+        self.sent.of_run(self.id, None).to_context()
     }
 
     pub(super) fn end(self, outcome: &Result<Reply, ActivityError>) {
-        let Self { queue, caller, id, workflow_id, run_id, activity_id, number, start, names, is_model } = self;
+        let Self { queue, sent, settings, id, workflow_id, run_id, activity_id, number, start, names, is_model } = self;
+        let (caller, settings) = (sent.caller, settings.as_ref());
+        let is_captured = queue.is_captured && may_have_content(settings);
         if !caller.is_sampled || matches!(outcome, Err(ActivityError::WillCompleteAsync)) {
             return;
         }
@@ -112,8 +108,9 @@ impl Attempt {
             _ => None,
         };
         let mut span = Span::new(caller.trace, id, Some(caller.span), (start, SystemTime::now()), described)
-            .failed(failure.as_ref(), queue.is_captured);
-        if queue.is_captured {
+            .failed(failure.as_ref(), is_captured)
+            .labelled(settings);
+        if is_captured {
             match outcome {
                 Ok(Reply::Model(reply)) => {
                     let output = reply.response.output.iter().map(Item::to_value).collect::<Value>();

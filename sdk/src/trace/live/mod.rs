@@ -13,25 +13,23 @@
 
 mod attempt;
 mod queue;
+mod sent;
 mod workflow;
 
-use std::{collections::HashMap, fmt, sync::Arc, time::Duration};
+use std::{fmt, sync::Arc, time::Duration};
 
 use futures::FutureExt;
 use opentelemetry::trace::FutureExt as _;
-use serde_json::json;
 use temporalio_client::Client;
-use temporalio_common::protos::temporal::api::common::v1::Payload;
 use tokio::time::timeout;
 
 use self::{attempt::Attempt, queue::Queue, workflow::TracedWorkflow};
 use super::{
-    ids::{Caller, Execution},
+    ids::Execution,
     otlp::{Otlp, OtlpError},
 };
 use crate::{
     activity::registration::Body,
-    client::TRACER_DATA,
     wire::{MODEL_ACTIVITY, mcp_call, remote_call, tool_call::TOOL_PREFIX},
 };
 
@@ -95,6 +93,32 @@ impl Tracing {
         })
     }
 
+    /// Adds a collector for the runs that name it: `RunConfig::builder().tracing(..)`. Its address
+    /// and its keys stay on the worker. A second one of the same name replaces the first.
+    ///
+    /// ```no_run
+    /// use temporal_agents::{RunConfig, trace::{Otlp, Tracing}, wire::TracingConfig};
+    /// # fn example(
+    /// #     client: &temporalio_client::Client, key: &str,
+    /// # ) -> Result<(), Box<dyn std::error::Error>> {
+    ///
+    /// let team_a = Otlp::with_headers("https://collector.example", [("authorization", key)])?;
+    /// let tracing = Tracing::from_env(client)?.collector("team-a", team_a);
+    /// let config = RunConfig::builder().tracing(TracingConfig::to_collector("team-a")).build();
+    /// # let _ = (tracing, config);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// Does nothing for a sender that sends nothing.
+    #[must_use]
+    pub fn collector(self, name: impl Into<String>, otlp: Otlp) -> Self {
+        if let Some(queue) = &self.0 {
+            queue.add_collector(name.into(), otlp);
+        }
+        self
+    }
+
     /// Waits until everything so far is sent, for 15 s at most.
     pub async fn flush(&self) {
         if let Some(queue) = &self.0 {
@@ -146,18 +170,6 @@ impl Tracing {
 /// workflow that has not continued as new is its own.
 fn execution_of<'i>(workflow_id: &'i str, run_id: &'i str) -> Execution<'i> {
     Execution { workflow_id, run_id, first_run_id: run_id }
-}
-
-/// Returns a context as the SDKs of Temporal send it: the fields of W3C Trace Context as JSON.
-fn payload(caller: Caller) -> Payload {
-    let fields = json!({"traceparent": caller.to_traceparent()});
-    let encoding = [("encoding".to_owned(), b"json/plain".to_vec())];
-    Payload { metadata: encoding.into_iter().collect(), data: fields.to_string().into_bytes(), ..Payload::default() }
-}
-
-fn caller_in(headers: &HashMap<String, Payload>) -> Option<Caller> {
-    let fields: HashMap<String, String> = serde_json::from_slice(&headers.get(TRACER_DATA)?.data).ok()?;
-    Caller::of_traceparent(fields.get("traceparent")?)
 }
 
 impl fmt::Debug for Tracing {

@@ -1,8 +1,9 @@
 //! The queue of what is to be sent, and the task that sends it.
 
 use std::{
+    collections::BTreeMap,
     sync::{
-        Arc, Weak,
+        Arc, Mutex, PoisonError, Weak,
         atomic::{AtomicU64, AtomicUsize, Ordering},
     },
     time::{Duration, SystemTime},
@@ -58,6 +59,8 @@ pub(super) struct Queue {
     open: AtomicUsize,
     done: Notify,
     lost: AtomicU64,
+    /// The collectors for runs that name one.
+    collectors: Mutex<BTreeMap<String, Otlp>>,
     pub(super) is_captured: bool,
 }
 
@@ -77,10 +80,16 @@ impl Queue {
     pub(super) fn start(client: Client, otlp: Otlp) -> Arc<Self> {
         let (jobs, queue) = mpsc::channel(QUEUED);
         let (open, done, lost) = (AtomicUsize::new(0), Notify::new(), AtomicU64::new(0));
-        let shared = Arc::new(Self { jobs, open, done, lost, is_captured: captures_content() });
+        let shared =
+            Arc::new(Self { jobs, open, done, lost, collectors: Mutex::default(), is_captured: captures_content() });
         // The task ends with the last sender.
         tokio::spawn(send(queue, client, otlp, Arc::downgrade(&shared)));
         shared
+    }
+
+    /// Adds a collector for runs that name it.
+    pub(super) fn add_collector(&self, name: String, otlp: Otlp) {
+        self.collectors.lock().unwrap_or_else(PoisonError::into_inner).insert(name, otlp);
     }
 
     /// Waits until everything so far is sent.
@@ -168,14 +177,28 @@ async fn send(mut queue: mpsc::Receiver<Job>, client: Client, otlp: Otlp, shared
     }
 }
 
-async fn deliver(otlp: &Otlp, shared: &Queue, spans: Vec<Span>) {
-    let count = spans.len();
-    if count == 0 {
-        return;
+/// Sends spans, each to its collector.
+async fn deliver(own: &Otlp, shared: &Queue, spans: Vec<Span>) {
+    let mut by_collector: BTreeMap<Option<String>, Vec<Span>> = BTreeMap::new();
+    for span in spans {
+        by_collector.entry(span.collector.clone()).or_default().push(span);
     }
-    if let Err(error) = otlp.export(spans).await {
-        let lost = shared.lose(count);
-        tracing::warn!(%error, lost, "spans were lost; runs are not affected");
+    for (name, spans) in by_collector {
+        let count = spans.len();
+        let named = |name: &String| shared.collectors.lock().unwrap_or_else(PoisonError::into_inner).get(name).cloned();
+        let otlp = match &name {
+            None => Some(own.clone()),
+            Some(name) => named(name),
+        };
+        let failure = match otlp {
+            Some(otlp) => otlp.export(spans).await.err().map(|error| error.to_string()),
+            None => Some("the worker has no collector of this name: Tracing::collector".to_owned()),
+        };
+        if let Some(error) = failure {
+            let lost = shared.lose(count);
+            let collector = name.as_deref().unwrap_or("own");
+            tracing::warn!(error, collector, lost, "spans were lost; runs are not affected");
+        }
     }
 }
 

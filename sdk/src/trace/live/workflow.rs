@@ -17,31 +17,38 @@ use temporalio_workflow::{
 };
 
 use super::{
-    caller_in, execution_of, payload,
+    execution_of,
     queue::{Job, Queue},
+    sent::SentContext,
 };
-use crate::{client::TRACER_DATA, events::Place, tool::ToolCallKey, trace::ids::Caller};
+use crate::{
+    client::TRACER_DATA,
+    events::Place,
+    tool::{ToolCallKey, TraceKey},
+    trace::ids::Caller,
+};
 
 /// Sends the context of a trace on, and reports the end of an execution.
 pub(crate) struct TracedWorkflow {
     queue: Arc<Queue>,
-    caller: RefCell<Option<Caller>>,
+    /// The context of the workflow, once it runs.
+    context: RefCell<Option<SentContext>>,
     /// `true` once agents run in the workflow.
     has_runs: Cell<bool>,
 }
 
 impl TracedWorkflow {
     pub(super) fn new(queue: &Arc<Queue>) -> Self {
-        Self { queue: Arc::clone(queue), caller: RefCell::new(None), has_runs: Cell::new(false) }
+        Self { queue: Arc::clone(queue), context: RefCell::new(None), has_runs: Cell::new(false) }
     }
 
     /// Returns the header of what an effect of this id schedules.
     fn header(&self, ctx: &WorkflowInterceptorContext, id: &str) -> Option<Payload> {
         Place::of(id)?;
         self.has_runs.set(true);
-        let caller = (*self.caller.borrow())?;
-        let execution = execution_of(ctx.workflow_id(), ctx.run_id());
-        Some(payload(Caller { span: execution.call(id), ..caller }))
+        let span = execution_of(ctx.workflow_id(), ctx.run_id()).call(id);
+        let settings = ctx.context_value::<TraceKey>();
+        Some(self.context.borrow().as_ref()?.of_run(span, settings.as_deref()).to_payload())
     }
 }
 
@@ -54,14 +61,14 @@ impl WorkflowInterceptor for TracedWorkflow {
     ) -> WorkflowInterceptorFuture<'a, ExecuteWorkflowResult> {
         let (workflow_id, run_id) = (ctx.workflow_id().to_owned(), ctx.run_id().to_owned());
         let execution = execution_of(&workflow_id, &run_id);
-        let sent = caller_in(input.headers());
         let own = Caller { trace: execution.trace(), span: execution.workflow(), is_sampled: true };
-        *self.caller.borrow_mut() = Some(sent.unwrap_or(own));
+        let context = SentContext::or_own(input.headers(), own);
+        let is_sampled = context.caller.is_sampled;
+        *self.context.borrow_mut() = Some(context);
         let running = next.run(input);
         WorkflowInterceptorFuture::new(async move {
             let ended = running.await;
             let is_evicted = matches!(ended, Err(WorkflowTermination::Evicted));
-            let is_sampled = self.caller.borrow().is_some_and(|caller| caller.is_sampled);
             if self.has_runs.get() && is_sampled && !is_evicted && !ctx.is_replaying_history_events() {
                 self.queue.add(Job::Ended { workflow_id, run_id });
             }
@@ -122,8 +129,8 @@ impl WorkflowInterceptor for TracedWorkflow {
         mut input: ContinueAsNewInput,
         next: WorkflowNext<'static, ContinueAsNewInput, ContinueAsNewResult>,
     ) -> ContinueAsNewResult {
-        if let Some(caller) = *self.caller.borrow() {
-            input.headers_mut().entry(TRACER_DATA.to_owned()).or_insert_with(|| payload(caller));
+        if let Some(context) = &*self.context.borrow() {
+            input.headers_mut().entry(TRACER_DATA.to_owned()).or_insert_with(|| context.to_payload());
         }
         next.run(input)
     }

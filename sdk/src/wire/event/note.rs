@@ -17,6 +17,7 @@ use crate::wire::{
     run_state::{CallProgress, Decision, NewItemKind, Phase, RunState},
     side_data::SideData,
     size::encoded_len,
+    trace_settings::TraceSettings,
     usage::Usage,
     version::{WIRE_VERSION, WireVersion},
 };
@@ -45,6 +46,9 @@ pub struct RunNote {
     /// Outputs of calls that history does not hold, as far as they fit.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub outputs: Vec<Item>,
+    /// Settings of the trace of the run, if it has some.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace: Option<Box<TraceSettings>>,
     /// The subject of the record.
     pub note: NoteKind,
 }
@@ -187,7 +191,15 @@ pub struct TrippedGuardrail {
 impl RunNote {
     /// Returns a note about a run; the host adds the run's id.
     pub fn new(agent: impl Into<String>, turn: u32, note: NoteKind) -> Self {
-        Self { version: WIRE_VERSION, run: String::new(), agent: agent.into(), turn, outputs: Vec::new(), note }
+        Self {
+            version: WIRE_VERSION,
+            run: String::new(),
+            agent: agent.into(),
+            turn,
+            outputs: Vec::new(),
+            trace: None,
+            note,
+        }
     }
 
     /// Adds those of the outputs that fit.

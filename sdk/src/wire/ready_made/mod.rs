@@ -23,6 +23,7 @@ use super::{
     carried::Carried,
     item::Item,
     run_state::NewItem,
+    trace_settings::TraceSettings,
     usage::Usage,
     version::{WIRE_VERSION, WireVersion},
 };
@@ -87,6 +88,11 @@ pub struct AgentRequest {
     /// writes the caller whom it has authenticated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user: Option<String>,
+    /// Settings of the trace of the run, beside those of the workflow's set of agents. They can
+    /// narrow what these permit, and not widen it; the set's export of spans counts. An agent in a
+    /// child workflow receives those of its caller.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace: Option<Box<TraceSettings>>,
     /// The run so far; the workflow sets it when it continues as new. An input from any other
     /// source that has it fails the workflow.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -222,6 +228,7 @@ impl AgentRequest {
             untrusted: false,
             toolsets: Vec::new(),
             user: None,
+            trace: None,
             carried: None,
             agent_version: None,
             loaded: Vec::new(),

@@ -38,6 +38,7 @@ use super::{
     kept_decision::KeptDecisions,
     mcp_call::McpSession,
     toolset::ToolsetSnapshot,
+    trace_settings::TraceSettings,
     usage::Usage,
     version::{WIRE_VERSION, WireVersion},
 };
@@ -129,6 +130,10 @@ pub struct RunState {
     /// idempotency keys of its calls. Absent before the first call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key_scope: Option<String>,
+    /// Settings of the trace of the run, if it has some. A run that is resumed keeps those that its
+    /// runner does not set.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace: Option<Box<TraceSettings>>,
     /// The next step of the run.
     pub phase: Phase,
 }
@@ -258,6 +263,7 @@ impl RunState {
             shown: BTreeSet::new(),
             patches: BTreeMap::new(),
             key_scope: None,
+            trace: None,
             phase: Phase::Finished { output: Value::Null },
         }
     }

@@ -42,6 +42,7 @@ fn model_requests_have_their_golden_shape() {
     check("model_request-minimal", &values::model_request_minimal());
     check("model_request-by_reference", &values::model_request_by_reference());
     check("model_request-by_recording", &values::model_request_by_recording());
+    check("model_request-traced", &values::model_request_traced());
     check("record_request", &values::record_request());
 }
 

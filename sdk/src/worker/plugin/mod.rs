@@ -47,7 +47,7 @@ use crate::{
     metrics::Metrics,
     resources::Resources,
     secret::Destination,
-    tool::{Tool, ToolBinding, ToolCallHeader, ToolDef},
+    tool::{Tool, ToolBinding, ToolCallHeader, ToolDef, TraceHeader},
     wire::{MODEL_ACTIVITY, conversation::RECORD_ACTIVITY, session_call::SESSION_ACTIVITY, tool_call::TOOL_PREFIX},
 };
 
@@ -224,6 +224,7 @@ impl AgentsPlugin {
         let activities = self.activities(&options.task_queue)?;
         options.register_activities(activities);
         options.workflow_interceptor(WorkflowInterceptorConstructor::new(|_| ToolCallHeader));
+        options.workflow_interceptor(WorkflowInterceptorConstructor::new(|_| TraceHeader));
         #[cfg(feature = "otel")]
         if let Some(interceptor) = self.tracing.as_ref().and_then(crate::trace::Tracing::interceptor) {
             options.workflow_interceptor(WorkflowInterceptorConstructor::new(move |_| interceptor()));

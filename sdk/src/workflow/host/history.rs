@@ -7,7 +7,7 @@ use super::WorkflowHost;
 use crate::{
     drive::watch::Seen,
     wire::{
-        Item,
+        Item, TraceSettings,
         asked_questions::{AskedQuestions, QUESTIONS_MEMO},
         event::{NoteKind, RUN_NOTE_MEMO, RunNote},
     },
@@ -22,6 +22,12 @@ const RUN_NOTED: &str = "temporal-agents/run-noted";
 const QUESTIONS_RECORDED: &str = "temporal-agents/questions-recorded";
 
 impl WorkflowHost {
+    /// Sets the settings of the run's trace.
+    pub(in crate::workflow) fn with_trace(mut self, settings: &TraceSettings) -> Self {
+        self.trace = (!settings.is_empty()).then(|| Box::new(settings.clone()));
+        self
+    }
+
     /// Records that an activity is about to be scheduled that puts `content` bytes into history, as
     /// far as is known. An activity that has to wait is recorded again when it is scheduled,
     /// because history is measured where commands are scheduled.
@@ -90,7 +96,8 @@ impl WorkflowHost {
     /// an earlier release that has no effects has drawn none.
     fn field(&self, path: &str, note: RunNote) -> Option<(&'static str, Value)> {
         let run = format!("{}-{path}", self.run()).trim_end_matches('-').to_owned();
-        Some((RUN_NOTE_MEMO, serde_json::to_value(RunNote { run, ..note }).ok()?))
+        let trace = self.trace.clone();
+        Some((RUN_NOTE_MEMO, serde_json::to_value(RunNote { run, trace, ..note }).ok()?))
     }
 
     /// Returns the total size, in bytes, of those items that have not occurred in a call of this

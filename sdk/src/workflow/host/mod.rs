@@ -50,7 +50,7 @@ use crate::{
     },
     engine::RunError,
     wire::{
-        Interruption, Item, Ledger, McpTool, ModelCall, ModelResponse, RunState, SelectedToolset,
+        Interruption, Item, Ledger, McpTool, ModelCall, ModelResponse, RunState, SelectedToolset, TraceSettings,
         event::RunNote,
         kept_decision::KeptDecision,
         mcp_call::{McpOperation, McpSession},
@@ -87,6 +87,8 @@ pub(super) struct WorkflowHost {
     versioned_tools: Arc<BTreeSet<String>>,
     /// The tokens of the run so far.
     tokens: Tokens,
+    /// Settings of the trace of the run, which its notes have.
+    trace: Option<Box<TraceSettings>>,
 }
 
 impl WorkflowHost {
@@ -116,6 +118,7 @@ impl WorkflowHost {
             watch,
             versioned_tools: Arc::default(),
             tokens: Tokens::default(),
+            trace: None,
         }
     }
 

@@ -157,6 +157,7 @@ async fn run(ctx: &WorkflowContext<AgentWorkflow>, request: AgentRequest) -> Wor
         untrusted,
         toolsets,
         user,
+        trace,
         carried,
         agent_version,
         loaded,
@@ -199,7 +200,8 @@ async fn run(ctx: &WorkflowContext<AgentWorkflow>, request: AgentRequest) -> Wor
         (None, Some(_)) => (carried_version(ctx, &agents, &name, agent_version.as_deref())?, Vec::new()),
     };
     let runner = if spec.is_some() { agents.runner_of(ctx, &agent) } else { agents.runner(ctx) };
-    let mut runner = runner.continue_with(move |carried| AgentRequest {
+    let mut runner = runner.asked_trace(trace.clone()).continue_with(move |carried| AgentRequest {
+        trace: trace.clone(),
         thread: thread.clone(),
         report,
         report_items,
@@ -221,9 +223,7 @@ async fn run(ctx: &WorkflowContext<AgentWorkflow>, request: AgentRequest) -> Wor
         runner = runner.batch_tools();
     }
     runner = runner.asked_tools(tools);
-    for (key, value) in context {
-        runner = runner.context(key, value);
-    }
+    runner = context.into_iter().fold(runner, |runner, (key, value)| runner.context(key, value));
     let ended = match carried {
         None => runner.run_def(&agent, input.into_items()).await,
         Some(carried) => runner.run_def(&agent, *carried).await,

@@ -11,7 +11,7 @@ use crate::{
     agent::{AgentDef, Graph},
     drive::{Outputs, Run, RunFailure, RunOutcome, check_resumed, run_graph},
     engine::RunError,
-    tool::BoxError,
+    tool::{BoxError, TraceKey},
     wire::{Carried, RunState},
     workflow::{
         continuing::{ContinuableRun, RestoredRun, arrive, check_origin, fail_task, record_deploy_patch},
@@ -57,7 +57,14 @@ impl<W: 'static> Runner<W> {
         let graph = Graph::of(agent).judged_by(self.config.judges());
         // Boxed, because a run that waits no longer needs it.
         let (host, run) = Box::pin(self.begun(agent, &graph, beginning, waits)).await?;
-        let outcome = host.settled(run_graph(&host, &graph, &self.config, run, outputs)).await;
+        let config = self.config.traced_as(&run);
+        let host = host.with_trace(&config.trace);
+        let running = host.settled(run_graph(&host, &graph, &config, run, outputs));
+        let outcome = if config.trace.is_empty() {
+            running.await
+        } else {
+            self.workflow.with_context_value::<TraceKey, _>(config.trace.clone(), running).await
+        };
         host.ended(&outcome);
         // Another run of this runner may be between two calls of a conversation.
         if self.at_work.count() == 1 {

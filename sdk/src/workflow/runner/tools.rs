@@ -1,15 +1,29 @@
-//! Settings of a runner about tools: the gate, questions to people, selected toolsets.
+//! Settings of a runner about tools: the gate, questions to people, selected toolsets; and the
+//! trace that a request wishes.
 
 use std::time::Duration;
 
 use super::Runner;
-use crate::{gate::Gate, wire::Decision, workflow::ready_made::AskedTools};
+use crate::{
+    gate::Gate,
+    wire::{Decision, TraceSettings},
+    workflow::ready_made::AskedTools,
+};
 
 impl<W: 'static> Runner<W> {
     /// Sets what a request says about the tools of the run.
     pub(crate) fn asked_tools(mut self, asked: AskedTools) -> Self {
         if asked != AskedTools::default() {
             asked.apply(self.config_mut());
+        }
+        self
+    }
+
+    /// Sets what a request says about the trace of the run.
+    pub(crate) fn asked_trace(mut self, asked: Option<Box<TraceSettings>>) -> Self {
+        if let Some(asked) = asked {
+            let config = self.config_mut();
+            config.trace = asked.within(&config.trace);
         }
         self
     }

@@ -1,31 +1,25 @@
 //! Traces of a worker while its runs happen.
 
-use std::{
-    collections::BTreeMap,
-    sync::atomic::{AtomicU32, Ordering},
-};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use opentelemetry::{Context, trace::TraceContextExt};
 use rstest::rstest;
 use serde_json::json;
 use temporal_agents::{
     Agent, AgentsPlugin, Runner, ToolError, tool,
-    trace::{Otlp, Tracing, export_workflow},
+    trace::{Otlp, export_workflow},
 };
 use temporal_agents_testing::{
-    AgentEnvironment, FakeModel,
-    environment::WorkerThread,
+    FakeModel,
     fake_model::{text, tool_call},
 };
-use temporalio_client::{WorkflowGetResultOptions, WorkflowStartOptions};
-use temporalio_common::{
-    HasWorkflowDefinition, WorkflowDefinition,
-    protos::temporal::api::common::v1::{Header, Payload},
-};
 use temporalio_macros::{workflow, workflow_methods};
-use temporalio_sdk::{WorkerOptions, WorkflowContext, WorkflowResult, workflows::WorkflowImplementation};
+use temporalio_sdk::{WorkflowContext, WorkflowResult};
 
-use super::collector::{Collector, Span, check_conventions, tree};
+use super::{
+    collector::{Collector, check_conventions, tree},
+    traced::{Traced, by_id},
+};
 use crate::{
     continuing::{
         Reading as LongReading,
@@ -34,61 +28,8 @@ use crate::{
     transcript::archive::{Reading, desk, script},
 };
 
-const QUEUE: &str = "traced";
-
-/// A server, and a worker on it that sends traces.
-struct Traced {
-    env: AgentEnvironment,
-    tracing: Tracing,
-    _worker: WorkerThread,
-}
-
-impl Traced {
-    async fn start<W>(url: &str, plugin: AgentsPlugin, has_cache: bool) -> anyhow::Result<Self>
-    where
-        W: WorkflowImplementation,
-        <W::Run as WorkflowDefinition>::Input: Send,
-    {
-        // The worker of the environment receives nothing: it polls another queue.
-        let unused = FakeModel::function(|_, _| text("unused"));
-        let env = AgentEnvironment::builder().workflow::<W>()?.model(&unused).start().await?;
-        let tracing = Tracing::new(env.client(), Otlp::new(url)?);
-        let mut options = WorkerOptions::new(QUEUE).register_workflow::<W>()?.build();
-        if !has_cache {
-            options.max_cached_workflows = 0;
-        }
-        plugin.tracing(&tracing).install(&mut options)?;
-        let worker = WorkerThread::start(env.server().target_url(), env.server().namespace(), options)?;
-        Ok(Self { env, tracing, _worker: worker })
-    }
-
-    /// Runs a workflow to its end, with this header of a caller, and waits until its spans are sent.
-    async fn run<W>(&self, run: W, input: W::Input, id: &str, caller: Option<&str>) -> anyhow::Result<()>
-    where
-        W: HasWorkflowDefinition + WorkflowDefinition + 'static,
-        W::Input: Send,
-    {
-        let mut options = WorkflowStartOptions::new(QUEUE, id).build();
-        options.header = caller.map(|traceparent| {
-            let metadata = [("encoding".to_owned(), b"json/plain".to_vec())].into_iter().collect();
-            let data = json!({"traceparent": traceparent}).to_string().into_bytes();
-            let payload = Payload { metadata, data, ..Payload::default() };
-            Header { fields: [("_tracer-data".to_owned(), payload)].into_iter().collect() }
-        });
-        let handle = self.env.client().start_workflow(run, input, options).await?;
-        handle.get_result(WorkflowGetResultOptions::default()).await?;
-        self.tracing.flush().await;
-        Ok(())
-    }
-}
-
 fn go() -> String {
     "Go.".to_owned()
-}
-
-fn by_id(spans: &[Span]) -> BTreeMap<&str, (&str, &str, String)> {
-    let told = |span: &Span| json!(span.attributes).to_string();
-    spans.iter().map(|span| (&*span.id, (&*span.name, &*span.parent, told(span)))).collect()
 }
 
 #[rstest]

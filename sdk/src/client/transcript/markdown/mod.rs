@@ -55,7 +55,7 @@ pub(super) fn transcript(transcript: &Transcript) -> String {
 }
 
 fn one_run(run: &Run, all: &[Run], depth: usize) -> String {
-    let Run { id, parent: _, sessions, guardrails, turns, usage } = run;
+    let Run { id, parent: _, sessions, guardrails, turns, usage, trace: _ } = run;
     let mut inside: Vec<&Run> = all.iter().filter(|inner| inner.parent.as_ref() == Some(id)).collect();
     let mut part = format!("{} Run {}", heading(depth * 2), code(id));
     if depth > 0

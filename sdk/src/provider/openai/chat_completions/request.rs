@@ -27,6 +27,7 @@ pub(super) fn project(model: &str, call: ModelCall) -> Result<Outgoing, ModelErr
         previous_response_id,
         conversation_id,
         guards_output: _,
+        tracing: _,
     } = call;
     let Definitions { instructions, prompt, tools, handoffs, output, settings } = definitions;
     refuse(API, "previous_response_id", previous_response_id.as_ref())?;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::json;
 
-use super::{model_call::priced_usage, tool_call};
+use super::{model_call::priced_usage, tool_call, trace_settings};
 
 use crate::wire::{
     EventKind, GuardrailStage, Item, RecordedFailure, RunEvent, Usage, Verdict,
@@ -307,6 +307,13 @@ pub(in crate::wire::tests) fn run_notes() -> Vec<(&'static str, RunNote)> {
         (
             "side_data",
             note(NoteKind::SideData { calls: BTreeMap::from([("call_1".to_owned(), tool_call::side_data())]) }),
+        ),
+        (
+            "traced",
+            RunNote {
+                trace: Some(Box::new(trace_settings())),
+                ..note(NoteKind::Finished { output: NotedOutput::Text, usage: usage() })
+            },
         ),
         ("cancelled", note(NoteKind::Cancelled { usage: Some(usage()) })),
     ]

@@ -21,7 +21,11 @@ mod tool_batch;
 mod tool_call;
 mod toolset;
 
-use serde_json::{Map, Value};
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value, json};
+
+use crate::wire::{TraceSettings, TracingConfig};
 
 pub(super) use agent_handlers::*;
 pub(super) use agent_spec::*;
@@ -43,6 +47,18 @@ pub(super) use session_checkpoint::*;
 pub(super) use tool_batch::*;
 pub(super) use tool_call::*;
 pub(super) use toolset::*;
+
+pub(in crate::wire::tests) fn trace_settings() -> TraceSettings {
+    TraceSettings {
+        workflow_name: Some("Support".to_owned()),
+        trace_id: Some("trace_0af7651916cd43dd8448eb211c80319c".to_owned()),
+        group_id: Some("chat-7".to_owned()),
+        metadata: BTreeMap::from([("customer.tier".to_owned(), json!("gold")), ("attempt".to_owned(), json!(2))]),
+        include_sensitive_data: Some(false),
+        disabled: true,
+        tracing: Some(TracingConfig::to_collector("team-a")),
+    }
+}
 
 fn object(json: Value) -> Map<String, Value> {
     let Value::Object(map) = json else { panic!("an object literal") };

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use crate::wire::{
     Conversation, Cost, Definitions, InputSegment, InputTokensDetails, ModelCall, ModelReply, ModelRequest,
-    ModelResponse, OutputTokensDetails, Usage, conversation::RecordRequest, definitions::DefinitionsPart,
+    ModelResponse, ModelTracing, OutputTokensDetails, Usage, conversation::RecordRequest, definitions::DefinitionsPart,
 };
 
 use super::{definitions, items};
@@ -19,6 +19,12 @@ pub(in crate::wire::tests) fn model_call() -> ModelCall {
 
 pub(in crate::wire::tests) fn model_request_full() -> ModelRequest {
     ModelRequest::in_full(&model_call())
+}
+
+pub(in crate::wire::tests) fn model_request_traced() -> ModelRequest {
+    let mut call = model_call();
+    call.tracing = Some(ModelTracing::EnabledWithoutData);
+    ModelRequest::in_full(&call)
 }
 
 pub(in crate::wire::tests) fn model_request_minimal() -> ModelRequest {

@@ -7,7 +7,7 @@ use crate::wire::{
     NewItemKind, RequestInput, SpecRef, Usage, WIRE_VERSION, ready_made::CarriedChat,
 };
 
-use super::{carried, items, loaded, object};
+use super::{carried, items, loaded, object, trace_settings};
 
 pub(in crate::wire::tests) fn agent_requests() -> Vec<(&'static str, AgentRequest)> {
     let mut everything = AgentRequest::new("triage", "");
@@ -30,7 +30,10 @@ pub(in crate::wire::tests) fn agent_requests() -> Vec<(&'static str, AgentReques
     (with_toolsets.toolsets, with_toolsets.user) = (vec!["laptop".to_owned()], Some("ada".to_owned()));
     let mut carried_spec = continued.clone();
     (carried_spec.spec, carried_spec.loaded) = (Some(SpecRef::new("triage", 3)), loaded());
+    let mut traced = AgentRequest::new("triage", "hi");
+    traced.trace = Some(Box::new(trace_settings()));
     vec![
+        ("traced", traced),
         ("batching", batching),
         ("untrusted", untrusted),
         ("toolsets", with_toolsets),

@@ -56,6 +56,7 @@ pub(super) async fn call(
         meta: _,
         fails_run: _,
         untrusted: _,
+        trace: _,
     } = effect;
     match (&mcp, &remote) {
         (None, None) => size::check("the input of the call (arguments and run context)", &(&arguments, &context)),

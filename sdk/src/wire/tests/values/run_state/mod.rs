@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Map;
 
+use super::trace_settings;
 use crate::wire::{
     GuardrailResults, Item, RunState, ToolsetSnapshot, Usage, WIRE_VERSION,
     run_state::{Admission, Approvals, Phase, TurnMark},
@@ -29,6 +30,7 @@ pub(in crate::wire::tests) fn run_states() -> Vec<(&'static str, RunState)> {
         ("expires", parts::expires()),
         ("kept", parts::kept()),
         ("side_data", parts::side_data()),
+        ("traced", RunState { trace: Some(Box::new(trace_settings())), ..state(Phase::TurnDue) }),
         ("shown", RunState { shown: BTreeSet::from(["call_1".to_owned()]), ..state(Phase::TurnDue) }),
     ]);
     states
@@ -64,6 +66,7 @@ fn state(phase: Phase) -> RunState {
         shown: BTreeSet::new(),
         patches: BTreeMap::new(),
         key_scope: None,
+        trace: None,
         phase,
     }
 }

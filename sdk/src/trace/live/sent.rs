@@ -1,0 +1,99 @@
+//! The context of a trace in a header, as the SDKs of Temporal send it: fields of W3C Trace Context
+//! and W3C Baggage as JSON.
+
+use std::collections::HashMap;
+
+use opentelemetry::{Context, propagation::TextMapPropagator};
+use opentelemetry_sdk::propagation::{BaggagePropagator, TraceContextPropagator};
+use serde_json::json;
+use temporalio_common::protos::temporal::api::common::v1::Payload;
+
+use crate::{
+    client::TRACER_DATA,
+    trace::ids::{Caller, SpanId, TraceId},
+    wire::TraceSettings,
+};
+
+const TRACEPARENT: &str = "traceparent";
+const TRACESTATE: &str = "tracestate";
+const BAGGAGE: &str = "baggage";
+
+/// Id of the span of the workflow, in the header of its next execution. A caller with this id is
+/// the workflow itself, whose trace gives way to one that a run names.
+const WORKFLOW: &str = "temporal-agents-workflow";
+
+/// A context of a trace.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct SentContext {
+    /// The trace, and the span that is the parent.
+    pub(super) caller: Caller,
+    /// Id of the span of the workflow, if the header is that of a later execution.
+    pub(super) workflow: Option<SpanId>,
+    tracestate: Option<String>,
+    baggage: Option<String>,
+}
+
+impl SentContext {
+    /// Reads the context in these headers; without one, that of a trace of the workflow itself.
+    pub(super) fn or_own(headers: &HashMap<String, Payload>, own: Caller) -> Self {
+        let mut fields = fields_of(headers).unwrap_or_default();
+        let sent = fields.get(TRACEPARENT).and_then(|traceparent| Caller::of_traceparent(traceparent));
+        let (tracestate, baggage) = (fields.remove(TRACESTATE).filter(|_| sent.is_some()), fields.remove(BAGGAGE));
+        let workflow = fields.get(WORKFLOW).and_then(|id| SpanId::of_hex(id)).unwrap_or(own.span);
+        Self { caller: sent.unwrap_or(own), workflow: Some(workflow), tracestate, baggage }
+    }
+
+    /// Reads the context in these headers.
+    pub(super) fn of(headers: &HashMap<String, Payload>) -> Option<Self> {
+        let caller = Caller::of_traceparent(fields_of(headers)?.get(TRACEPARENT)?)?;
+        Some(Self::or_own(headers, caller))
+    }
+
+    /// Returns `true` if the workflow itself has begun the trace.
+    pub(super) fn is_own(&self) -> bool {
+        self.workflow == Some(self.caller.span)
+    }
+
+    /// Returns the context of what a run with these settings schedules: below this caller, and in
+    /// the trace that the run names unless the workflow is part of another. Without spans of the
+    /// run, it is not sampled.
+    pub(super) fn of_run(&self, span: SpanId, settings: Option<&TraceSettings>) -> Self {
+        let mut context = Self { caller: Caller { span, ..self.caller }, workflow: None, ..self.clone() };
+        let Some(settings) = settings else { return context };
+        if let (true, Some(trace)) = (self.is_own(), settings.trace()) {
+            context.caller.trace = TraceId(trace);
+        }
+        context.caller.is_sampled &= !settings.disabled;
+        context
+    }
+
+    /// Returns the value of the header.
+    pub(super) fn to_payload(&self) -> Payload {
+        let mut fields = json!({ TRACEPARENT: self.caller.to_traceparent() });
+        let others = [(TRACESTATE, self.tracestate.as_deref()), (BAGGAGE, self.baggage.as_deref())];
+        for (name, value) in others {
+            if let Some(value) = value {
+                fields[name] = value.into();
+            }
+        }
+        if let Some(workflow) = self.workflow {
+            fields[WORKFLOW] = workflow.to_hex().into();
+        }
+        let encoding = [("encoding".to_owned(), b"json/plain".to_vec())];
+        let data = fields.to_string().into_bytes();
+        Payload { metadata: encoding.into_iter().collect(), data, ..Payload::default() }
+    }
+
+    /// Returns the context of code below this span.
+    pub(super) fn to_context(&self) -> Context {
+        let mut fields = HashMap::from([(TRACEPARENT.to_owned(), self.caller.to_traceparent())]);
+        fields.extend(self.tracestate.clone().map(|state| (TRACESTATE.to_owned(), state)));
+        fields.extend(self.baggage.clone().map(|baggage| (BAGGAGE.to_owned(), baggage)));
+        let context = TraceContextPropagator::new().extract_with_context(&Context::current(), &fields);
+        BaggagePropagator::new().extract_with_context(&context, &fields)
+    }
+}
+
+fn fields_of(headers: &HashMap<String, Payload>) -> Option<HashMap<String, String>> {
+    serde_json::from_slice(&headers.get(TRACER_DATA)?.data).ok()
+}

@@ -1,0 +1,116 @@
+//! A server, and a worker on it that sends traces.
+
+use std::collections::BTreeMap;
+
+use serde_json::json;
+use temporal_agents::{
+    AgentsPlugin,
+    trace::{Otlp, Tracing},
+    workflow::{AgentSet, AgentWorkflow},
+};
+use temporal_agents_testing::{AgentEnvironment, FakeModel, environment::WorkerThread, fake_model::text};
+use temporalio_client::{WorkflowGetResultOptions, WorkflowStartOptions};
+use temporalio_common::{
+    HasWorkflowDefinition, WorkflowDefinition,
+    protos::temporal::api::common::v1::{Header, Payload},
+};
+use temporalio_sdk::{WorkerOptions, workflows::WorkflowImplementation};
+
+use super::collector::Span;
+
+const QUEUE: &str = "traced";
+
+pub(super) struct Traced {
+    pub(super) env: AgentEnvironment,
+    pub(super) tracing: Tracing,
+    _worker: WorkerThread,
+}
+
+impl Traced {
+    pub(super) async fn start<W>(url: &str, plugin: AgentsPlugin, has_cache: bool) -> anyhow::Result<Self>
+    where
+        W: WorkflowImplementation,
+        <W::Run as WorkflowDefinition>::Input: Send,
+    {
+        // The worker of the environment receives nothing: it polls another queue.
+        let unused = FakeModel::function(|_, _| text("unused"));
+        let env = AgentEnvironment::builder().workflow::<W>()?.model(&unused).start().await?;
+        let tracing = Tracing::new(env.client(), Otlp::new(url)?);
+        let options = WorkerOptions::new(QUEUE).register_workflow::<W>()?.build();
+        Self::on(env, tracing, plugin, options, has_cache)
+    }
+
+    /// Starts a worker with the ready-made workflow of these agents.
+    pub(super) async fn start_set(
+        tracing: impl FnOnce(&AgentEnvironment) -> anyhow::Result<Tracing>,
+        plugin: AgentsPlugin,
+        set: fn() -> AgentSet,
+        has_cache: bool,
+    ) -> anyhow::Result<Self> {
+        let unused = FakeModel::function(|_, _| text("unused"));
+        let factory = AgentWorkflow::factory(set());
+        let builder = AgentEnvironment::builder().workflow_with_factory::<AgentWorkflow, _>(factory)?;
+        let env = builder.model(&unused).start().await?;
+        let tracing = tracing(&env)?;
+        let factory = AgentWorkflow::factory(set());
+        let options = WorkerOptions::new(QUEUE).register_workflow_with_factory::<AgentWorkflow, _>(factory)?.build();
+        Self::on(env, tracing, plugin, options, has_cache)
+    }
+
+    fn on(
+        env: AgentEnvironment,
+        tracing: Tracing,
+        plugin: AgentsPlugin,
+        mut options: WorkerOptions,
+        has_cache: bool,
+    ) -> anyhow::Result<Self> {
+        if !has_cache {
+            options.max_cached_workflows = 0;
+        }
+        plugin.tracing(&tracing).install(&mut options)?;
+        let worker = WorkerThread::start(env.server().target_url(), env.server().namespace(), options)?;
+        Ok(Self { env, tracing, _worker: worker })
+    }
+
+    /// Runs a workflow to its end, with this header of a caller, and waits until its spans are
+    /// sent.
+    pub(super) async fn run<W>(&self, run: W, input: W::Input, id: &str, caller: Option<&str>) -> anyhow::Result<()>
+    where
+        W: HasWorkflowDefinition + WorkflowDefinition + 'static,
+        W::Input: Send,
+    {
+        let fields: Vec<_> = caller.map(|traceparent| ("traceparent", traceparent)).into_iter().collect();
+        self.run_with(run, input, id, &fields).await
+    }
+
+    /// Runs a workflow with these fields of a caller's context.
+    pub(super) async fn run_with<W>(
+        &self,
+        run: W,
+        input: W::Input,
+        id: &str,
+        fields: &[(&str, &str)],
+    ) -> anyhow::Result<()>
+    where
+        W: HasWorkflowDefinition + WorkflowDefinition + 'static,
+        W::Input: Send,
+    {
+        let mut options = WorkflowStartOptions::new(QUEUE, id).build();
+        let fields: BTreeMap<&str, &str> = fields.iter().copied().collect();
+        options.header = (!fields.is_empty()).then(|| {
+            let metadata = [("encoding".to_owned(), b"json/plain".to_vec())].into_iter().collect();
+            let payload = Payload { metadata, data: json!(fields).to_string().into_bytes(), ..Payload::default() };
+            Header { fields: [("_tracer-data".to_owned(), payload)].into_iter().collect() }
+        });
+        let handle = self.env.client().start_workflow(run, input, options).await?;
+        handle.get_result(WorkflowGetResultOptions::default()).await?;
+        self.tracing.flush().await;
+        Ok(())
+    }
+}
+
+/// Name, parent and attributes of spans, by their ids.
+pub(super) fn by_id(spans: &[Span]) -> BTreeMap<&str, (&str, &str, String)> {
+    let told = |span: &Span| json!(span.attributes).to_string();
+    spans.iter().map(|span| (&*span.id, (&*span.name, &*span.parent, told(span)))).collect()
+}
