@@ -76,6 +76,13 @@ pub(super) fn message_of(
     };
     let tool = format!("{}.{}", target.toolset, target.tool);
     let message = ToolCallMessage::call(&*id, tool, Value::Object(arguments), Some(meta));
+    #[cfg(feature = "otel")]
+    let message = match message {
+        ToolCallMessage::Call(call) => {
+            ToolCallMessage::Call(Box::new(call.with_trace_context(super::message::TraceContext::current())))
+        }
+        other => other,
+    };
     (id, message)
 }
 

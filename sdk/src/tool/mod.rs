@@ -90,9 +90,11 @@ pub use schema::Issue;
 #[cfg(feature = "worker")]
 pub(crate) use state::StateMap;
 pub use state::{FromToolContext, State};
+#[cfg(feature = "otel")]
+pub(crate) use trace_header::OpenedSpans;
 #[cfg(feature = "worker")]
 pub(crate) use trace_header::TraceHeader;
-pub(crate) use trace_header::TraceKey;
+pub(crate) use trace_header::{EnclosingSpanKey, OpenedSpan, SpansKey, TraceKey};
 pub(crate) use workflow_context::WorkflowEffects;
 pub use workflow_context::WorkflowToolContext;
 pub use workflow_error::WorkflowToolError;

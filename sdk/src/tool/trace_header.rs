@@ -6,6 +6,8 @@
 //! requests of activities are not changed. A local activity leaves no header in history; for the
 //! runs of those, the notes have the settings.
 
+use std::time::SystemTime;
+
 use temporalio_workflow::WorkflowContextKey;
 #[cfg(feature = "worker")]
 use temporalio_workflow::{
@@ -25,6 +27,41 @@ pub(crate) struct TraceKey;
 
 impl WorkflowContextKey for TraceKey {
     type Value = TraceSettings;
+}
+
+/// The key of the receiver of spans that the author of a workflow opens. A worker without traces
+/// has none.
+pub(crate) struct SpansKey;
+
+impl WorkflowContextKey for SpansKey {
+    type Value = Box<dyn OpenedSpans>;
+}
+
+/// The key of the number of the span in which code of a workflow runs.
+pub(crate) struct EnclosingSpanKey;
+
+impl WorkflowContextKey for EnclosingSpanKey {
+    type Value = u64;
+}
+
+/// The receiver of spans that the author of a workflow opens.
+pub(crate) trait OpenedSpans {
+    /// Returns the number of the next span, counted from 0 in each execution; the same on replay.
+    fn number(&self) -> u64;
+
+    /// Receives a span that has ended, not on replay.
+    fn ended(&self, span: OpenedSpan);
+}
+
+/// A span that the author of a workflow has opened.
+#[cfg_attr(not(feature = "otel"), expect(dead_code, reason = "traces read it"))]
+pub(crate) struct OpenedSpan {
+    pub(crate) number: u64,
+    /// Number of the span around it.
+    pub(crate) parent: Option<u64>,
+    pub(crate) name: String,
+    pub(crate) start: SystemTime,
+    pub(crate) end: SystemTime,
 }
 
 /// Writes the header.

@@ -171,6 +171,11 @@ pub(crate) fn wait(execution: &Execution<'_>, agent: &str, tool: &str, verdict: 
         .maybe("temporal_agents.decision", verdict)
 }
 
+/// Describes a span that the author of a workflow has opened.
+pub(crate) fn custom(execution: &Execution<'_>, name: String) -> Described {
+    Described::new(name, execution, execution.run_id)
+}
+
 /// Describes another activity of a run: of a session, or of a guardrail.
 pub(crate) fn aside(execution: &Execution<'_>, activity_id: &str, what: &str, name: &str) -> Described {
     Described::new(format!("{what} {name}"), execution, execution.run_id).with("temporalActivityID", activity_id)

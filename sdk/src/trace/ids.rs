@@ -65,6 +65,11 @@ impl Execution<'_> {
         self.span("wait", self.run_id, &[run, question])
     }
 
+    /// Returns the id of a span that the author of the workflow opens, by its number.
+    pub(crate) fn custom(&self, number: u64) -> SpanId {
+        self.span("custom", self.run_id, &[&number.to_string()])
+    }
+
     fn span(&self, kind: &str, run_id: &str, parts: &[&str]) -> SpanId {
         let mut all = vec!["temporal-agents/span", kind, self.workflow_id, run_id];
         all.extend(parts);

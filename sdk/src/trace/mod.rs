@@ -23,6 +23,12 @@
 //! to its end, so that queue time and backoff are visible; the attempt has the attributes of the
 //! conventions, so that a backend counts tokens once.
 //!
+//! **No option starts spans on replay.** The OpenAI integration for Temporal has
+//! `startSpansInReplay`, to see what a replay does, because its spans are made in the workflow's
+//! code. Here that code makes none but those that its author opens
+//! ([`workflow::span`](crate::workflow::span)), and [`export_workflow`] sends the trace again at
+//! any time.
+//!
 //! **Settings of a run are in its history,** in a header of its activities and in its notes, so
 //! that spans from history have them. A run that names a trace has its own tree there, below a span
 //! of the workflow with the same id, unless the caller's trace contains the workflow.

@@ -19,6 +19,7 @@ mod runner;
 pub(crate) mod stream;
 
 pub use activity_backed_model::ActivityBackedModel;
+pub use context::span;
 pub use continuing::ContinueOptions;
 pub use effect::failure::EffectFailure;
 pub use effect::{

@@ -2,6 +2,7 @@
 
 mod collector;
 mod live;
+mod opened;
 mod settings;
 mod traced;
 

@@ -294,3 +294,28 @@ fn written_as_read<T: Serialize + DeserializeOwned + PartialEq + Debug>(json: &V
         assert_eq!(T::deserialize(&written).expect("what is written is read"), message);
     }
 }
+
+#[cfg(feature = "otel")]
+#[test]
+fn a_call_has_the_trace_in_which_it_is_made() {
+    use std::collections::HashMap;
+
+    use opentelemetry::{Context, propagation::TextMapPropagator};
+    use opentelemetry_sdk::propagation::{BaggagePropagator, TraceContextPropagator};
+
+    assert_eq!(TraceContext::current(), TraceContext::default());
+    let fields = HashMap::from(
+        [
+            ("traceparent", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"),
+            ("tracestate", "vendor=a1"),
+            ("baggage", "user=ada"),
+        ]
+        .map(|(name, value)| (name.to_owned(), value.to_owned())),
+    );
+    let context = TraceContextPropagator::new().extract_with_context(&Context::new(), &fields);
+    let _guard = BaggagePropagator::new().extract_with_context(&context, &fields).attach();
+    let current = TraceContext::current();
+    let expected = |name: &str| fields[name].clone();
+    assert_eq!(current.traceparent, expected("traceparent"));
+    assert_eq!((current.tracestate, current.baggage), (expected("tracestate"), expected("baggage")));
+}

@@ -12,6 +12,7 @@
 //! own, unless its caller sent a trace.
 
 mod attempt;
+mod opened;
 mod queue;
 mod sent;
 mod workflow;

@@ -2,6 +2,7 @@
 
 use std::{
     cell::{Cell, RefCell},
+    rc::Rc,
     sync::Arc,
 };
 
@@ -18,21 +19,22 @@ use temporalio_workflow::{
 
 use super::{
     execution_of,
+    opened::Opened,
     queue::{Job, Queue},
     sent::SentContext,
 };
 use crate::{
     client::TRACER_DATA,
     events::Place,
-    tool::{ToolCallKey, TraceKey},
-    trace::ids::Caller,
+    tool::{SpansKey, ToolCallKey, TraceKey},
+    trace::ids::{Caller, TraceId},
 };
 
 /// Sends the context of a trace on, and reports the end of an execution.
 pub(crate) struct TracedWorkflow {
     queue: Arc<Queue>,
-    /// The context of the workflow, once it runs.
-    context: RefCell<Option<SentContext>>,
+    /// The context of the workflow, and the spans of its author, once it runs.
+    context: RefCell<Option<(SentContext, Rc<Opened>)>>,
     /// `true` once agents run in the workflow.
     has_runs: Cell<bool>,
 }
@@ -48,7 +50,12 @@ impl TracedWorkflow {
         self.has_runs.set(true);
         let span = execution_of(ctx.workflow_id(), ctx.run_id()).call(id);
         let settings = ctx.context_value::<TraceKey>();
-        Some(self.context.borrow().as_ref()?.of_run(span, settings.as_deref()).to_payload())
+        let context = self.context.borrow();
+        let (context, opened) = context.as_ref()?;
+        if let Some(trace) = settings.as_ref().and_then(|settings| settings.trace()) {
+            opened.named(TraceId(trace));
+        }
+        Some(context.of_run(span, settings.as_deref()).to_payload())
     }
 }
 
@@ -64,12 +71,14 @@ impl WorkflowInterceptor for TracedWorkflow {
         let own = Caller { trace: execution.trace(), span: execution.workflow(), is_sampled: true };
         let context = SentContext::or_own(input.headers(), own);
         let is_sampled = context.caller.is_sampled;
-        *self.context.borrow_mut() = Some(context);
-        let running = next.run(input);
+        let opened = Rc::new(Opened::new(&self.queue, &workflow_id, &run_id, context.clone()));
+        *self.context.borrow_mut() = Some((context, Rc::clone(&opened)));
+        let running = ctx.with_context_value::<SpansKey, _>(Box::new(Rc::clone(&opened)), next.run(input));
         WorkflowInterceptorFuture::new(async move {
             let ended = running.await;
             let is_evicted = matches!(ended, Err(WorkflowTermination::Evicted));
-            if self.has_runs.get() && is_sampled && !is_evicted && !ctx.is_replaying_history_events() {
+            let has_spans = self.has_runs.get() || opened.has_ended();
+            if has_spans && is_sampled && !is_evicted && !ctx.is_replaying_history_events() {
                 self.queue.add(Job::Ended { workflow_id, run_id });
             }
             ended
@@ -129,7 +138,7 @@ impl WorkflowInterceptor for TracedWorkflow {
         mut input: ContinueAsNewInput,
         next: WorkflowNext<'static, ContinueAsNewInput, ContinueAsNewResult>,
     ) -> ContinueAsNewResult {
-        if let Some(context) = &*self.context.borrow() {
+        if let Some((context, _)) = &*self.context.borrow() {
             input.headers_mut().entry(TRACER_DATA.to_owned()).or_insert_with(|| context.to_payload());
         }
         next.run(input)

@@ -1,6 +1,7 @@
 //! An object-safe view of the workflow context, so that nothing else here is generic over the
 //! author's workflow type.
 
+mod author_span;
 mod definitions;
 mod sdk;
 
@@ -31,6 +32,8 @@ use crate::wire::{
     Json, ModelRequest, ToolRequest, conversation::RecordRequest, mcp_call::McpRequest, session_call::SessionRequest,
     tool_batch::ToolBatchRequest,
 };
+
+pub use author_span::span;
 
 pub(super) type ActivityResult = Result<Json, ActivityExecutionError>;
 

@@ -1,0 +1,68 @@
+//! The spans that the author of a workflow opens.
+
+use std::{
+    cell::{Cell, RefCell},
+    rc::Rc,
+    sync::Arc,
+};
+
+use super::{
+    execution_of,
+    queue::{Job, Queue},
+    sent::SentContext,
+};
+use crate::{
+    tool::{OpenedSpan, OpenedSpans},
+    trace::{attributes, ids::TraceId, span::Span},
+};
+
+/// The spans that the author of one execution opens.
+pub(super) struct Opened {
+    queue: Arc<Queue>,
+    workflow_id: String,
+    run_id: String,
+    context: SentContext,
+    /// Number of the next span.
+    next: Cell<u64>,
+    /// The trace that a run of the execution has named, if the workflow has begun its own.
+    named: RefCell<Option<TraceId>>,
+    has_ended: Cell<bool>,
+}
+
+impl Opened {
+    pub(super) fn new(queue: &Arc<Queue>, workflow_id: &str, run_id: &str, context: SentContext) -> Self {
+        let (workflow_id, run_id) = (workflow_id.to_owned(), run_id.to_owned());
+        let (next, named, has_ended) = (Cell::new(0), RefCell::new(None), Cell::new(false));
+        Self { queue: Arc::clone(queue), workflow_id, run_id, context, next, named, has_ended }
+    }
+
+    /// Records the trace that a run names: the first one counts.
+    pub(super) fn named(&self, trace: TraceId) {
+        self.named.borrow_mut().get_or_insert(trace);
+    }
+
+    /// Returns `true` if a span of the author was sent.
+    pub(super) fn has_ended(&self) -> bool {
+        self.has_ended.get()
+    }
+}
+
+impl OpenedSpans for Rc<Opened> {
+    fn number(&self) -> u64 {
+        self.next.replace(self.next.get() + 1)
+    }
+
+    fn ended(&self, span: OpenedSpan) {
+        let OpenedSpan { number, parent, name, start, end } = span;
+        if !self.context.caller.is_sampled {
+            return;
+        }
+        self.has_ended.set(true);
+        let execution = execution_of(&self.workflow_id, &self.run_id);
+        let parent = parent.map_or(self.context.workflow, |parent| Some(execution.custom(parent)));
+        let named = self.named.borrow().filter(|_| self.context.is_own());
+        let (trace, described) = (named.unwrap_or(self.context.caller.trace), attributes::custom(&execution, name));
+        let span = Span::new(trace, execution.custom(number), parent, (start, end), described);
+        self.queue.add(Job::Span(Box::new(span)));
+    }
+}
