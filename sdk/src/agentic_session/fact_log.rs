@@ -168,21 +168,23 @@ pub(super) fn make_room(logs: &mut BTreeMap<usize, FactLog>) {
 }
 
 /// Returns the publisher of a run's events, which keeps its facts in the progress of the session
-/// and continues with those of an earlier attempt. The subscriber receives these again.
+/// and continues with those of an earlier attempt. The subscriber and the observer receive these
+/// again.
 pub(super) fn publisher(
     progress: &Arc<Progress>,
     (ordinal, earlier): (usize, &SessionRun),
-    sink: Option<EventSink>,
+    (sink, observer): (Option<EventSink>, Option<EventSink>),
     run: &str,
 ) -> Arc<EventPublisher> {
     let (log, machine) = FactLog::read(earlier, run).unwrap_or_else(|| (FactLog::new(run), Facts::default()));
-    let repeated = if sink.is_some() { log.settled_events(earlier.state.as_deref()) } else { Vec::new() };
+    let repeated =
+        if sink.is_some() || observer.is_some() { log.settled_events(earlier.state.as_deref()) } else { Vec::new() };
     progress.keep_facts(ordinal, log);
     let keeper = {
         let progress = Arc::clone(progress);
         Box::new(move |event: &mut RunEvent| progress.report(ordinal, event))
     };
-    let publisher = EventPublisher::keeping(run, machine, keeper, sink);
+    let publisher = EventPublisher::keeping(run, machine, keeper, sink).with_observer(observer);
     publisher.repeat(repeated);
     Arc::new(publisher)
 }

@@ -26,7 +26,7 @@ use crate::{
         AgentRunner, IntoRun, Outputs, Run, RunConfig, RunEnd, RunFailure, RunOutcome, RunRequest, RunResult, RunsTo,
         SessionRef, run_agents,
     },
-    events::EventPublisher,
+    events::{EventPublisher, EventSink},
     inline::{InlineRunner, runner::on_a_thread},
     wire::RunEvent,
 };
@@ -174,6 +174,7 @@ impl SessionRunner {
         outputs: Outputs,
     ) -> Result<RunOutcome<O>, RunFailure> {
         let (shared, runner, agent) = (Arc::clone(&self.session.shared), self.runner.clone(), agent.clone());
+        let observer = runner.observer(activity_of(&shared.ctx));
         let begun = shared.progress.begin(&agent.name);
         let of_session = shared.end.token().clone();
         on_a_thread(move |cancelled| async move {
@@ -184,7 +185,7 @@ impl SessionRunner {
                 (None, Some(conversation)) => Run::Start(conversation.clone().into()),
                 (None, None) => run,
             };
-            let (host, config) = host(shared, runner, &begun, cancelled);
+            let (host, config) = host(shared, runner, &begun, cancelled, observer);
             if host.shared.format.is_proposal() {
                 proposal::check_run(&agent, &config, begun.ordinal)?;
             }
@@ -217,6 +218,12 @@ impl<T: RunEnd<Output: DeserializeOwned + Send + 'static>> RunsTo<T> for Session
     }
 }
 
+/// Returns the ids of the activity of a session, of which those of its spans are made.
+fn activity_of(ctx: &ActivityContext) -> Option<[String; 3]> {
+    let info = ctx.info();
+    Some([info.workflow_id.clone()?, info.workflow_run_id.clone()?, info.activity_id.clone()])
+}
+
 /// Cancels `token` when `of` is cancelled. Returns when either is cancelled.
 async fn link(of: CancellationToken, token: CancellationToken) {
     if token.run_until_cancelled(of.cancelled()).await.is_some() {
@@ -231,6 +238,7 @@ fn host(
     runner: InlineRunner,
     begun: &Begun,
     cancelled: CancellationToken,
+    observer: Option<EventSink>,
 ) -> (SessionHost, RunConfig) {
     let mut name = format!("{}-{}", shared.scope, begun.ordinal);
     if shared.format.is_proposal() {
@@ -238,7 +246,7 @@ fn host(
         // other calls of an earlier attempt.
         name = format!("{name}-{}", shared.ctx.info().attempt);
     }
-    let (mut inner, config) = runner.host(name, cancelled);
+    let (mut inner, config) = runner.host(name, cancelled, observer.clone());
     if !shared.format.is_proposal() {
         let run = (begun.ordinal, &begun.earlier);
         let subscriber = inner.publisher.as_deref().and_then(EventPublisher::subscriber);
@@ -246,7 +254,7 @@ fn host(
             Some(deltas) => Some(deltas.with(subscriber)),
             None => subscriber,
         };
-        let publisher = fact_log::publisher(&shared.progress, run, subscriber, &inner.run);
+        let publisher = fact_log::publisher(&shared.progress, run, (subscriber, observer), &inner.run);
         inner.publisher = Some(publisher);
     }
     let (calls, states) = (Calls::default(), inner.resources.states.clone());

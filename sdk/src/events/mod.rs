@@ -20,11 +20,14 @@ mod facts;
 mod kept;
 mod publisher;
 mod run;
+mod tracer;
 
+pub use self::tracer::RunTracer;
 pub(crate) use self::{
     activity_id::{Place, Role},
     delta_ids::{CallOfRun, attempt_id, delta_of, with_suffix, without_suffix},
     facts::{Attempts, Facts, ScheduledModelCall, call_id_of, fact_id, fact_id_at, lineage},
     kept::{restored, shortened, whole},
     publisher::{EventPublisher, EventSink, rfc3339},
+    tracer::TracedRun,
 };

@@ -27,6 +27,8 @@ pub(crate) struct EventPublisher {
     state: Mutex<Published>,
     keeper: Option<FactKeeper>,
     sink: Option<EventSink>,
+    /// The receiver of facts and attempts, beside the subscriber.
+    observer: Option<EventSink>,
 }
 
 /// The facts so far, and the events that the subscriber has not received.
@@ -41,14 +43,25 @@ struct Published {
 impl EventPublisher {
     /// Creates a publisher for a subscriber in this process.
     pub(crate) fn new(run: impl Into<String>, sink: EventSink) -> Self {
-        Self { run: run.into(), state: Mutex::default(), keeper: None, sink: Some(sink) }
+        Self { run: run.into(), state: Mutex::default(), keeper: None, sink: Some(sink), observer: None }
+    }
+
+    /// Creates a publisher for a subscriber, an observer, or both; `None` without any.
+    pub(crate) fn of_both(run: &str, sink: Option<EventSink>, observer: Option<EventSink>) -> Option<Self> {
+        let is_wanted = sink.is_some() || observer.is_some();
+        is_wanted.then(|| Self { run: run.to_owned(), state: Mutex::default(), keeper: None, sink, observer })
+    }
+
+    /// Sets the receiver of facts and attempts, who needs no other delta.
+    pub(crate) fn with_observer(self, observer: Option<EventSink>) -> Self {
+        Self { observer, ..self }
     }
 
     /// Creates a publisher whose facts are kept, with or without a subscriber. It continues from
     /// `facts`.
     pub(crate) fn keeping(run: &str, facts: Facts, keeper: FactKeeper, sink: Option<EventSink>) -> Self {
         let state = Mutex::new(Published { facts, ..Published::default() });
-        Self { run: run.to_owned(), state, keeper: Some(keeper), sink }
+        Self { run: run.to_owned(), state, keeper: Some(keeper), sink, observer: None }
     }
 
     /// Returns the subscriber, which also receives deltas.
@@ -94,7 +107,8 @@ impl EventPublisher {
 
     /// Passes a delta of the run at this path to the subscriber.
     pub(crate) fn delta(&self, path: &str, agent: &str, turn: u32, kind: EventKind) {
-        if self.sink.is_some() {
+        let is_attempt = matches!(kind, EventKind::AttemptDelta { .. });
+        if self.sink.is_some() || (is_attempt && self.observer.is_some()) {
             let run = self.run_at(path);
             self.publish(|facts| vec![facts.delta(&run, agent, turn, kind)]);
         }
@@ -116,18 +130,20 @@ impl EventPublisher {
     /// Passes the queue to the subscriber, outside of the lock: it may itself cause events, which
     /// then follow.
     fn pass_on<'s>(&'s self, mut state: MutexGuard<'s, Published>) {
-        let Some(sink) = &self.sink else {
+        if self.sink.is_none() && self.observer.is_none() {
             state.queue.clear();
             return;
-        };
+        }
         if std::mem::replace(&mut state.is_busy, true) {
             return;
         }
         while let Some(event) = state.queue.pop_front() {
             drop(state);
             // A subscriber must not change the run, also not by a panic.
-            if catch_unwind(AssertUnwindSafe(|| sink(&event))).is_err() {
-                tracing::warn!(kind = event.kind.name(), id = event.id, "the function on_event panicked");
+            for sink in [&self.observer, &self.sink].into_iter().flatten() {
+                if catch_unwind(AssertUnwindSafe(|| sink(&event))).is_err() {
+                    tracing::warn!(kind = event.kind.name(), id = event.id, "the function on_event panicked");
+                }
             }
             state = self.lock();
         }

@@ -28,7 +28,7 @@ use crate::{
     agent::AgentDef,
     drive::{RunConfig, RunFailure, RunResult},
     engine::RunError,
-    inline::InlineRunner,
+    inline::{InlineRunner, RunTracer},
     resources::Resources,
     store::{SqlStore, SqlStoreError},
     wire::{AgentRequest, EventKind, Item, RunStatus, ready_made::AgentReport},
@@ -85,6 +85,14 @@ impl InProcessRuns {
     #[must_use]
     pub fn lease(mut self, lease: Duration) -> Self {
         self.settings.lease = lease;
+        self
+    }
+
+    /// Sets the maker of spans of the runs: see [`InlineRunner::tracer`]. Must be called before the
+    /// first use.
+    #[must_use]
+    pub fn tracer(mut self, tracer: RunTracer) -> Self {
+        self.settings.runner = self.settings.runner.tracer(tracer);
         self
     }
 

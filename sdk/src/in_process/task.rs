@@ -26,7 +26,7 @@ use crate::{
     agent::AgentDef,
     drive::{Outputs, Run, RunConfig, RunFailure, RunInput, RunResult, finished, run_agents},
     engine::RunError,
-    events::{EventPublisher, Facts, rfc3339},
+    events::{EventPublisher, EventSink, Facts, rfc3339},
     inline::{InlineRunner, run_threads::run_on_run_thread},
     store::{SqlStore, SqlStoreError, sql::runs::RunEnd},
     wire::{
@@ -205,7 +205,7 @@ impl Owned {
     }
 
     /// Returns a publisher of a run's events to the log, which continues from these facts.
-    fn publisher_of(&self, run: &str, facts: Facts) -> Arc<EventPublisher> {
+    fn publisher_of(&self, run: &str, facts: Facts, observer: Option<EventSink>) -> Arc<EventPublisher> {
         let (facts_log, deltas_log) = (self.log.clone(), self.log.clone());
         // A fact is in the log before what follows from it, also if another thread sends a delta.
         let keeper = Box::new(move |fact: &mut RunEvent| facts_log.event(fact));
@@ -214,7 +214,7 @@ impl Owned {
                 deltas_log.event(event);
             }
         });
-        Arc::new(EventPublisher::keeping(run, facts, keeper, Some(sink)))
+        Arc::new(EventPublisher::keeping(run, facts, keeper, Some(sink)).with_observer(observer))
     }
 
     /// Runs an agent on this task, from a beginning or from a pause.
@@ -242,13 +242,13 @@ impl Owned {
         cancelled: CancellationToken,
     ) -> Result<RunResult<Value>, RunFailure> {
         let Parts { run, facts, session_writes, decisions, from } = from.parts(&self.execution);
-        let publisher = self.publisher_of(&run, facts);
+        let publisher = self.publisher_of(&run, facts, runner.observer(None));
         let paused = match &from {
             Run::Continue(state) => Some(&**state),
             _ => None,
         };
         self.begin(&publisher, decisions);
-        let (mut inner, _) = runner.host(run, cancelled.clone());
+        let (mut inner, _) = runner.host(run, cancelled.clone(), None);
         inner.publisher = Some(Arc::clone(&publisher));
         inner.session_writes = AtomicU32::new(session_writes);
         let host = TaskHost {
@@ -277,7 +277,7 @@ impl Owned {
         let is_from_outside = !matches!(end, EventKind::RunFinished { .. });
         let publisher = self
             .publisher()
-            .unwrap_or_else(|| self.publisher_of("", Facts::of_execution(short_id(&self.execution).to_owned())));
+            .unwrap_or_else(|| self.publisher_of("", Facts::of_execution(short_id(&self.execution).to_owned()), None));
         self.log.hold();
         publisher.observe(|facts| facts.closed(end, is_from_outside));
         self.log.push(Entry::Inbox);

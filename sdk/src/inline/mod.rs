@@ -22,4 +22,5 @@ pub(crate) mod run_threads;
 pub(crate) mod runner;
 pub(crate) mod states;
 
+pub use crate::events::RunTracer;
 pub use runner::InlineRunner;

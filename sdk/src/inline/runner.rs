@@ -23,7 +23,7 @@ use crate::{
         run_agents,
     },
     engine::RunError,
-    events::{EventPublisher, EventSink},
+    events::{EventPublisher, EventSink, RunTracer, TracedRun},
     gate::Gate,
     resources::Resources,
     tool::OnToolError,
@@ -64,6 +64,7 @@ pub struct InlineRunner {
     resources: Resources,
     checkpoint: Option<Checkpoint>,
     events: Option<EventSink>,
+    tracer: Option<RunTracer>,
     config: RunConfig,
     patience: Patience,
 }
@@ -183,6 +184,21 @@ impl InlineRunner {
         self
     }
 
+    /// Sets the maker of spans of the runs: `Tracing::tracer` (feature `otel`). They have the names
+    /// and attributes of those of a workflow. Their parent is the span in which the request is
+    /// awaited, if there is one; a session in an activity makes their ids of those of the activity.
+    /// A second call replaces the maker.
+    #[must_use]
+    pub fn tracer(mut self, tracer: RunTracer) -> Self {
+        self.tracer = Some(tracer);
+        self
+    }
+
+    /// Returns the receiver of the events of a run that begins here, in this activity.
+    pub(crate) fn observer(&self, activity: Option<[String; 3]>) -> Option<EventSink> {
+        self.tracer.as_ref()?.begin(&TracedRun { settings: &self.config.trace, activity })
+    }
+
     /// Sets the pause before the first retry of a model call or a tool; it doubles with each retry.
     /// Default 1 s.
     #[must_use]
@@ -227,9 +243,14 @@ impl InlineRunner {
     }
 
     /// Returns the host of a run with this id, which no other run may have, and its configuration.
-    pub(crate) fn host(self, run: String, cancelled: CancellationToken) -> (InlineHost, RunConfig) {
-        let Self { resources, checkpoint, events, config, patience } = self;
-        let publisher = events.map(|subscriber| Arc::new(EventPublisher::new(&*run, subscriber)));
+    pub(crate) fn host(
+        self,
+        run: String,
+        cancelled: CancellationToken,
+        observer: Option<EventSink>,
+    ) -> (InlineHost, RunConfig) {
+        let Self { resources, checkpoint, events, tracer: _, config, patience } = self;
+        let publisher = EventPublisher::of_both(&run, events, observer).map(Arc::new);
         let (attempt_states, session_writes) = (None, AtomicU32::new(0));
         let host = InlineHost {
             resources,
@@ -261,9 +282,9 @@ impl<T: RunEnd<Output: DeserializeOwned + Send + 'static>> RunsTo<T> for InlineR
         T: 'a,
     {
         async move {
-            let (runner, agent) = (self.clone(), agent.clone());
+            let (runner, agent, observer) = (self.clone(), agent.clone(), self.observer(None));
             let ended = on_a_thread(move |cancelled| async move {
-                let (host, config) = runner.host(Uuid::new_v4().to_string(), cancelled);
+                let (host, config) = runner.host(Uuid::new_v4().to_string(), cancelled, observer);
                 run_agents(&host, &agent, &config, run, outputs).await
             });
             T::of(ended.await?)

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     provider::provider_of,
-    wire::{Cost, Item, TraceSettings, Usage, native_call::call_of},
+    wire::{Cost, Item, TraceSettings, Usage, Verdict, native_call::call_of},
 };
 
 /// The environment variable that adds content to spans, if it is `true`.
@@ -35,9 +35,17 @@ pub(crate) struct Described {
 
 impl Described {
     fn new(name: String, execution: &Execution<'_>, run_id: &str) -> Self {
-        Self { name, attributes: Vec::new() }
-            .with("temporalWorkflowID", execution.workflow_id)
-            .with("temporalRunID", run_id)
+        let described = Self { name, attributes: Vec::new() };
+        if execution.workflow_id.is_empty() {
+            // A run outside of Temporal, or a history without ids.
+            return described;
+        }
+        described.with("temporalWorkflowID", execution.workflow_id).with("temporalRunID", run_id)
+    }
+
+    /// Adds the id of the activity, if there is one.
+    fn of_activity(self, id: &str) -> Self {
+        self.maybe("temporalActivityID", Some(id).filter(|id| !id.is_empty()))
     }
 
     /// Adds the cost of a call, for which the conventions have no attribute: as a number, since
@@ -84,7 +92,7 @@ pub(crate) fn model_call(
     model: &str,
 ) -> Described {
     Described::new(format!("call_model {model}"), execution, execution.run_id)
-        .with("temporalActivityID", activity_id)
+        .of_activity(activity_id)
         .with("gen_ai.agent.name", agent)
         .with("temporal_agents.turn", turn)
 }
@@ -93,7 +101,7 @@ pub(crate) fn model_call(
 pub(crate) fn chat(execution: &Execution<'_>, activity_id: &str, attempt: u32, model: &str) -> Described {
     let (provider, model) = provider_of(model);
     Described::new(format!("chat {model}"), execution, execution.run_id)
-        .with("temporalActivityID", activity_id)
+        .of_activity(activity_id)
         .with("temporal_agents.attempt", attempt)
         .with("gen_ai.operation.name", "chat")
         .with("gen_ai.provider.name", provider)
@@ -127,7 +135,7 @@ pub(crate) fn answered(
 /// Describes a tool call with all its attempts.
 pub(crate) fn tool_call(execution: &Execution<'_>, id: &str, agent: &str, turn: u32, tool: &str) -> Described {
     Described::new(format!("call_tool {tool}"), execution, execution.run_id)
-        .with("temporalActivityID", id)
+        .of_activity(id)
         .with("gen_ai.agent.name", agent)
         .with("temporal_agents.turn", turn)
 }
@@ -143,7 +151,7 @@ pub(crate) fn execute_tool(execution: &Execution<'_>, tool: &str, call_id: &str)
 
 /// Describes an attempt at a tool call.
 pub(crate) fn tool_attempt(execution: &Execution<'_>, id: &str, attempt: u32, tool: &str, call_id: &str) -> Described {
-    execute_tool(execution, tool, call_id).with("temporalActivityID", id).with("temporal_agents.attempt", attempt)
+    execute_tool(execution, tool, call_id).of_activity(id).with("temporal_agents.attempt", attempt)
 }
 
 /// Describes the transfer to another agent, which either returns to the caller, or takes over.
@@ -178,7 +186,17 @@ pub(crate) fn custom(execution: &Execution<'_>, name: String) -> Described {
 
 /// Describes another activity of a run: of a session, or of a guardrail.
 pub(crate) fn aside(execution: &Execution<'_>, activity_id: &str, what: &str, name: &str) -> Described {
-    Described::new(format!("{what} {name}"), execution, execution.run_id).with("temporalActivityID", activity_id)
+    Described::new(format!("{what} {name}"), execution, execution.run_id).of_activity(activity_id)
+}
+
+/// Returns the name of a verdict.
+pub(crate) fn verdict(verdict: &Verdict) -> &'static str {
+    match verdict {
+        Verdict::Approve => "approve",
+        Verdict::ApproveWith { .. } => "approve_with",
+        Verdict::Reject { .. } => "reject",
+        Verdict::SupplyOutput { .. } => "supply_output",
+    }
 }
 
 /// Adds content, if spans may have it.

@@ -10,6 +10,7 @@
 //! | `attributes.rs` | names and attributes of spans |
 //! | `history/` | the spans of a workflow, from its history |
 //! | `live/` | the spans of a worker, while runs happen |
+//! | `events/` | the spans of runs outside of workflows, from their events |
 //! | `otlp.rs` | the export to a collector |
 //!
 //! # Design
@@ -43,6 +44,7 @@
 )]
 
 mod attributes;
+mod events;
 mod history;
 mod ids;
 mod live;

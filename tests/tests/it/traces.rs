@@ -1,6 +1,7 @@
 //! Traces of runs, read by a collector of OpenTelemetry.
 
 mod collector;
+mod hosts;
 mod live;
 mod opened;
 mod settings;

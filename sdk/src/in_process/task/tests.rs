@@ -64,7 +64,7 @@ async fn a_mail_that_waits_is_not_overtaken() {
     let (owned, store, _directory) = task().await;
     post(&store, &owned.key, mail::CANCEL, Mail::Cancel).await;
     post(&store, &owned.key, "m", Mail::Decision { decision: AgentDecision::approve("call_1") }).await;
-    let begins = || *owned.publisher.lock().unwrap() = Some(owned.publisher_of("run", Facts::default()));
+    let begins = || *owned.publisher.lock().unwrap() = Some(owned.publisher_of("run", Facts::default(), None));
     let looks = AtomicU32::new(0);
     deliver(mail::unanswered(&store, "own").await.unwrap(), |_| {
         // The run begins after the first mail was put off.

@@ -221,12 +221,7 @@ impl<'t> Branch<'t> {
         let (Some(asked), Some(decided)) = approval.times() else {
             return;
         };
-        let verdict = approval.decision.as_ref().map(|decision| match decision {
-            Verdict::Approve => "approve",
-            Verdict::ApproveWith { .. } => "approve_with",
-            Verdict::Reject { .. } => "reject",
-            Verdict::SupplyOutput { .. } => "supply_output",
-        });
+        let verdict = approval.decision.as_ref().map(attributes::verdict);
         let described = attributes::wait(&self.execution, &turn.agent, &tool.name, verdict);
         tree.add(described, self.execution.wait(&run.id, &approval.id), Some(agent), (asked, decided), None);
     }

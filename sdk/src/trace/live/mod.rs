@@ -24,13 +24,16 @@ use opentelemetry::trace::FutureExt as _;
 use temporalio_client::Client;
 use tokio::time::timeout;
 
-use self::{attempt::Attempt, queue::Queue, workflow::TracedWorkflow};
+pub(super) use self::queue::{Job, Queue};
+use self::{attempt::Attempt, workflow::TracedWorkflow};
 use super::{
+    events,
     ids::Execution,
     otlp::{Otlp, OtlpError},
 };
 use crate::{
     activity::registration::Body,
+    events::RunTracer,
     wire::{MODEL_ACTIVITY, mcp_call, remote_call, tool_call::TOOL_PREFIX},
 };
 
@@ -63,8 +66,8 @@ const FLUSH: Duration = Duration::from_secs(15);
 /// sampled, nothing is sent.
 ///
 /// Delivery is at least once for a worker that lives: after a crash a span may be missing, or come
-/// again with the same id; [`export_workflow`](super::export_workflow) sends all of them. Runs of
-/// `InlineRunner` and sessions in activities have no live spans of their own.
+/// again with the same id; [`export_workflow`](super::export_workflow) sends all of them. Runs
+/// outside of workflows have the spans of [`tracer`](Self::tracer).
 #[derive(Clone)]
 pub struct Tracing(Option<Arc<Queue>>);
 
@@ -74,7 +77,38 @@ impl Tracing {
     /// # Panics
     /// Outside of a tokio runtime.
     pub fn new(client: &Client, otlp: Otlp) -> Self {
-        Self(Some(Queue::start(client.clone(), otlp)))
+        Self(Some(Queue::start(Some(client.clone()), otlp)))
+    }
+
+    /// Creates a sender to this collector for runs outside of workflows alone: in this process, and
+    /// in sessions. It sends nothing of workflows, because it cannot read their histories.
+    ///
+    /// # Panics
+    /// Outside of a tokio runtime.
+    pub fn without_workflows(otlp: Otlp) -> Self {
+        Self(Some(Queue::start(None, otlp)))
+    }
+
+    /// Returns the maker of the spans of runs outside of workflows:
+    /// [`InlineRunner::tracer`](crate::inline::InlineRunner::tracer).
+    ///
+    /// ```no_run
+    /// use temporal_agents::{inline::InlineRunner, trace::{Otlp, Tracing}};
+    /// # async fn example(runner: InlineRunner) -> Result<(), Box<dyn std::error::Error>> {
+    ///
+    /// let tracing = Tracing::without_workflows(Otlp::new("http://127.0.0.1:4318")?);
+    /// let runner = runner.tracer(tracing.tracer());
+    /// // .. runs agents ..
+    /// tracing.flush().await;
+    /// # let _ = runner;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn tracer(&self) -> RunTracer {
+        match &self.0 {
+            Some(queue) => events::tracer(Arc::clone(queue)),
+            None => RunTracer::new(|_| None),
+        }
     }
 
     /// Creates a sender to the collector that `OTEL_EXPORTER_OTLP_TRACES_ENDPOINT` or
@@ -135,7 +169,7 @@ impl Tracing {
 
     /// Returns the interceptor of a workflow; `None` if nothing is sent.
     pub(crate) fn interceptor(&self) -> Option<impl Fn() -> TracedWorkflow + Clone + Send + Sync + 'static> {
-        let queue = Arc::clone(self.0.as_ref()?);
+        let queue = Arc::clone(self.0.as_ref().filter(|queue| queue.reads_histories)?);
         Some(move || TracedWorkflow::new(&queue))
     }
 

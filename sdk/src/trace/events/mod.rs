@@ -1,0 +1,55 @@
+//! The spans of runs outside of workflows, made of their events: runs in this process, sessions.
+//!
+//! # Design
+//! **The events of a run are the same on every host,** so one reader makes the spans of all hosts
+//! without a history. A session repeats the events of earlier attempts with their ids and times:
+//! their spans come again, with the same ids.
+//!
+//! | file | content |
+//! |---|---|
+//! | `reader.rs` | from events to what ends: agents, calls, attempts, waits |
+//! | `tools.rs` | the calls of tools among them |
+//! | `writer.rs` | their ids, parents and attributes |
+
+mod reader;
+mod tools;
+mod writer;
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use opentelemetry::{Context, trace::TraceContextExt};
+
+use self::{reader::Reader, writer::Writer};
+use super::{
+    attributes::may_have_content,
+    ids::{Caller, SpanId, TraceId},
+    live::Queue,
+};
+use crate::{
+    events::{EventSink, RunTracer},
+    wire::RunEvent,
+};
+
+/// Returns the maker of the sinks of runs.
+pub(super) fn tracer(queue: Arc<Queue>) -> RunTracer {
+    RunTracer::new(move |run| {
+        let writer = Writer::new(&queue, run, caller(), queue.is_captured && may_have_content(Some(run.settings)))?;
+        Some(sink(Reader::new(writer)))
+    })
+}
+
+/// Returns the span in which the caller's code runs.
+fn caller() -> Option<Caller> {
+    let context = Context::current();
+    let span = context.span().span_context().clone();
+    span.is_valid().then(|| Caller {
+        trace: TraceId(span.trace_id().to_bytes()),
+        span: SpanId(span.span_id().to_bytes()),
+        is_sampled: span.is_sampled(),
+    })
+}
+
+fn sink(reader: Reader) -> EventSink {
+    let reader = Mutex::new(reader);
+    Arc::new(move |event: &RunEvent| reader.lock().unwrap_or_else(PoisonError::into_inner).take(event))
+}

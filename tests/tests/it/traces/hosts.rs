@@ -1,0 +1,153 @@
+//! Traces of runs outside of workflows: the spans of a workflow, with drawn ids, or those of an
+//! activity.
+
+use std::{collections::BTreeSet, sync::Arc};
+
+use opentelemetry::{
+    Context,
+    trace::{SpanContext, SpanId, TraceContextExt, TraceFlags, TraceId, TraceState},
+};
+use serde_json::json;
+use temporal_agents::{
+    Agent, AgentsPlugin, Resources, RunConfig,
+    agentic_session::AgenticSession,
+    inline::InlineRunner,
+    tool,
+    trace::{Otlp, Tracing, export_workflow},
+};
+use temporal_agents_testing::{
+    FakeModel, SessionEnvironment,
+    fake_model::{text, tool_call},
+};
+use temporalio_macros::activities;
+use temporalio_sdk::activities::{ActivityContext, ActivityError};
+
+use super::{
+    collector::{Collector, Span, tree},
+    traced::Traced,
+};
+use crate::transcript::archive::{Reading, desk, script};
+
+/// Each span as its parent's name, its own, its status, and the names of its attributes by the
+/// conventions.
+fn edges(spans: &[Span]) -> Vec<(String, String, String, Vec<String>)> {
+    let edge = |span: &Span| {
+        let parent = spans.iter().find(|other| other.id == span.parent).map_or("", |parent| &parent.name);
+        let names = span.attributes.keys().filter(|name| name.starts_with("gen_ai.") || *name == "error.type");
+        let names: BTreeSet<String> = names.cloned().collect();
+        (parent.to_owned(), span.name.clone(), span.kind.clone() + &span.status, names.into_iter().collect())
+    };
+    let mut edges: Vec<_> = spans.iter().map(edge).collect();
+    edges.sort();
+    edges
+}
+
+#[tokio::test]
+async fn a_run_in_this_process_has_the_spans_of_a_workflow() -> anyhow::Result<()> {
+    let mut collector = Collector::start().await?;
+    let traced = Traced::start::<Reading>(&collector.url, AgentsPlugin::new(script()).agent(desk), true).await?;
+    traced.run(Reading::run, "Go.".to_owned(), "durable", None).await?;
+    let count = export_workflow(traced.env.client(), "durable", &Otlp::new(&collector.url)?).await?;
+    let (durable, _) = (collector.spans(count).await?, collector.spans(count).await?);
+    traced.env.finish().await?;
+
+    let tracing = Tracing::without_workflows(Otlp::new(&collector.url)?);
+    let config = RunConfig::builder().workflow_name("reading").group_id("chat-7").build();
+    let runner = InlineRunner::with_config(Resources::new().model_provider(script()), config).tracer(tracing.tracer());
+    let caller = SpanContext::new(
+        TraceId::from_hex("0af7651916cd43dd8448eb211c80319c")?,
+        SpanId::from_hex("b7ad6b7169203331")?,
+        TraceFlags::SAMPLED,
+        true,
+        TraceState::default(),
+    );
+    let desk = desk();
+    let running = runner.run(&desk, "Go.").into_future();
+    let running =
+        opentelemetry::trace::FutureExt::with_context(running, Context::new().with_remote_span_context(caller));
+    running.await?;
+    tracing.flush().await;
+    let local = collector.spans(count).await?;
+    tree(&local);
+    let without_group = |(parent, name, status, mut names): (String, String, String, Vec<String>)| {
+        names.retain(|name| name != "gen_ai.conversation.id");
+        (parent, name, status, names)
+    };
+    let local_edges: Vec<_> = edges(&local).into_iter().map(without_group).collect();
+    assert_eq!(local_edges, edges(&durable));
+    let root = local.iter().find(|span| span.name == "invoke_workflow reading").expect("it is there");
+    assert_eq!((&*root.parent, &*root.trace), ("b7ad6b7169203331", "0af7651916cd43dd8448eb211c80319c"));
+    assert_eq!(root.attributes.get("gen_ai.conversation.id"), Some(&json!("chat-7")));
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_run_in_this_process_without_tracing_has_no_spans() -> anyhow::Result<()> {
+    let mut collector = Collector::start().await?;
+    let tracing = Tracing::without_workflows(Otlp::new(&collector.url)?);
+    let runner =
+        |config| InlineRunner::with_config(Resources::new().model_provider(script()), config).tracer(tracing.tracer());
+    runner(RunConfig::builder().tracing_disabled(true).build()).run(&desk(), "Go.").await?;
+    runner(RunConfig::builder().workflow_name("loud").build()).run(&desk(), "Go.").await?;
+    tracing.flush().await;
+    let spans = collector.spans(10).await?;
+    let traces: BTreeSet<&str> = spans.iter().map(|span| &*span.trace).collect();
+    assert_eq!(traces.len(), 1, "{spans:#?}");
+    assert_eq!(tracing.lost(), 0);
+    Ok(())
+}
+
+/// Looks at a file.
+#[tool]
+async fn inspect(path: String) -> String {
+    format!("{path} is fine")
+}
+
+struct Reviews {
+    runner: InlineRunner,
+}
+
+#[activities]
+impl Reviews {
+    #[activity]
+    async fn review(self: Arc<Self>, ctx: ActivityContext, diff: String) -> Result<String, ActivityError> {
+        let reviewer = Agent::new("reviewer").model("gpt-5-mini").tool(inspect);
+        AgenticSession::run(&ctx, async |session| {
+            Ok(session.runner(&self.runner).run(&reviewer, diff).await?.final_output)
+        })
+        .await
+    }
+}
+
+#[tokio::test]
+async fn the_attempts_of_a_session_send_the_same_spans() -> anyhow::Result<()> {
+    let mut collector = Collector::start().await?;
+    let tracing = Tracing::without_workflows(Otlp::new(&collector.url)?);
+    let model = FakeModel::function(|call, _| match call.turn {
+        1 => tool_call("inspect", json!({"path": "a.rs"})),
+        _ => text("all fine"),
+    });
+    let runner = InlineRunner::new(model).tracer(tracing.tracer());
+    let env = SessionEnvironment::new().register_activities(move || Reviews { runner: runner.clone() });
+    let first = env.attempt().run(Reviews::review, "a diff".to_owned()).await;
+    first.result?;
+    tracing.flush().await;
+    let spans = collector.spans(8).await?;
+    let drawn = "invoke_workflow Agent workflow
+  invoke_agent reviewer
+    call_model gpt-5-mini
+      chat gpt-5-mini
+    call_tool inspect
+      execute_tool inspect
+    call_model gpt-5-mini
+      chat gpt-5-mini";
+    assert_eq!(tree(&spans), drawn);
+    assert!(spans.iter().all(|span| span.attributes.contains_key("temporalWorkflowID")), "{spans:#?}");
+    let ids: BTreeSet<&str> = spans.iter().map(|span| &*span.id).collect();
+    let checkpoint = first.checkpoints.last().expect("there are checkpoints");
+    env.attempt_from(checkpoint)?.run(Reviews::review, "a diff".to_owned()).await.result?;
+    tracing.flush().await;
+    let again = collector.spans(3).await?;
+    assert!(again.iter().all(|span| span.trace == spans[0].trace && ids.contains(&*span.id)), "{again:#?} {spans:#?}");
+    Ok(())
+}
