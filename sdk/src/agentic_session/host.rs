@@ -13,13 +13,7 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    calls::Calls,
-    decisions::decide,
-    error::Ended,
-    progress::{Begun, Point},
-    proposal,
-    results::SessionResults,
-    session::Shared,
+    calls::Calls, decisions::decide, error::Ended, progress::Point, proposal, results::SessionResults, session::Shared,
 };
 use crate::{
     agent::{Graph, GraphIssue},
@@ -390,17 +384,5 @@ impl Host for SessionHost {
         self.compacted_at.store(state.turn, Ordering::Relaxed);
         let error = RunError::Continuation { agent: state.agent.clone(), turn: state.turn, source: Box::new(Stays) };
         std::future::ready(error).boxed_local()
-    }
-}
-
-impl SessionHost {
-    /// Restores the state that an earlier attempt has recorded of the run.
-    pub(super) fn take_up(&self, begun: &Begun) {
-        self.goes_on.store(begun.earlier.state.is_some(), Ordering::Relaxed);
-        self.inner.session_writes.store(begun.earlier.session_writes, Ordering::Relaxed);
-        if let (Some(memory), Some(items)) = (&self.memory, &begun.earlier.memory) {
-            memory.clear();
-            memory.add(items.clone());
-        }
     }
 }

@@ -1,9 +1,11 @@
 //! Restores a session from the heartbeat of the previous attempt.
 
+use std::sync::atomic::Ordering;
+
 use serde_json::Value;
 use temporalio_sdk::activities::ActivityContext;
 
-use super::{error::CheckpointError, proposal, store::Storage};
+use super::{error::CheckpointError, host::SessionHost, progress::Begun, proposal, store::Storage};
 use crate::wire::{
     SessionCheckpoint, decode,
     session_checkpoint::{SESSION_FORMAT, SessionRun},
@@ -88,6 +90,18 @@ fn warn(ctx: &ActivityContext, why: &str) {
         "the heartbeat of the previous attempt holds no checkpoint that this build can read: the session starts from \
          the beginning"
     );
+}
+
+impl SessionHost {
+    /// Restores the state that an earlier attempt has recorded of the run.
+    pub(super) fn take_up(&self, begun: &Begun) {
+        self.goes_on.store(begun.earlier.state.is_some(), Ordering::Relaxed);
+        self.inner.session_writes.store(begun.earlier.session_writes, Ordering::Relaxed);
+        if let (Some(memory), Some(items)) = (&self.memory, &begun.earlier.memory) {
+            memory.clear();
+            memory.add(items.clone());
+        }
+    }
 }
 
 #[cfg(test)]
