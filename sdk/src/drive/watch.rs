@@ -25,6 +25,7 @@ pub(crate) trait RunWatch {
 
 /// The time of a workflow.
 #[derive(Clone, Copy, Debug)]
+#[cfg_attr(not(feature = "worker"), allow(dead_code, reason = "the worker half reads it"))]
 pub(crate) struct Moment {
     /// Start of the workflow task: the same on replay.
     pub(crate) now: SystemTime,

@@ -3,16 +3,20 @@
 
 use std::{
     cell::{Cell, RefCell},
+    pin::pin,
     sync::{
         Arc,
         atomic::{AtomicBool, AtomicI64, Ordering},
     },
+    task::Poll,
+    time::{Duration, SystemTime},
 };
 
-use futures::{FutureExt, future::LocalBoxFuture};
+use futures::{FutureExt, future::LocalBoxFuture, poll};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use temporalio_workflow::WorkflowCancellationToken;
+use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use super::{
@@ -31,7 +35,7 @@ use crate::{
     wire::{
         AgentInterruption, Interruption, Item, McpTool, ModelCall, ModelResponse, RunState, SelectedToolset,
         asked_questions::AskedQuestions,
-        event::{NoteKind, RunNote},
+        event::{NoteKind, NotedDecision, RunNote},
         kept_decision::KeptDecision,
         mcp_call::McpSession,
     },
@@ -100,6 +104,36 @@ impl TaskHost {
     }
 }
 
+impl TaskHost {
+    /// Awaits the wait of a run for decisions. Questions that expire meanwhile are decided, as if
+    /// somebody had sent the decision.
+    async fn unless_expired(&self, state: &RunState, waiting: impl Future<Output = WaitOutcome>) -> WaitOutcome {
+        let mut waiting = pin!(waiting);
+        // The run publishes its questions when it is first polled.
+        if let Poll::Ready(outcome) = poll!(waiting.as_mut()) {
+            return outcome;
+        }
+        let Some(at) = self.inbox.next_expiry(&state.expiries) else { return waiting.await };
+        let time = Duration::from_millis(at.saturating_sub(millis_now()));
+        if let Ok(outcome) = timeout(time, waiting.as_mut()).await {
+            return outcome;
+        }
+        let expired = self.inbox.expire(&state.expiries, millis_now().max(at));
+        let decisions: Vec<NotedDecision> =
+            expired.iter().map(|(id, decision)| NotedDecision::new(id, decision)).collect();
+        if !decisions.is_empty() {
+            self.note("", RunNote::new(&*state.agent, state.turn, NoteKind::Expired { decisions }), &[]);
+        }
+        // A decision ends the wait.
+        waiting.await
+    }
+}
+
+fn millis_now() -> u64 {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}
+
 impl Host for TaskHost {
     type Scope = CancellationToken;
 
@@ -113,6 +147,10 @@ impl Host for TaskHost {
 
     fn cancel(&self, scope: &Self::Scope) {
         self.inner.cancel(scope);
+    }
+
+    fn now_millis(&self) -> Option<u64> {
+        Some(millis_now())
     }
 
     fn idempotency_scope(&self) -> String {
@@ -219,9 +257,10 @@ impl Host for TaskHost {
         scope: &'a Self::Scope,
     ) -> LocalBoxFuture<'a, WaitOutcome> {
         async move {
-            let waiting = state.clone();
-            let pauses = |questions| self.pauses(&waiting, questions);
-            let outcome = self.inbox.wait(state, None, WorkflowCancellationToken::new(), pauses).await;
+            let before = state.clone();
+            let pauses = |questions| self.pauses(&before, questions);
+            let waiting = self.inbox.wait(state, None, WorkflowCancellationToken::new(), pauses);
+            let outcome = self.unless_expired(&before, waiting).await;
             if scope.is_cancelled() {
                 return WaitOutcome::Cancelled;
             }

@@ -14,8 +14,12 @@ use super::{
 use crate::{
     activity::asked_people::QuestionSlot,
     tool::{ActivityBody, OUTCOME_UNKNOWN, ToolError},
-    wire::{McpQuestion, ToolOutput, mcp_call::McpTarget},
+    wire::{McpQuestion, SideData, ToolOutput, mcp_call::McpTarget},
 };
+
+/// Member of the `_meta` of a result in which a server sends data beside its output, as JSON of
+/// [`SideData`]: `{"server_data": [{"kind", "audience", "data"}], "bounds": {..}}`.
+const SIDE_DATA: &str = "temporal-agents/side-data";
 
 /// Returns the body of a tool's activity, and the place where the body leaves a question of the
 /// server to a person. If there is a question, the output is ignored.
@@ -23,11 +27,20 @@ pub(crate) fn body(connections: &Arc<Connections>, target: McpTarget) -> (Activi
     let connections = Arc::clone(connections);
     let asked = QuestionSlot::default();
     let of_body = asked.clone();
-    let body: ActivityBody = Arc::new(move |_ctx, arguments| {
+    let body: ActivityBody = Arc::new(move |ctx, arguments| {
         let (connections, target, asked) = (Arc::clone(&connections), target.clone(), of_body.clone());
         async move {
             match call(&connections, &target, arguments).await? {
-                Called::Output(output) => Ok(output),
+                Called::Output(output, beside) => {
+                    let SideData { server_data, bounds, .. } = beside;
+                    for data in server_data {
+                        ctx.add_server_data(data);
+                    }
+                    if let Some(bounds) = bounds {
+                        ctx.set_bounds(bounds);
+                    }
+                    Ok(output)
+                }
                 Called::Question(question) => {
                     asked.put(question);
                     Ok(String::new().into())
@@ -41,7 +54,8 @@ pub(crate) fn body(connections: &Arc<Connections>, target: McpTarget) -> (Activi
 
 /// The outcome of a call.
 enum Called {
-    Output(ToolOutput),
+    /// The output, and data beside it.
+    Output(ToolOutput, SideData),
     /// The server asks a person this question.
     Question(McpQuestion),
 }
@@ -97,6 +111,22 @@ async fn call(
     let structured = result.structured_content.filter(|_| target.structured_content && !is_error);
     let blocks = result.content.iter().map(serde_json::to_value).collect::<Result<Vec<_>, _>>();
     let output = content::output(blocks.map_err(|error| failed(&error))?, structured);
-    let output = if given.is_empty() { output } else { given.redaction().output(output) };
-    if is_error { Err(ToolError::tell_model(output.to_text())) } else { Ok(Called::Output(output)) }
+    let beside = result.meta.map(|meta| beside(target, meta.0)).unwrap_or_default();
+    let (output, beside) = if given.is_empty() {
+        (output, beside)
+    } else {
+        let redaction = given.redaction();
+        (redaction.output(output), redaction.side_data(beside))
+    };
+    if is_error { Err(ToolError::tell_model(output.to_text())) } else { Ok(Called::Output(output, beside)) }
+}
+
+/// Returns the data that a server sends beside an output. Data that cannot be read is logged.
+fn beside(target: &McpTarget, mut meta: Map<String, Value>) -> SideData {
+    let Some(data) = meta.remove(SIDE_DATA) else { return SideData::default() };
+    serde_json::from_value(data).unwrap_or_else(|error| {
+        let McpTarget { server, tool, .. } = target;
+        tracing::warn!(%error, server, tool, "the member {SIDE_DATA:?} of the result's _meta cannot be read");
+        SideData::default()
+    })
 }

@@ -64,7 +64,7 @@ struct Serve {
 pub async fn main(arguments: Arguments) -> anyhow::Result<()> {
     match arguments.command {
         None => show::show().await,
-        Some(Command::Run(run)) => run::run(run).await,
+        Some(Command::Run(run)) => Box::pin(run::run(run)).await,
         Some(Command::Serve(Serve { redis, toolset })) => serve::until_stopped(&redis, &toolset).await,
     }
 }

@@ -69,10 +69,10 @@ pub(super) fn decide<H: Host>(
     if call.paused.is_some() {
         return Ok(());
     }
-    if call.decision.is_none() || call.is_permanent {
-        if let Some(kept) = gate::kept_on(env, tool, call) {
-            (call.decision, call.is_permanent) = (Some(kept), false);
-        }
+    if (call.decision.is_none() || call.is_permanent)
+        && let Some(kept) = gate::kept_on(env, tool, call)
+    {
+        (call.decision, call.is_permanent) = (Some(kept), false);
     }
     let gated = gate::ruling(env, tool, call);
     if let Gated::Denied(message) = gated {

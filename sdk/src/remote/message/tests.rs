@@ -298,20 +298,19 @@ fn written_as_read<T: Serialize + DeserializeOwned + PartialEq + Debug>(json: &V
 #[cfg(feature = "otel")]
 #[test]
 fn a_call_has_the_trace_in_which_it_is_made() {
-    use std::collections::HashMap;
-
     use opentelemetry::{Context, propagation::TextMapPropagator};
     use opentelemetry_sdk::propagation::{BaggagePropagator, TraceContextPropagator};
 
+    #[expect(clippy::disallowed_types, reason = "the propagators of opentelemetry read this type")]
+    type Fields = std::collections::HashMap<String, String>;
+
     assert_eq!(TraceContext::current(), TraceContext::default());
-    let fields = HashMap::from(
-        [
-            ("traceparent", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"),
-            ("tracestate", "vendor=a1"),
-            ("baggage", "user=ada"),
-        ]
-        .map(|(name, value)| (name.to_owned(), value.to_owned())),
-    );
+    let fields = [
+        ("traceparent", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"),
+        ("tracestate", "vendor=a1"),
+        ("baggage", "user=ada"),
+    ];
+    let fields = fields.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect::<Fields>();
     let context = TraceContextPropagator::new().extract_with_context(&Context::new(), &fields);
     let _guard = BaggagePropagator::new().extract_with_context(&context, &fields).attach();
     let current = TraceContext::current();

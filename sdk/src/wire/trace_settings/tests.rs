@@ -78,7 +78,7 @@ fn a_request_cannot_widen_what_the_author_permits() {
 #[test]
 fn models_are_told_the_narrowest_extent_and_nothing_by_default() {
     let with = |disabled, include_sensitive_data| {
-        TraceSettings { disabled, include_sensitive_data, ..settings() }.for_models()
+        TraceSettings { include_sensitive_data, disabled, ..settings() }.for_models()
     };
     assert_eq!(TraceSettings::default().for_models(), None);
     assert_eq!(with(false, None), Some(ModelTracing::Enabled));

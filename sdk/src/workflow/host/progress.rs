@@ -74,7 +74,7 @@ impl WorkflowHost {
             }
             LoopEvent::ModelAnswered { response, .. } => self.tokens.add(&response.usage),
             LoopEvent::ToolsCalled { agent, turn, tools, .. } => {
-                self.at(agent, *turn, &format!("runs {}", named(tools)))
+                self.at(agent, *turn, &format!("runs {}", named(tools)));
             }
             LoopEvent::Paused { interruptions } => {
                 self.ctx.show(format!("{}{}", asked(interruptions), self.tokens.suffix()));

@@ -195,14 +195,14 @@ impl RunInbox {
 
     /// Returns the time at which the first of the run's open questions expires, in milliseconds
     /// since the Unix epoch.
-    pub(in crate::workflow) fn next_expiry(&self, expiries: &BTreeMap<String, Expiry>) -> Option<u64> {
+    pub(crate) fn next_expiry(&self, expiries: &BTreeMap<String, Expiry>) -> Option<u64> {
         let asked = self.asked.borrow();
         let times = expiries.iter().filter(|(own, _)| asked.iter().any(|asked| asked.own == **own));
         times.map(|(_, expiry)| expiry.at).min()
     }
 
     /// Decides the questions that have expired, and returns the decisions, under the inbox's ids.
-    pub(in crate::workflow) fn expire(&self, expiries: &BTreeMap<String, Expiry>, now: u64) -> Vec<(String, Decision)> {
+    pub(crate) fn expire(&self, expiries: &BTreeMap<String, Expiry>, now: u64) -> Vec<(String, Decision)> {
         let asked = self.asked.borrow().clone();
         let due =
             asked.iter().filter_map(|asked| Some((asked, expiries.get(&asked.own).filter(|expiry| expiry.at <= now)?)));

@@ -64,7 +64,7 @@ async fn agents_are_drawn_whatever_their_names_are() -> anyhow::Result<()> {
     let (status, headers, image) = picture(&service, "/agents/clerk/picture.svg", None).await?;
     check(status, &headers, &image);
     assert!(image.contains(">clerk<") && image.contains(">gpt-5<") && image.contains("\u{2699} pay"), "{image}");
-    let encoded: String = HOSTILE.bytes().map(|byte| format!("%{byte:02X}")).collect();
+    let encoded = HOSTILE.bytes().fold(String::new(), |encoded, byte| encoded + &format!("%{byte:02X}"));
     let (status, headers, image) = picture(&service, &format!("/agents/{encoded}/picture.svg"), None).await?;
     check(status, &headers, &image);
     assert!(image.contains("&lt;img src=x onerror=alert(1)&gt;"), "{image}");

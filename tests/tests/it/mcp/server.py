@@ -13,7 +13,7 @@ import time
 
 from mcp.server.mcpserver import Context, Image, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
-from mcp.types import ToolAnnotations
+from mcp.types import CallToolResult, TextContent, ToolAnnotations
 from pydantic import BaseModel
 
 server = MCPServer("workshop")
@@ -79,6 +79,15 @@ def quote(ctx: Context, aloud: bool) -> str:
 def seen_meta(ctx: Context) -> str:
     """What came as _meta."""
     return str((ctx.request_context.meta or {}).get("trace", "nothing"))
+
+
+@server.tool()
+def search_cards() -> CallToolResult:
+    """Finds something, with data beside it."""
+    card = {"kind": "card", "audience": "timeline", "data": {"title": "plane"}}
+    bounds = {"returned": 1, "total": 9, "truncated": True, "next_cursor": "c2"}
+    beside = {"temporal-agents/side-data": {"server_data": [card], "bounds": bounds}}
+    return CallToolResult(content=[TextContent(type="text", text="found")], _meta=beside)
 
 
 def hold(file: str) -> str:

@@ -1,15 +1,22 @@
 //! On which terms an agent has the tools of a server.
 
+use futures::StreamExt;
+use rstest::rstest;
 use serde_json::{Map, json};
 use temporal_agents::{
-    Agent, Resources, RunError, inline::InlineRunner, run::RunOutcome, tool::McpServer, wire::Decision,
+    Agent, Resources, RunError,
+    client::RunEvents,
+    inline::InlineRunner,
+    run::RunOutcome,
+    tool::McpServer,
+    wire::{Decision, EventKind, ModelCall, RunEvent},
 };
 use temporal_agents_testing::{
     FakeModel,
-    fake_model::{text, tool_call, tool_calls},
+    fake_model::{Reply, text, tool_call, tool_calls},
 };
 
-use super::support::{By, offered, outputs, smith};
+use super::support::{By, Workshop, offered, outputs, smith, workshop};
 
 fn runner(model: &FakeModel) -> InlineRunner {
     let resources = Resources::new().model_provider(model.clone());
@@ -51,6 +58,39 @@ async fn meta_of_a_call_reaches_the_server() -> anyhow::Result<()> {
         .meta(|_run, call| Map::from_iter([("trace".to_owned(), json!(format!("{} {}", call.agent, call.call_id)))]));
     runner(&model).run(&smith(server), "Work.").await?;
     assert_eq!(outputs(&model), [json!("smith call_0_0")]);
+    Ok(())
+}
+
+#[rstest]
+#[tokio::test]
+async fn a_server_returns_data_that_no_model_receives(#[values(true, false)] cached: bool) -> anyhow::Result<()> {
+    let model = FakeModel::function(|call: &ModelCall, _| -> Reply {
+        let is_answered = call.input.iter().any(|item| item.get("output").is_some());
+        if is_answered { text("done") } else { tool_call("search_cards", json!({})) }
+    });
+    let card = json!({"kind": "card", "audience": "timeline", "data": {"title": "plane"}});
+    let bounds = json!({"returned": 1, "total": 9, "truncated": true, "next_cursor": "c2"});
+    let expected = json!({"server_data": [card], "bounds": bounds});
+    let agent = smith(McpServer::named("workshop").only(["search_cards"]));
+    let env = workshop(&agent, &model, By::Stdio.reach().transport, cached).await?;
+    let run = env.run(Workshop::run, "Work.".to_owned()).await?;
+    let events: Vec<RunEvent> = RunEvents::new(env.client())
+        .watch(&run.workflow_id)
+        .map(|event| event.expect("facts are read"))
+        .collect()
+        .await;
+    let beside = events.into_iter().find_map(|event| match event.kind {
+        EventKind::ToolOutput { side_data, .. } => side_data,
+        _ => None,
+    });
+    assert_eq!(json!(beside), expected);
+    assert_eq!(outputs(&model), [json!("found")]);
+    env.finish().await?;
+
+    let inline = runner(&model).run(&agent, "Work.").await?;
+    let beside = inline.new_items.into_iter().find_map(|item| item.side_data);
+    assert_eq!(json!(beside), expected);
+    assert_eq!(outputs(&model), [json!("found")]);
     Ok(())
 }
 

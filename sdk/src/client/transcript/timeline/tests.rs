@@ -134,7 +134,11 @@ fn run_of(turns: u64) -> Timeline {
                 attempts: 1 + u32::from(failure.is_some()),
                 failure,
             };
-            let name = ["look_up_customer", "refund_payment_of_order", "価格を調べる"][tool as usize % 3];
+            let name = match tool % 3 {
+                0 => "look_up_customer",
+                1 => "refund_payment_of_order",
+                _ => "価格を調べる",
+            };
             timeline.bars.push(span.bar(lane, BarKind::Tool, name, ""));
         }
         now += 800;
