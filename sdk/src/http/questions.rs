@@ -46,6 +46,9 @@ pub(super) struct Question {
     /// The question of an MCP server, with the schema of the answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     question: Option<AskedValue>,
+    /// Time at which the question expires, in milliseconds since the Unix epoch; absent = never.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    expires_at: Option<u64>,
 }
 
 /// The value that an MCP server requests.
@@ -69,6 +72,7 @@ impl Question {
             server: call.server.clone(),
             question: asked
                 .map(|McpQuestion { message, schema }| AskedValue { message: message.clone(), schema: schema.clone() }),
+            expires_at: call.expires_at,
         }
     }
 

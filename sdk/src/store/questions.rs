@@ -15,7 +15,8 @@ use crate::{
 /// ```no_run
 /// use temporal_agents::{store::QuestionStore, wire::Decision};
 ///
-/// # async fn example(store: impl QuestionStore) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+/// # type Failure = Box<dyn std::error::Error + Send + Sync>;
+/// # async fn example(store: impl QuestionStore) -> Result<(), Failure> {
 /// for question in store.open_questions(100).await? {
 ///     println!("{} wants to call {}", question.call.agent, question.call.tool);
 ///     let ruling = Decision::approve().by("ada").into();

@@ -44,11 +44,15 @@ pub struct Settings {
     pub clock: fn() -> u64,
 }
 
-/// Returns the options of a worker on this task queue.
+/// Returns the options of a worker on this task queue. `observed` sets its traces and metrics.
 ///
 /// # Errors
 /// If the SDK or the plugin refuses a registration.
-pub fn options(task_queue: &str, settings: Settings) -> anyhow::Result<WorkerOptions> {
+pub fn options(
+    task_queue: &str,
+    settings: Settings,
+    observed: impl FnOnce(AgentsPlugin) -> AgentsPlugin,
+) -> anyhow::Result<WorkerOptions> {
     let Settings { memory, model_pause, deltas, clock } = settings;
     let ready_made = AgentSet::new((agents::clerk, stream::narrator));
     let mut options = WorkerOptions::new(task_queue)
@@ -76,7 +80,7 @@ pub fn options(task_queue: &str, settings: Settings) -> anyhow::Result<WorkerOpt
     if let Some(bytes) = memory.conversation_bytes {
         plugin = plugin.conversation_cache(ConversationCache::with_bytes(bytes));
     }
-    plugin.install(&mut options)?;
+    observed(plugin).install(&mut options)?;
     if let Some(workflows) = memory.cached_workflows {
         options.max_cached_workflows = workflows;
     }

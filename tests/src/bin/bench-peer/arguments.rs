@@ -59,6 +59,19 @@ enum Command {
         /// Transport of the deltas of models.
         #[arg(long, value_enum, default_value_t = Transport::Off)]
         deltas: Transport,
+        /// URL of a collector that receives the traces of its runs; with it, they are also counted.
+        #[arg(long)]
+        collector: Option<String>,
+    },
+    /// Measures the CPU of a worker with traces and metrics, beside one without, in turn, and prints
+    /// the ratio of each round.
+    Observed {
+        /// Number of rounds.
+        #[arg(long, default_value_t = 5)]
+        rounds: u32,
+        /// Uses small numbers: shows that the measurement works, and is not a result.
+        #[arg(long)]
+        quick: bool,
     },
     /// Runs thousands of turns that continue as new, and prints a table of their time, CPU, memory
     /// and history sizes.
@@ -190,6 +203,7 @@ pub(crate) fn run() -> anyhow::Result<()> {
                 cached_workflows,
                 model_pause_ms,
                 deltas,
+                collector,
             } => {
                 let compression = if gzip { GrpcCompression::Gzip } else { GrpcCompression::None };
                 let settings = Settings {
@@ -198,7 +212,10 @@ pub(crate) fn run() -> anyhow::Result<()> {
                     deltas,
                     clock: monotonic_nanos,
                 };
-                serve::serve(&address, &task_queue, compression, settings).await
+                serve::serve(&address, &task_queue, compression, settings, collector.as_deref()).await
+            }
+            Command::Observed { rounds, quick } => {
+                measure::observed(rounds, if quick { &Scale::QUICK } else { &Scale::FULL }).await
             }
             Command::Endless { turns } => measure::endless(turns).await,
             Command::Prices { turns, rounds } => measure::prices(turns, rounds).await,

@@ -17,6 +17,7 @@
 //! | `prices.rs` | the cost of disabled caches and of alternating workers |
 //! | `tools.rs` | many calls of a tool in one response, and large results |
 //! | `remote.rs` | calls of a provider behind Redis, beside activities |
+//! | `observed.rs` | the CPU that traces and metrics cost |
 //! | `parked.rs` | the memory of workflows that wait |
 //! | `service/` | the service over HTTP, with many runs and readers |
 //! | `stream/` | streamed answers: their price, and the time to their readers |
@@ -30,6 +31,7 @@ mod facts;
 mod figures;
 mod history_size;
 mod long;
+mod observed;
 mod parked;
 mod prices;
 mod process;
@@ -48,6 +50,7 @@ mod worker_process;
 use tempfile::TempDir;
 
 pub(crate) use endless::endless;
+pub(crate) use observed::observed;
 pub(crate) use parked::parked;
 pub(crate) use prices::prices;
 pub(crate) use remote::{Over, remote, remote_once};
