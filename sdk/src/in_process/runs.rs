@@ -67,6 +67,8 @@ pub(super) struct Process {
     /// Wakes the reader of mail.
     pub(super) posted: Notify,
     pub(super) is_stopping: AtomicBool,
+    /// `true` once the tasks are left to others: a beat would keep them from it.
+    pub(super) has_stopped: AtomicBool,
 }
 
 impl InProcessRuns {
@@ -116,6 +118,7 @@ impl InProcessRuns {
                 followed: Mutex::default(),
                 posted: Notify::new(),
                 is_stopping: AtomicBool::new(false),
+                has_stopped: AtomicBool::new(false),
             });
             watch::begin(&process);
             process

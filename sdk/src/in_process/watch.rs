@@ -62,7 +62,9 @@ async fn beat(process: Weak<Process>) {
     let mut others = Others::default();
     let mut latest = Instant::now();
     loop {
-        let Some(process) = process.upgrade() else { return };
+        let Some(process) = process.upgrade().filter(|process| !process.has_stopped.load(Ordering::Relaxed)) else {
+            return;
+        };
         let settings = &process.settings;
         let begun = Instant::now();
         match timeout(settings.lease / 3, add_beat(settings)).await {
@@ -139,6 +141,7 @@ impl Others {
         let forgotten: Vec<String> =
             self.beats.keys().filter(|other| self.silence(other) > *lease * 10).cloned().collect();
         for other in forgotten.iter().filter(|other| *other != own) {
+            process.has_stopped.store(true, Ordering::Relaxed);
             let statement = "DELETE FROM agents_processes WHERE process = $1";
             sqlx::query(statement).bind(other).execute(store.pool()).await?;
         }
