@@ -6,6 +6,7 @@ use temporalio_workflow::{ActivityCloseTimeouts, ActivityOptions, RetryPolicy, W
 
 use super::{
     failure::{EffectFailure, NEVER_RETRIED, is_not_registered},
+    summary::one_line,
     until_deployed::{Requirement, Unanswered, Wanted, with_activity_id},
 };
 use crate::{
@@ -52,7 +53,7 @@ pub(in crate::workflow) async fn find(
         .activity_id(activity_id)
         .cancellation_token(scope.clone())
         .retry_policy(RetryPolicy::builder().non_retryable_error_types(NEVER_RETRIED).build())
-        .summary(format!("find {} · {}", effect.names.join(", "), effect.agent))
+        .summary(one_line(format!("find {} · {}", effect.names.join(", "), effect.agent)))
         .build();
     let request = FindToolsetsRequest { version: WIRE_VERSION, names: effect.names, user: effect.user };
     let request = serde_json::to_value(request).map_err(BoxError::from)?;

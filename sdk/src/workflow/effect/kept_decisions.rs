@@ -6,6 +6,7 @@ use temporalio_workflow::{ActivityCloseTimeouts, ActivityOptions, RetryPolicy, W
 
 use super::{
     failure::{EffectFailure, NEVER_RETRIED, is_not_registered},
+    summary::one_line,
     until_deployed::{Requirement, Unanswered, Wanted, with_activity_id},
 };
 use crate::{
@@ -61,7 +62,7 @@ pub(in crate::workflow) async fn ask(
         .activity_id(activity_id)
         .cancellation_token(scope.clone())
         .retry_policy(RetryPolicy::builder().non_retryable_error_types(NEVER_RETRIED).build())
-        .summary(summary)
+        .summary(one_line(summary))
         .build();
     let request = KeptDecisionsRequest { version: WIRE_VERSION, user, keep };
     let is_write = request.keep.is_some();

@@ -7,6 +7,7 @@ use temporalio_workflow::{ActivityCloseTimeouts, ActivityOptions, RetryPolicy, W
 
 use super::{
     failure::{EffectFailure, NEVER_RETRIED},
+    summary::one_line,
     until_deployed::{Answered, Requirement, Unanswered, Wanted, with_activity_id},
 };
 use crate::{
@@ -139,7 +140,7 @@ impl Session<'_> {
             .activity_id(&*activity_id)
             .cancellation_token(token.clone())
             .retry_policy(RetryPolicy::builder().non_retryable_error_types(NEVER_RETRIED).build())
-            .summary(format!("{verb} session {} · {} · turn {}", self.id, self.agent.name, self.agent.turn))
+            .summary(one_line(format!("{verb} session {} · {} · turn {}", self.id, self.agent.name, self.agent.turn)))
             .build();
         let request = SessionRequest { version: WIRE_VERSION, session_id: self.id.clone(), operation };
         let what = Requirement::Activity(&self.activity_type);

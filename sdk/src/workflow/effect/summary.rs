@@ -1,4 +1,4 @@
-//! The summary that the Temporal UI shows for a model call.
+//! The summary that the Temporal UI shows for a model call, and the limits of all summaries.
 
 use std::sync::Arc;
 
@@ -83,8 +83,8 @@ impl Summary {
     }
 }
 
-/// Returns the text as a summary that the server accepts.
-fn one_line(text: String) -> String {
+/// Returns the text as a summary that the server accepts, also if a caller has written a part of it.
+pub(in crate::workflow) fn one_line(text: String) -> String {
     let text = if text.contains(char::is_control) { text.replace(char::is_control, " ") } else { text };
     if text.len() <= MAX_SUMMARY_BYTES {
         return text;
