@@ -6,6 +6,8 @@
 //! interceptors write headers, so the call is a value of the workflow's context, which the
 //! interceptor reads. Headers are no part of what a replay compares.
 
+#[cfg(feature = "worker")]
+use serde::Serialize;
 use temporalio_workflow::WorkflowContextKey;
 #[cfg(feature = "worker")]
 use temporalio_workflow::{
@@ -72,11 +74,11 @@ impl WorkflowInterceptor for ToolCallHeader {
     }
 }
 
-/// Returns the call as JSON, whatever converter the workflow has: readers in other languages expect
-/// it.
+/// Returns the value of a header as JSON, whatever converter the workflow has: readers in other
+/// languages expect it.
 #[cfg(feature = "worker")]
-fn payload(meta: &ToolCallMeta) -> Payload {
+pub(super) fn payload(value: &impl Serialize) -> Payload {
     let encoding = [("encoding".to_owned(), b"json/plain".to_vec())];
-    let data = serde_json::to_vec(meta).expect("strings are JSON");
+    let data = serde_json::to_vec(value).expect("maps with strings as keys are JSON");
     Payload { metadata: encoding.into_iter().collect(), data, ..Payload::default() }
 }

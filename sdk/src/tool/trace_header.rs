@@ -10,13 +10,13 @@ use std::time::SystemTime;
 
 use temporalio_workflow::WorkflowContextKey;
 #[cfg(feature = "worker")]
-use temporalio_workflow::{
-    common::protos::temporal::api::common::v1::Payload,
-    workflow_interceptors::{
-        CancellableWorkflowOutboundFuture, ScheduleActivityInput, ScheduleActivityResult, ScheduleLocalActivityInput,
-        WorkflowInterceptor, WorkflowInterceptorContext, WorkflowNext,
-    },
+use temporalio_workflow::workflow_interceptors::{
+    CancellableWorkflowOutboundFuture, ScheduleActivityInput, ScheduleActivityResult, ScheduleLocalActivityInput,
+    WorkflowInterceptor, WorkflowInterceptorContext, WorkflowNext,
 };
+
+#[cfg(feature = "worker")]
+use super::call_header::payload;
 
 use crate::wire::TraceSettings;
 #[cfg(feature = "worker")]
@@ -97,12 +97,4 @@ impl WorkflowInterceptor for TraceHeader {
         }
         next.run(input)
     }
-}
-
-/// Returns the settings as JSON, whatever converter the workflow has.
-#[cfg(feature = "worker")]
-fn payload(settings: &TraceSettings) -> Payload {
-    let encoding = [("encoding".to_owned(), b"json/plain".to_vec())];
-    let data = serde_json::to_vec(settings).expect("maps with strings as keys are JSON");
-    Payload { metadata: encoding.into_iter().collect(), data, ..Payload::default() }
 }
