@@ -31,6 +31,10 @@ use crate::{
     },
 };
 
+/// The patch of runs that keep decisions: an open run does not begin to when the setting is turned
+/// on.
+const DECISIONS_KEPT: &str = "temporal-agents/decisions-kept";
+
 /// Most decisions that a run knows; of more, the newest.
 const MOST_DECISIONS: usize = 256;
 
@@ -90,7 +94,7 @@ impl Kept {
 /// # Errors
 /// [`RunError::User`] without a user, or if the store cannot be read.
 pub(super) async fn find<H: Host>(env: &Env<'_, H>) -> Result<(), RunError> {
-    if !env.config.keep_decisions {
+    if !env.config.keep_decisions || !env.host.patched(DECISIONS_KEPT) {
         return Ok(());
     }
     let agent = env.graph.start();

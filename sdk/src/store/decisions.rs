@@ -16,6 +16,9 @@ const MOST_DECISIONS: u32 = 256;
 /// were made ([`RunConfig::keep_decisions`](crate::RunConfig::keep_decisions)).
 /// `Resources::decision_store` registers it; `SqlStore` implements it.
 ///
+/// # Errors
+/// Any failure of the store.
+///
 /// # Retries
 /// A run begins only when its decisions are read: an error is retried for hours. A decision that is
 /// not stored within 10 minutes holds in its run alone.

@@ -27,6 +27,13 @@ use crate::{
 /// # Ok(())
 /// # }
 /// ```
+///
+/// # Errors
+/// Any failure of the store. It is no decision.
+///
+/// # Retries
+/// A session repeats [`ask`](Self::ask) and polls again until the store answers, for as long as its
+/// activity may run.
 pub trait QuestionStore: Send + Sync {
     /// Stores a question, unless the store has one with its id, and returns the stored one.
     fn ask<'a>(&'a self, question: &'a StoredQuestion) -> BoxFuture<'a, Result<StoredQuestion, BoxError>>;

@@ -12,8 +12,8 @@
 pub(crate) const AGENT_ATTRIBUTE: &str = "AgentName";
 /// Status of the latest run, a keyword: `running`, `waiting`, `completed`, `failed` or `cancelled`.
 pub(crate) const STATUS_ATTRIBUTE: &str = "AgentStatus";
-/// Who is waited for, a list of keywords: `person`, `client`, or else `nobody`. Absent until the
-/// run waits or ends.
+/// Those for whom the run waits, a list of keywords: `person`, `client`, or else `nobody`. Absent
+/// until the run waits or ends.
 pub(crate) const WAITS_FOR_ATTRIBUTE: &str = "AgentWaitsFor";
 
 /// Maximum number of bytes of a value; the server refuses longer keywords.

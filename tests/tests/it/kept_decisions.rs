@@ -170,6 +170,51 @@ async fn a_later_run_of_the_user_is_not_asked_again(
     Ok(())
 }
 
+#[tokio::test]
+async fn a_long_name_of_a_user_does_not_stop_the_workflow() -> anyhow::Result<()> {
+    let database = Kind::Sqlite.create().await?;
+    let resources = store(&database).await?;
+    let env = AgentEnvironment::builder()
+        .workflow_with_factory::<AgentWorkflow, _>(AgentWorkflow::factory(AgentSet::new((coder,)).config(config())))?
+        .agent(coder)
+        .resources(|all| all.decision_store(resources))
+        .model(&model())
+        .start()
+        .await?;
+    let started = env.start_workflow(AgentWorkflow::run, asked("run make", &"ada ".repeat(1_000))).await?;
+    let handle = env.agent_handle(&started);
+    let questions = handle.wait_for_interruptions().await?;
+    handle.decide(AgentDecision::approve(&questions[0].id).always()).await?;
+    assert_eq!(env.await_run(&started).await?.output()?, json!("ran make"));
+    env.finish().await?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn an_open_run_does_not_begin_to_keep_decisions() -> anyhow::Result<()> {
+    let environment = |keeps: bool| {
+        let mut config = config();
+        config.keep_decisions = keeps;
+        let set = AgentSet::new((coder,)).config(config);
+        let builder =
+            AgentEnvironment::builder().workflow_with_factory::<AgentWorkflow, _>(AgentWorkflow::factory(set))?;
+        anyhow::Ok(builder.agent(coder).model(&model()))
+    };
+    let before = environment(false)?.start().await?;
+    let started = before.start_workflow(AgentWorkflow::run, asked("run make", "ada")).await?;
+    let handle = before.agent_handle(&started);
+    let questions = handle.wait_for_interruptions().await?;
+    handle.approve(&*questions[0].id).await?;
+    let run = before.await_run(&started).await?;
+    let after = environment(true)?.start().await?;
+    for history in executions_of(before.client(), &run.workflow_id).await? {
+        after.replay(&history).await?;
+    }
+    before.finish().await?;
+    after.finish().await?;
+    Ok(())
+}
+
 /// Decides about all calls of the first run for good, and returns the number of questions of a second one, or its output.
 async fn second_run(
     first: Gate,

@@ -168,6 +168,10 @@ pub struct RunConfig {
     /// kept for calls with the same arguments, any other one for all calls of the tool by this
     /// agent. Approvals have no effect in a run with untrusted content, nor where a person approves
     /// each call. Default: decisions end with their run.
+    ///
+    /// # Determinism
+    /// Open runs continue without kept decisions when it is turned on. Turned off, the history of a
+    /// run that has read them does not replay.
     #[builder(default)]
     pub keep_decisions: bool,
     /// Builds the input from the stored items of the session and the new items. Default: both, in

@@ -146,15 +146,13 @@ pub(super) async fn run<'g, H: Host>(
         return Err(error);
     }
     if let Err(error) = begin(env, engine, agent, &mut calls) {
-        let tool_input = calls.into_iter().flat_map(|call| call.input_guardrails).collect();
-        let found = GuardrailResults { tool_input, ..GuardrailResults::default() };
-        engine.resolve(Resolution::ToolsFailed { outcomes: Vec::new(), found })?;
+        engine.resolve(not_begun(calls))?;
         return Err(error);
     }
     notes::gated(env, &agent.name, turn, calls.iter_mut().filter_map(|call| call.gated.take()).collect());
     let decided = calls.iter_mut().filter_map(|call| Some((call.index, call.info.clone(), call.keep.take()?)));
     if let Err(error) = kept::keep(env, turn, decided).await {
-        engine.resolve(Resolution::ToolsFailed { outcomes: Vec::new(), found: GuardrailResults::default() })?;
+        engine.resolve(not_begun(calls))?;
         return Err(error);
     }
     let call_ids: Vec<(usize, String)> = calls.iter().map(|call| (call.index, call.info.call_id.clone())).collect();
@@ -169,6 +167,13 @@ pub(super) async fn run<'g, H: Host>(
             Err(error)
         }
     }
+}
+
+/// Returns the end of calls whose bodies have not begun, with the results of their guardrails.
+fn not_begun(calls: Vec<Call<'_>>) -> Resolution {
+    let tool_input = calls.into_iter().flat_map(|call| call.input_guardrails).collect();
+    let found = GuardrailResults { tool_input, ..GuardrailResults::default() };
+    Resolution::ToolsFailed { outcomes: Vec::new(), found }
 }
 
 /// Returns the data for other readers than the model that no recorded effect shows, by the id of

@@ -48,7 +48,7 @@ pub(super) struct RunIndex {
     /// Name of the agent; `None` leaves that of before.
     pub(super) agent: Option<String>,
     pub(super) status: &'static str,
-    /// Who is waited for.
+    /// Those for whom the run waits.
     pub(super) waits_for: Vec<&'static str>,
 }
 
