@@ -16,8 +16,8 @@ const withToken = (run) => withPage(ODD_URL, { allows: /401/ }, async (page) => 
   await page.getByTestId("save-token").click();
   await page.getByRole("heading", { name: "Runs", exact: true }).waitFor();
   await run(page);
-  // Nothing has become an element, and nothing has run.
-  assert.equal(await page.locator("main :is(img, script, b, iframe)").count(), 0);
+  // Nothing has become an element, and nothing has run. The pictures of the page have test ids.
+  assert.equal(await page.locator("main :is(img:not([data-testid]), script, b, iframe)").count(), 0);
   assert.doesNotMatch(await page.title(), /owned/);
 });
 
@@ -156,3 +156,25 @@ test("a failure has its reason", () => withToken(async (page) => {
   await checkAccessibility(page);
   await screenshot(page, "failure", { fullPage: true });
 }));
+
+test("the timeline of sixty turns and the picture of twelve agents are shown", () =>
+  withToken(async (page) => {
+    const shown = async (testid) => {
+      const picture = page.getByTestId(testid);
+      await picture.waitFor();
+      await page.waitForFunction((id) => {
+        const { complete, naturalWidth } = document.querySelector(`[data-testid=${id}]`);
+        return complete && naturalWidth > 0;
+      }, testid);
+      await checkAccessibility(page);
+      await screenshot(page, testid, { fullPage: true });
+    };
+    await run(page, "many turns");
+    await status(page, "completed");
+    await page.getByText("Timeline", { exact: true }).click();
+    await shown("timeline-picture");
+    await page.getByRole("link", { name: "New" }).click();
+    await page.getByTestId("agent-select").selectOption("reception");
+    await page.getByText("Picture of the agent", { exact: true }).click();
+    await shown("agents-picture");
+  }));

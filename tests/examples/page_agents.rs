@@ -9,7 +9,7 @@ use std::{net::Ipv4Addr, time::Duration};
 use clap::Parser;
 use serde_json::json;
 use temporal_agents::{
-    Agent, AgentsPlugin, Handoff, Tool, ToolContext, ToolError,
+    Agent, AgentsPlugin, Handoff, RunConfig, Tool, ToolContext, ToolError,
     http::{AgentsService, BearerToken},
     tool,
     wire::{ItemView, ModelCall},
@@ -29,6 +29,7 @@ const MARKUP: &str = r#"<img src=x onerror="document.title='owned'"><script>docu
 /// A name with markup, and with a character that reverses the text after it.
 const ODD: &str = "odd <b onclick=alert(1)>one</b> \u{202e}eno";
 const CALLS: usize = 400;
+const TURNS: usize = 60;
 
 #[derive(Debug, Parser)]
 struct Options {
@@ -72,6 +73,17 @@ fn odd() -> Agent {
     agent.tool(helper.description("Helps.")).tool(shaky).tool(delete_file.needs_approval()).tool(count).handoff(other)
 }
 
+/// Twelve agents: a reception, ten departments, and a translator.
+fn reception() -> Agent {
+    let translator = Agent::new("translator").model("m").instructions("You translate.").as_tool().name("translate");
+    let translate = translator.description("Translates.");
+    (1..=10).fold(Agent::new("reception").model("m").instructions("You receive."), |reception, number| {
+        let department = Agent::new(format!("department {number}")).model("m").instructions("You work.");
+        let department = if number % 2 == 0 { department.tool(count) } else { department.tool(translate.clone()) };
+        reception.handoff(department.handoff(Handoff::to("reception")))
+    })
+}
+
 fn reply(call: &ModelCall) -> Reply {
     let place = call.input.iter().rposition(|item| matches!(item.view(), ItemView::Message { role: "user", .. }));
     let message = place.and_then(|place| call.input[place].text()).unwrap_or_default();
@@ -90,19 +102,25 @@ fn reply(call: &ModelCall) -> Reply {
         ("handoffs", 0) if call.agent == ODD => handoff("second"),
         ("handoffs", 1) => handoff(ODD),
         ("many calls", 0) => tool_calls((0..CALLS).map(|number| ("count", json!({"number": number})))),
+        ("many turns", answers) if answers + 1 < TURNS => match answers % 20 {
+            7 => tool_call("ask_helper", json!({"input": "help me"})),
+            12 => tool_call("shaky", json!({})),
+            _ => tool_call("count", json!({"number": answers})),
+        },
         ("failure", _) => failure(temporal_agents::wire::ModelFailureKind::BadRequest, MARKUP),
         _ => text("That is all."),
     }
 }
 
 fn worker_options(task_queue: &str) -> anyhow::Result<WorkerOptions> {
-    let agents = || AgentSet::new((odd,)).last_agent_continues();
+    let config = || RunConfig::builder().max_turns(100).build();
+    let agents = || AgentSet::new((odd, reception)).config(config()).last_agent_continues();
     let mut options = WorkerOptions::new(task_queue)
         .register_workflow_with_factory::<AgentWorkflow, _>(AgentWorkflow::factory(agents()))?
         .build();
     options.register_workflow_with_factory::<ChatWorkflow, _>(ChatWorkflow::factory(agents()))?;
     let plugin = AgentsPlugin::new(FakeModel::function(|call, _| reply(call))).deltas(HeartbeatDeltas::new());
-    plugin.agents((odd,)).install(&mut options)?;
+    plugin.agents((odd, reception)).install(&mut options)?;
     Ok(options)
 }
 
@@ -114,7 +132,8 @@ async fn main() -> anyhow::Result<()> {
     let task_queue = "page-agents";
     let runtime = Runtime::from_current_tokio(RuntimeOptions::default())?;
     let mut worker = Worker::new(&runtime, client.clone(), worker_options(task_queue)?)?;
-    let service = AgentsService::new(&client, task_queue).agents((odd,)).access(BearerToken::new(&token, "tester"));
+    let service =
+        AgentsService::new(&client, task_queue).agents((odd, reception)).access(BearerToken::new(&token, "tester"));
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
     println!("READY http://{}", listener.local_addr()?);
     tokio::select! {

@@ -183,8 +183,9 @@ async fn the_trace_of_a_run_goes_on_in_later_executions_and_gives_way_to_that_of
         of_workflow.map(|span| span.attributes["temporalRunID"].to_string()).collect()
     };
     // The child workflow has a span of the same name.
-    let is_root =
-        |span: &&Span| span.name == "invoke_workflow Library" && span.attributes["temporalWorkflowID"] == json!("moving");
+    let is_root = |span: &&Span| {
+        span.name == "invoke_workflow Library" && span.attributes["temporalWorkflowID"] == json!("moving")
+    };
     // The spans of all executions, live and from history, in any order.
     let mut received: Vec<Span> = Vec::new();
     while executions(&received).len() < 2 || received.iter().all(|span| !is_root(&span)) {
