@@ -115,6 +115,11 @@ enum Command {
         /// Number of workflows of each kind.
         #[arg(long, default_value_t = 2_000)]
         chats: u32,
+        /// Number of workflows that the worker's cache holds; the default is that of the SDK. The
+        /// others are in their histories alone. With as many as there are chats, and some more, the
+        /// figures are those of a cached workflow.
+        #[arg(long, default_value_t = 1_000)]
+        cached_workflows: u32,
         /// Number of rounds.
         #[arg(long, default_value_t = 1)]
         rounds: u32,
@@ -222,7 +227,9 @@ pub(crate) fn run() -> anyhow::Result<()> {
             Command::Tools { rounds } => measure::tools(rounds).await,
             Command::Remote { calls, over: Some(over), .. } => Box::pin(measure::remote_once(over, calls)).await,
             Command::Remote { calls, rounds, over: None } => measure::remote(rounds, calls).await,
-            Command::Parked { chats, rounds } => measure::parked(chats, rounds).await,
+            Command::Parked { chats, cached_workflows, rounds } => {
+                measure::parked(chats, cached_workflows, rounds).await
+            }
             Command::Watch { rounds, quick } => measure::watch(rounds, quick).await,
             Command::Stream { rounds, quick } => measure::stream(rounds, quick).await,
             Command::Serve { runs, readers, chunks, pause_ms, first_pause_ms } => {
