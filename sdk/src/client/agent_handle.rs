@@ -125,8 +125,9 @@ impl AgentHandle {
 
     /// Returns the calls that wait, as soon as there are any, or an empty list if no run is in
     /// progress: the last one has ended, possibly with a failure. (In a chat that is also so
-    /// between two messages.) Polls twice a second, without a time limit: wrap the call in
-    /// `tokio::time::timeout` to limit it.
+    /// between two messages.) A call that is decided waits no more, also before its run continues.
+    /// Polls twice a second, without a time limit: wrap the call in `tokio::time::timeout` to limit
+    /// it.
     ///
     /// # Errors
     /// [`AgentHandleError`].
@@ -135,6 +136,8 @@ impl AgentHandle {
             let AgentState { status, interruptions, .. } = self.state().await?;
             match status {
                 RunStatus::Queued | RunStatus::Running => sleep(POLL_INTERVAL).await,
+                // A run that has paused and is decided is resumed by its workflow.
+                RunStatus::Waiting if interruptions.is_empty() => sleep(POLL_INTERVAL).await,
                 _ => return Ok(interruptions),
             }
         }

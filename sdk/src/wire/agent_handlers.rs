@@ -251,7 +251,7 @@ pub struct AgentState {
     /// Number of the turn, counted from 1; 0 before the first turn.
     #[serde(default)]
     pub turn: u32,
-    /// The calls that wait, in call order.
+    /// The calls that wait and have no decision yet, in call order.
     #[serde(default)]
     pub interruptions: Vec<AgentInterruption>,
     /// The decisions, in order of arrival.

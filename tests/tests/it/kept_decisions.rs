@@ -1,5 +1,8 @@
 //! Decisions for all later calls that hold beyond their run, in a real database.
 
+use std::sync::Arc;
+
+use futures::{FutureExt, future::BoxFuture};
 use rstest::rstest;
 use serde::Deserialize;
 use serde_json::json;
@@ -8,15 +11,16 @@ use temporal_agents::{
     gate::{Gate, GateMode, Rule, RuleDecision},
     inline::InlineRunner,
     run::{PausedRun, RunOutcome},
-    store::{DecisionStore, SqlStore},
+    store::{DecisionStore, SqlStore, StoredDecision},
     tool::{BoxError, NeedsApproval},
-    wire::{AgentDecision, AgentRequest, Decision, Item, ModelCall, RunState},
+    wire::{AgentDecision, AgentRequest, Decision, Item, KeptDecision, ModelCall, RunState, RunStatus},
     workflow::{AgentSet, AgentWorkflow, ContinueOptions},
 };
 use temporal_agents_testing::{
     AgentEnvironment, FakeModel,
     fake_model::{Reply, text, tool_calls},
 };
+use tokio::sync::Semaphore;
 
 use crate::{
     databases::{Kind, TestDatabase},
@@ -170,8 +174,65 @@ async fn a_later_run_of_the_user_is_not_asked_again(
     Ok(())
 }
 
+/// A store that keeps a decision once it is permitted to.
+struct Held(SqlStore, Arc<Semaphore>);
+
+impl DecisionStore for Held {
+    fn decisions<'a>(&'a self, user: &'a str, limit: u32) -> BoxFuture<'a, Result<Vec<StoredDecision>, BoxError>> {
+        self.0.decisions(user, limit)
+    }
+
+    fn keep<'a>(
+        &'a self,
+        user: &'a str,
+        decision: &'a KeptDecision,
+        arguments: &'a str,
+    ) -> BoxFuture<'a, Result<(), BoxError>> {
+        async move {
+            let _permit = self.1.acquire().await?;
+            self.0.keep(user, decision, arguments).await
+        }
+        .boxed()
+    }
+
+    fn forget<'a>(&'a self, user: &'a str, decision: &'a KeptDecision) -> BoxFuture<'a, Result<bool, BoxError>> {
+        self.0.forget(user, decision)
+    }
+}
+
 #[tokio::test]
-async fn a_long_name_of_a_user_does_not_stop_the_workflow() -> anyhow::Result<()> {
+async fn a_decided_call_waits_no_more_while_the_run_is_busy_with_another_decision() -> anyhow::Result<()> {
+    let database = Kind::Sqlite.create().await?;
+    let permits = Arc::new(Semaphore::new(0));
+    let resources = Held(store(&database).await?, Arc::clone(&permits));
+    let env = AgentEnvironment::builder()
+        .workflow_with_factory::<AgentWorkflow, _>(AgentWorkflow::factory(AgentSet::new((coder,)).config(config())))?
+        .agent(coder)
+        .resources(|all| all.decision_store(resources))
+        .model(&model())
+        .start()
+        .await?;
+    let started = env.start_workflow(AgentWorkflow::run, asked("run make, help", "ada")).await?;
+    let handle = env.agent_handle(&started);
+    let questions = handle.wait_for_interruptions().await?;
+    handle.decide(AgentDecision::approve(&questions[0].id).always()).await?;
+    handle.approve(&*questions[1].id).await?;
+    let state = handle.state().await?;
+    assert_eq!((state.status, state.interruptions), (RunStatus::Running, vec![]));
+    permits.add_permits(1);
+    let nested = handle.wait_for_interruptions().await?;
+    assert_eq!(nested[0].tool, "pay");
+    handle.approve(&*nested[0].id).await?;
+    assert_eq!(env.await_run(&started).await?.output()?, json!("ran make; paid 7"));
+    env.finish().await?;
+    Ok(())
+}
+
+#[rstest]
+#[case::of_letters("ada ")]
+#[case::that_json_escapes("\"\\")]
+#[tokio::test]
+async fn a_long_name_of_a_user_does_not_stop_the_workflow(#[case] part: &str) -> anyhow::Result<()> {
     let database = Kind::Sqlite.create().await?;
     let resources = store(&database).await?;
     let env = AgentEnvironment::builder()
@@ -181,7 +242,7 @@ async fn a_long_name_of_a_user_does_not_stop_the_workflow() -> anyhow::Result<()
         .model(&model())
         .start()
         .await?;
-    let started = env.start_workflow(AgentWorkflow::run, asked("run make", &"ada ".repeat(1_000))).await?;
+    let started = env.start_workflow(AgentWorkflow::run, asked("run make", &part.repeat(1_000))).await?;
     let handle = env.agent_handle(&started);
     let questions = handle.wait_for_interruptions().await?;
     handle.decide(AgentDecision::approve(&questions[0].id).always()).await?;
@@ -292,7 +353,6 @@ async fn a_run_without_a_user_or_a_store_fails_with_the_remedy() -> anyhow::Resu
 #[case::postgres(Kind::Postgres)]
 #[tokio::test]
 async fn a_later_decision_replaces_an_earlier_one_about_the_same_calls(#[case] kind: Kind) -> anyhow::Result<()> {
-    use temporal_agents::wire::KeptDecision;
     let database = kind.create().await?;
     let kept = store(&database).await?;
     let user = "a\0".repeat(2_000);

@@ -230,23 +230,32 @@ impl AgentInbox {
             status: self.status(),
             agent: self.agent.clone(),
             turn: self.turn,
-            interruptions: self.waits_for.clone(),
+            interruptions: self.undecided().cloned().collect(),
             decided: self.decided.clone(),
         }
     }
 
-    /// Returns the calls that wait for a decision.
+    /// Returns the calls that wait for a decision, and those whose decision their run has not taken
+    /// yet. The [`state`](Self::state) has only the first.
     pub fn interruptions(&self) -> &[AgentInterruption] {
         &self.waits_for
     }
 
     fn status(&self) -> RunStatus {
         match self.ended {
-            _ if !self.waits_for.is_empty() => RunStatus::Waiting,
+            _ if self.undecided().next().is_some() => RunStatus::Waiting,
             _ if self.at_work > 0 => RunStatus::Running,
+            // A run that has paused and is decided waits to be resumed.
+            _ if !self.waits_for.is_empty() => RunStatus::Waiting,
             Some(ended) => ended,
             None => RunStatus::Queued,
         }
+    }
+
+    /// Returns the questions without a decision. A decision that a busy run has not taken yet leaves
+    /// its question in `waits_for`, and a reader who saw it would decide again.
+    fn undecided(&self) -> impl Iterator<Item = &AgentInterruption> {
+        self.waits_for.iter().filter(|call| !self.is_decided(&call.id))
     }
 
     /// Returns `true` if no run will request a decision any more, as far as can be known here.

@@ -59,6 +59,22 @@ fn what_runs_take_is_remembered_and_what_they_do_not_take_is_kept() {
 }
 
 #[test]
+fn a_question_is_not_shown_between_its_decision_and_the_run_that_takes_it() {
+    let mut inbox = waiting_for(&["a", "b"]);
+    let seen = |inbox: &AgentInbox| {
+        let state = inbox.state();
+        let ids: Vec<_> = state.interruptions.into_iter().map(|call| call.id).collect();
+        (state.status, ids)
+    };
+    inbox.decide(AgentDecision::approve("a"));
+    assert_eq!(seen(&inbox), (RunStatus::Waiting, ids(&["b"])));
+    inbox.decide(AgentDecision::reject("b"));
+    assert_eq!(seen(&inbox), (RunStatus::Running, vec![]));
+    inbox.pause(&asked(&["a", "b"]));
+    assert_eq!(seen(&inbox), (RunStatus::Waiting, vec![]), "to be resumed");
+}
+
+#[test]
 fn an_id_that_has_a_meaning_already_is_not_given_to_another_question() {
     let mut inbox = waiting_for(&["a", "b"]);
     inbox.decide(AgentDecision::approve("a"));
