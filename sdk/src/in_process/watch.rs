@@ -141,7 +141,6 @@ impl Others {
         let forgotten: Vec<String> =
             self.beats.keys().filter(|other| self.silence(other) > *lease * 10).cloned().collect();
         for other in forgotten.iter().filter(|other| *other != own) {
-            process.has_stopped.store(true, Ordering::Relaxed);
             let statement = "DELETE FROM agents_processes WHERE process = $1";
             sqlx::query(statement).bind(other).execute(store.pool()).await?;
         }
@@ -195,6 +194,7 @@ pub(super) async fn shut_down(process: &Arc<Process>, grace: Duration) {
     if timeout(LONGEST_STOP, stopped).await.is_err() {
         tracing::warn!("some runs cannot be stopped now; another process takes them over");
     }
+    process.has_stopped.store(true, Ordering::Relaxed);
     let statement = "DELETE FROM agents_processes WHERE process = $1";
     let removed = sqlx::query(statement).bind(&*process.settings.process).execute(process.settings.store.pool()).await;
     if let Err(error) = removed {

@@ -4,13 +4,19 @@ use std::time::Duration;
 
 use rstest::rstest;
 use serde_json::json;
+use sqlx::any::AnyPoolOptions;
+use temporal_agents::{in_process::InProcessRuns, store::SqlStore};
 use temporal_agents_testing::{
     FakeModel,
     fake_model::{text, tool_call},
 };
-use tokio::runtime::{Builder, Runtime};
+use tokio::{
+    runtime::{Builder, Runtime},
+    time::{sleep, timeout},
+};
 
-use super::support::{Database, Kind, events, first, kinds, post, service, stream, until};
+use super::support::{Database, Kind, events, first, get, kinds, post, service, set, stream, until};
+use crate::PATIENCE;
 
 /// A process: a runtime that can end at any moment, with all its tasks.
 fn process() -> anyhow::Result<Runtime> {
@@ -119,4 +125,31 @@ async fn a_chat_continues_after_the_message_that_was_lost_with_its_process() -> 
     let of_runs = kinds(&facts).into_iter().filter(|kind| ["run_failed", "run_finished"].contains(kind));
     assert_eq!(of_runs.collect::<Vec<_>>(), ["run_failed", "run_finished"], "{facts:#?}");
     Ok(())
+}
+
+#[tokio::test]
+async fn a_process_that_forgets_a_dead_one_beats_on() -> anyhow::Result<()> {
+    sqlx::any::install_default_drivers();
+    let database = Database::sqlite().await?;
+    let store = SqlStore::connect(&database.url).await?;
+    let rows = AnyPoolOptions::new().max_connections(1).connect(&database.url).await?;
+    sqlx::query("INSERT INTO agents_processes (process, beat) VALUES ('dead', 7)").execute(&rows).await?;
+    let tasks = InProcessRuns::new(store, set(), FakeModel::script([])).lease(Duration::from_millis(200));
+    // Its first use.
+    get(&service(&tasks), "/runs/none").await?;
+    let beats = async || -> anyhow::Result<Vec<(String, i64)>> {
+        let query = "SELECT process, beat FROM agents_processes";
+        Ok(sqlx::query_as(query).fetch_all(&rows).await?)
+    };
+    let forgets = async {
+        while beats().await?.iter().any(|(process, _)| process == "dead") {
+            sleep(Duration::from_millis(20)).await;
+        }
+        let at_first = beats().await?;
+        while beats().await? == at_first {
+            sleep(Duration::from_millis(20)).await;
+        }
+        anyhow::Ok(())
+    };
+    timeout(PATIENCE, forgets).await?
 }
