@@ -59,11 +59,19 @@ pub(super) async fn stop(process: &Process, owned: &Owned) -> Result<(), SqlStor
     if task.paused.is_none() {
         fail(&process.settings, owned, &task, STOPPED).await?;
     }
-    if task.paused.is_some() || task.is_chat() {
+    // A task that is left has no owner until somebody decides or writes; a question that expires
+    // needs one. Its task stays with this process, and another takes it over after a lease.
+    if (task.paused.is_some() || task.is_chat()) && !expires(&task) {
         owned.log.leave().await;
     }
     owned.log.flush().await;
     Ok(())
+}
+
+/// Returns `true` if a question of the run that waits expires.
+fn expires(task: &Task) -> bool {
+    let expiries = task.paused.as_ref().and_then(|paused| paused.pointer("/state/expiries")?.as_object());
+    expiries.is_some_and(|expiries| !expiries.is_empty())
 }
 
 async fn fail(settings: &Settings, owned: &Owned, task: &Task, reason: &str) -> Result<(), SqlStoreError> {

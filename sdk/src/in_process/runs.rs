@@ -99,7 +99,8 @@ impl InProcessRuns {
     }
 
     /// Stops the tasks of this process. Runs that wait and chats are left in the store, where other
-    /// processes continue them; the others have this time to end or to pause. Then they fail.
+    /// processes continue them, at once, or after a lease if their questions expire; the others
+    /// have this time to end or to pause. Then they fail.
     pub async fn shutdown(&self, grace: Duration) {
         if let Some(process) = self.process.get() {
             watch::shut_down(process, grace).await;

@@ -125,19 +125,34 @@ async fn a_service_with_both_modes_starts_each_run_in_the_one_that_it_chooses() 
     Ok(())
 }
 
+#[rstest]
 #[tokio::test]
-async fn questions_expire() -> anyhow::Result<()> {
+async fn questions_expire_also_in_the_process_that_takes_the_run_over(
+    #[values(true, false)] is_taken_over: bool,
+) -> anyhow::Result<()> {
     let database = Database::sqlite().await?;
-    let late = Decision::reject_with("Nobody was there.");
-    let config = RunConfig::builder().questions_expire(Duration::from_secs(2), late).build();
-    let store = SqlStore::connect(&database.url).await?;
-    let service = service(&InProcessRuns::new(store, set().config(config), pays()));
+    let tasks = async |model: &FakeModel| {
+        let late = Decision::reject_with("Nobody was there.");
+        let config = RunConfig::builder().questions_expire(Duration::from_secs(3), late).build();
+        let store = SqlStore::connect(&database.url).await?;
+        anyhow::Ok(InProcessRuns::new(store, set().config(config), model.clone()).lease(Duration::from_secs(2)))
+    };
+    let first = tasks(&pays()).await?;
     let new = json!({"agent": "clerk", "input": "Pay me 40.", "id": "run-1"});
-    post(&service, "/runs", &new).await?;
-    let run = until(&service, "run-1", "waiting").await?;
+    post(&service(&first), "/runs", &new).await?;
+    let run = until(&service(&first), "run-1", "waiting").await?;
     assert!(run["questions"][0]["expires_at"].is_u64(), "{run}");
-    until(&service, "run-1", "completed").await?;
-    let events = events(&service, "run-1", "?deltas=false").await?;
+    let after = FakeModel::script([text("You have no money.")]);
+    // The process that was stopped still exists.
+    let other = if is_taken_over {
+        first.shutdown(Duration::ZERO).await;
+        Some(tasks(&after).await?)
+    } else {
+        None
+    };
+    let last = service(other.as_ref().unwrap_or(&first));
+    until(&last, "run-1", "completed").await?;
+    let events = events(&last, "run-1", "?deltas=false").await?;
     let decided: Vec<_> = events.iter().filter(|event| event["kind"] == "question_decided").collect();
     assert_eq!(decided.len(), 1, "{events:#?}");
     assert_eq!(decided[0]["by"], "expired");
