@@ -174,7 +174,7 @@ impl SessionRunner {
         outputs: Outputs,
     ) -> Result<RunOutcome<O>, RunFailure> {
         let (shared, runner, agent) = (Arc::clone(&self.session.shared), self.runner.clone(), agent.clone());
-        let observer = runner.observer(activity_of(&shared.ctx));
+        let observer = runner.observer(&run, activity_of(&shared.ctx));
         let begun = shared.progress.begin(&agent.name);
         let of_session = shared.end.token().clone();
         on_a_thread(move |cancelled| async move {

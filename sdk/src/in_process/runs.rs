@@ -261,6 +261,9 @@ impl Process {
         let thread = agents.thread_session(&name, request.thread.as_deref()).map_err(RunFailure::from)?;
         config.session = thread.or(config.session);
         tools.apply(&mut config);
+        if let Some(asked) = request.trace {
+            config.trace = asked.within(&config.trace);
+        }
         let from = paused.unwrap_or_else(|| From::Input(request.input.into_items()));
         let result = self.run_on(owned, (*agent).clone(), config, from).await?;
         if !request.report {

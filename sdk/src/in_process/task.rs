@@ -242,7 +242,7 @@ impl Owned {
         cancelled: CancellationToken,
     ) -> Result<RunResult<Value>, RunFailure> {
         let Parts { run, facts, session_writes, decisions, from } = from.parts(&self.execution);
-        let publisher = self.publisher_of(&run, facts, runner.observer(None));
+        let publisher = self.publisher_of(&run, facts, runner.observer_with(config, &from, None));
         let paused = match &from {
             Run::Continue(state) => Some(&**state),
             _ => None,

@@ -194,9 +194,20 @@ impl InlineRunner {
         self
     }
 
-    /// Returns the receiver of the events of a run that begins here, in this activity.
-    pub(crate) fn observer(&self, activity: Option<[String; 3]>) -> Option<EventSink> {
-        self.tracer.as_ref()?.begin(&TracedRun { settings: &self.config.trace, activity })
+    /// Returns the receiver of the events of a run that begins or continues here, in this activity.
+    pub(crate) fn observer(&self, run: &Run, activity: Option<[String; 3]>) -> Option<EventSink> {
+        self.observer_with(&self.config, run, activity)
+    }
+
+    /// Returns the receiver of the events of a run with this configuration.
+    pub(crate) fn observer_with(
+        &self,
+        config: &RunConfig,
+        run: &Run,
+        activity: Option<[String; 3]>,
+    ) -> Option<EventSink> {
+        let config = config.traced_as(run);
+        self.tracer.as_ref()?.begin(&TracedRun { settings: &config.trace, activity })
     }
 
     /// Sets the pause before the first retry of a model call or a tool; it doubles with each retry.
@@ -282,7 +293,7 @@ impl<T: RunEnd<Output: DeserializeOwned + Send + 'static>> RunsTo<T> for InlineR
         T: 'a,
     {
         async move {
-            let (runner, agent, observer) = (self.clone(), agent.clone(), self.observer(None));
+            let (runner, agent, observer) = (self.clone(), agent.clone(), self.observer(&run, None));
             let ended = on_a_thread(move |cancelled| async move {
                 let (host, config) = runner.host(Uuid::new_v4().to_string(), cancelled, observer);
                 run_agents(&host, &agent, &config, run, outputs).await

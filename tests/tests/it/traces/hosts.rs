@@ -11,9 +11,14 @@ use serde_json::json;
 use temporal_agents::{
     Agent, AgentsPlugin, Resources, RunConfig,
     agentic_session::AgenticSession,
+    client::{AgentRuns, NewRun},
+    in_process::InProcessRuns,
     inline::InlineRunner,
+    store::SqlStore,
     tool,
     trace::{Otlp, Tracing, export_workflow},
+    wire::AgentRequest,
+    workflow::AgentSet,
 };
 use temporal_agents_testing::{
     FakeModel, SessionEnvironment,
@@ -21,12 +26,16 @@ use temporal_agents_testing::{
 };
 use temporalio_macros::activities;
 use temporalio_sdk::activities::{ActivityContext, ActivityError};
+use tokio::time::timeout;
 
 use super::{
     collector::{Collector, Span, tree},
     traced::Traced,
 };
-use crate::transcript::archive::{Reading, desk, script};
+use crate::{
+    PATIENCE, databases,
+    transcript::archive::{Reading, desk, script},
+};
 
 /// Each span as its parent's name, its own, its status, and the names of its attributes by the
 /// conventions.
@@ -94,6 +103,45 @@ async fn a_run_in_this_process_without_tracing_has_no_spans() -> anyhow::Result<
     let traces: BTreeSet<&str> = spans.iter().map(|span| &*span.trace).collect();
     assert_eq!(traces.len(), 1, "{spans:#?}");
     assert_eq!(tracing.lost(), 0);
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_request_without_tracing_has_no_spans_as_a_task_of_a_process() -> anyhow::Result<()> {
+    let mut collector = Collector::start().await?;
+    let tracing = Tracing::without_workflows(Otlp::new(&collector.url)?);
+    let database = databases::Kind::Sqlite.create().await?;
+    let store = SqlStore::connect(&database.url).await?;
+    let model = FakeModel::script([text("One."), text("Two.")]);
+    let greeter = || Agent::new("greeter").model("gpt-5");
+    let tasks = InProcessRuns::new(store, AgentSet::new((greeter,)), model).tracer(tracing.tracer());
+    let runs = AgentRuns::in_process(&tasks);
+    let mut rows = database.connect().await?;
+    for (ended, id) in [(1_i64, "quiet"), (2, "loud")] {
+        let settings = json!({"workflow_name": id, "disabled": id == "quiet"});
+        let mut request = AgentRequest::new("greeter", "Hi.");
+        request.trace = Some(serde_json::from_value(settings)?);
+        runs.start_run(NewRun::new(request).id(id)).await?;
+        let count = "SELECT COUNT(*) FROM agents_runs WHERE ended_at IS NOT NULL";
+        let all = async {
+            while sqlx::query_scalar::<_, i64>(count).fetch_one(&mut rows).await? < ended {
+                tokio::task::yield_now().await;
+            }
+            anyhow::Ok(())
+        };
+        timeout(PATIENCE, all).await??;
+    }
+    tracing.flush().await;
+    let mut traces = BTreeSet::new();
+    loop {
+        let span = collector.spans(1).await?.remove(0);
+        traces.insert(span.trace);
+        assert_ne!(span.name, "invoke_workflow quiet");
+        if span.name == "invoke_workflow loud" {
+            break;
+        }
+    }
+    assert_eq!(traces.len(), 1);
     Ok(())
 }
 
