@@ -74,7 +74,8 @@ impl Thread {
     pub(super) async fn send(&self, message_id: &str, text: &str) -> Result<Turn, ApiError> {
         check_message(message_id, text)?;
         self.shared.check_may_decide(&self.caller, &self.workflow_id)?;
-        let chat = ChatRequest::new(&*self.agent);
+        let mut chat = ChatRequest::new(&*self.agent);
+        chat.user.clone_from(&self.caller.name);
         let message = ChatMessage::new(message_id, text);
         let reply = self.shared.send(self.mode, &self.workflow_id, chat, message).await?;
         let start = self.start_of(message_id).await;

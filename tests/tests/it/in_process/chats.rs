@@ -1,15 +1,27 @@
 //! Chats of frontends: AG-UI and the AI SDK, with runs that are tasks.
 
-use axum::Router;
+use axum::{Router, http::header};
+use http_body_util::BodyExt;
 use rstest::rstest;
 use serde_json::{Value, json};
-use temporal_agents::wire::ModelFailureKind;
+use temporal_agents::{
+    Resources, RunConfig,
+    client::AgentRuns,
+    http::{AgentsService, BearerToken},
+    in_process::InProcessRuns,
+    store::SqlStore,
+    wire::ModelFailureKind,
+};
 use temporal_agents_testing::{
     FakeModel,
     fake_model::{failure, text, tool_call},
 };
 
-use super::support::{Database, get, post, stream, workflows};
+use tokio::time::timeout;
+use tower::ServiceExt;
+
+use super::support::{Database, clerk, get, post, request, set, stream, workflows};
+use crate::PATIENCE;
 
 fn model() -> FakeModel {
     FakeModel::script([tool_call("pay", json!({"amount": 40})), text("It is settled."), text("Good bye.")])
@@ -182,5 +194,23 @@ async fn a_message_that_is_sent_again_counts_once_and_an_ended_chat_takes_none()
     assert_eq!(post(&other, "/runs/clerk:t/cancel", &json!({})).await?.0, 202);
     super::support::until(&one, "clerk:t", "cancelled").await?;
     assert_eq!(post(&one, "/agui/clerk", &agui("r2", "Hi.", json!([]))).await?.0, 409);
+    Ok(())
+}
+
+#[tokio::test]
+async fn the_user_of_a_thread_is_the_caller_who_begins_it() -> anyhow::Result<()> {
+    let database = Database::sqlite().await?;
+    let store = SqlStore::connect(&database.url).await?;
+    // A run that keeps decisions fails without a user.
+    let config = RunConfig::builder().keep_decisions(true).build();
+    let resources = Resources::new().model_provider(FakeModel::script([text("Hello.")])).decision_store(store.clone());
+    let tasks = InProcessRuns::new(store, set().config(config), resources);
+    let service = AgentsService::with_runs(AgentRuns::in_process(&tasks)).agents((clerk,));
+    let service = service.access(BearerToken::new("secret", "ann")).into_router();
+    let mut asked = request("POST", "/agui/clerk", Some(&agui("r1", "Hi.", json!([]))));
+    asked.headers_mut().insert(header::AUTHORIZATION, "Bearer secret".parse()?);
+    let body = timeout(PATIENCE, service.oneshot(asked).await?.into_body().collect()).await??.to_bytes();
+    let answer = String::from_utf8(body.to_vec())?;
+    assert!(answer.contains("RUN_FINISHED") && answer.contains("Hello."), "{answer}");
     Ok(())
 }

@@ -116,7 +116,7 @@ pub(super) async fn workflows(model: &FakeModel) -> anyhow::Result<(AgentEnviron
     Ok((env, service))
 }
 
-fn request(method: &str, path: &str, body: Option<&Value>) -> Request<Body> {
+pub(super) fn request(method: &str, path: &str, body: Option<&Value>) -> Request<Body> {
     let request = Request::builder().method(method).uri(path).header(header::HOST, "localhost");
     let body = body.map_or_else(Body::empty, |body| Body::from(body.to_string()));
     request.header(header::CONTENT_TYPE, "application/json").body(body).expect("a request")
