@@ -9,11 +9,12 @@ use tonic::Code;
 
 use crate::wire::{
     error_debug,
-    run_attributes::{AGENT_ATTRIBUTE, STATUS_ATTRIBUTE, WAITS_FOR_ATTRIBUTE, agent_value},
+    run_attributes::{AGENT_ATTRIBUTE, NOBODY, STATUS_ATTRIBUTE, WAITS_FOR_ATTRIBUTE, agent_value},
 };
 
 const AGENT: SearchAttributeKey<String> = SearchAttributeKey::keyword(AGENT_ATTRIBUTE);
 const STATUS: SearchAttributeKey<String> = SearchAttributeKey::keyword(STATUS_ATTRIBUTE);
+const WAITS_FOR: SearchAttributeKey<Vec<String>> = SearchAttributeKey::keyword_list(WAITS_FOR_ATTRIBUTE);
 
 /// The attributes, with their types in the server's words.
 const WANTED: [(&str, IndexedValueType, &str); 3] = [
@@ -35,8 +36,10 @@ const WANTED: [(&str, IndexedValueType, &str); 3] = [
 ///     .search_attributes(SearchAttributes::new(run_attributes("triage")))
 ///     .build();
 /// ```
-pub fn run_attributes(agent: &str) -> [SearchAttributeUpdate; 2] {
-    [AGENT.value_set(agent_value(agent)), STATUS.value_set("running".to_owned())]
+pub fn run_attributes(agent: &str) -> [SearchAttributeUpdate; 3] {
+    let (agent, status) = (AGENT.value_set(agent_value(agent)), STATUS.value_set("running".to_owned()));
+    // All three: a server that lacks one refuses the start, and not a task of a run that has begun.
+    [agent, status, WAITS_FOR.value_set(vec![NOBODY.to_owned()])]
 }
 
 /// The reason why a worker whose runs have search attributes must not start.

@@ -12,9 +12,10 @@
 pub(crate) const AGENT_ATTRIBUTE: &str = "AgentName";
 /// Status of the latest run, a keyword: `running`, `waiting`, `completed`, `failed` or `cancelled`.
 pub(crate) const STATUS_ATTRIBUTE: &str = "AgentStatus";
-/// Those for whom the run waits, a list of keywords: `person`, `client`, or else `nobody`. Absent
-/// until the run waits or ends.
+/// Those for whom the run waits, a list of keywords: `person`, `client`, or else `nobody`.
 pub(crate) const WAITS_FOR_ATTRIBUTE: &str = "AgentWaitsFor";
+/// The value of [`WAITS_FOR_ATTRIBUTE`] of a run that does not wait.
+pub(crate) const NOBODY: &str = "nobody";
 
 /// Maximum number of bytes of a value; the server refuses longer keywords.
 const MAX_VALUE_BYTES: usize = 200;

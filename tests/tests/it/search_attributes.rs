@@ -37,8 +37,7 @@ fn clerk() -> Agent {
     Agent::new("clerk").model("gpt-5").tool(pay.needs_approval())
 }
 
-fn attributes() -> DevServerOptions {
-    let wanted = ["AgentName=Keyword", "AgentStatus=Keyword", "AgentWaitsFor=KeywordList"];
+fn attributes(wanted: &[&str]) -> DevServerOptions {
     let args = wanted.iter().flat_map(|wanted| ["--search-attribute".to_owned(), (*wanted).to_owned()]);
     DevServerOptions::builder().extra_args(args.collect()).build()
 }
@@ -54,7 +53,7 @@ async fn environment(model: &FakeModel, cached: bool, moves: bool) -> anyhow::Re
         .model(model)
         .agents_worker()
         .plugin(AgentsPlugin::indexes_runs)
-        .server_options(attributes());
+        .server_options(attributes(&["AgentName=Keyword", "AgentStatus=Keyword", "AgentWaitsFor=KeywordList"]));
     Ok(if cached { builder } else { builder.without_workflow_cache() }.start().await?)
 }
 
@@ -124,6 +123,24 @@ async fn a_run_has_none_unless_its_start_has_them() -> anyhow::Result<()> {
     assert_eq!(json!(shown(&env, &id).await?), json!({}));
     let histories = executions_of(env.client(), &id).await?;
     assert_eq!(upserts(&histories), 0);
+    env.finish().await?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_run_does_not_start_where_one_of_them_is_missing() -> anyhow::Result<()> {
+    let model = FakeModel::script([]);
+    let env = AgentEnvironment::builder()
+        .workflow_with_factory::<AgentWorkflow, _>(AgentWorkflow::factory(AgentSet::new((clerk,))))?
+        .agent(clerk)
+        .model(&model)
+        .server_options(attributes(&["AgentName=Keyword", "AgentStatus=Keyword"]))
+        .start()
+        .await?;
+    let runs = AgentRuns::new(env.client(), env.task_queue()).indexed();
+    let started = runs.start_run(NewRun::new(AgentRequest::new("clerk", "Pay me 40.")).id("indexed")).await;
+    let error = started.expect_err("its first pause could not be recorded");
+    assert!(format!("{error:?}").contains("AgentWaitsFor"), "{error:?}");
     env.finish().await?;
     Ok(())
 }

@@ -7,7 +7,10 @@ use super::WorkflowHost;
 use crate::{
     drive::{RunFailure, RunOutcome},
     engine::RunError,
-    wire::{AgentInterruption, InterruptionKind, run_attributes::agent_value},
+    wire::{
+        AgentInterruption, InterruptionKind,
+        run_attributes::{NOBODY, agent_value},
+    },
     workflow::context::RunIndex,
 };
 
@@ -54,5 +57,5 @@ impl WorkflowHost {
 /// Returns the value of a run that does not wait. A value is replaced and never unset: a server
 /// refuses the empty payload by which the SDK unsets a list, and the workflow task fails.
 fn nobody() -> Vec<&'static str> {
-    vec!["nobody"]
+    vec![NOBODY]
 }
