@@ -22,6 +22,10 @@ const BAGGAGE: &str = "baggage";
 /// the workflow itself, whose trace gives way to one that a run names.
 const WORKFLOW: &str = "temporal-agents-workflow";
 
+/// Maximum bytes of `tracestate`, and of `baggage`: the limit of W3C Baggage. Each activity of a run
+/// repeats them in history, so that a longer one is not passed on.
+const MAX_FIELD_BYTES: usize = 8_192;
+
 /// A context of a trace.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct SentContext {
@@ -38,7 +42,8 @@ impl SentContext {
     pub(super) fn or_own(headers: &HashMap<String, Payload>, own: Caller) -> Self {
         let mut fields = fields_of(headers).unwrap_or_default();
         let sent = fields.get(TRACEPARENT).and_then(|traceparent| Caller::of_traceparent(traceparent));
-        let (tracestate, baggage) = (fields.remove(TRACESTATE).filter(|_| sent.is_some()), fields.remove(BAGGAGE));
+        let mut field = |name: &str| fields.remove(name).filter(|value| value.len() <= MAX_FIELD_BYTES);
+        let (tracestate, baggage) = (field(TRACESTATE).filter(|_| sent.is_some()), field(BAGGAGE));
         let workflow = fields.get(WORKFLOW).and_then(|id| SpanId::of_hex(id)).unwrap_or(own.span);
         Self { caller: sent.unwrap_or(own), workflow: Some(workflow), tracestate, baggage }
     }
@@ -97,3 +102,6 @@ impl SentContext {
 fn fields_of(headers: &HashMap<String, Payload>) -> Option<HashMap<String, String>> {
     serde_json::from_slice(&headers.get(TRACER_DATA)?.data).ok()
 }
+
+#[cfg(test)]
+mod tests;
