@@ -30,9 +30,14 @@ pub(in crate::workflow) fn name(text: &str) -> String {
     format!("{fence}{blank}{text}{blank}{fence}")
 }
 
-/// Formats a string as a code block that the string cannot close.
+/// Formats JSON as a code block that it cannot close. Characters that would show another order than
+/// that of the string are written as JSON escapes.
 fn block(text: &str, most: usize) -> String {
-    let text = shown(text, most);
+    let mut text = shown(text, most);
+    if text.contains(turns_or_hides) {
+        let written = |c: char| if turns_or_hides(c) { format!("\\u{:04x}", u32::from(c)) } else { c.to_string() };
+        text = text.chars().map(written).collect();
+    }
     let fence = "`".repeat(longest_run(&text).max(2) + 1);
     format!("{fence}json\n{text}\n{fence}")
 }

@@ -24,6 +24,12 @@ fn arguments_cannot_leave_their_block() {
 }
 
 #[test]
+fn arguments_are_shown_in_the_order_in_which_they_are_written() {
+    let shown = asked(&request("run", "{\"command\":\"ls \u{202e}fr- mr\u{2066}\"}"));
+    assert!(shown.ends_with("\n{\"command\":\"ls \\u202efr- mr\\u2066\"}\n```"), "{shown}");
+}
+
+#[test]
 fn the_name_of_a_tool_cannot_leave_its_line() {
     assert_eq!(name("refund` \n# **harmless**"), "``refund`  # **harmless**``");
     assert_eq!(name("`"), "`` ` ``");
