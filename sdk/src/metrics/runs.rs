@@ -38,8 +38,19 @@ struct CountedRun {
     agents: RefCell<Agents>,
     /// The turn, and the bytes that it has put into history.
     turn: Cell<(u32, u64)>,
-    /// The times at which the open questions were asked, with the tool.
-    open: RefCell<BTreeMap<String, (SystemTime, String)>>,
+    /// The open questions, by the ids of their calls, and the number of all so far. A provider may
+    /// use an id again in a later response: what is counted has a number of its own.
+    open: RefCell<BTreeMap<String, Open>>,
+    asked: Cell<u32>,
+    /// The number of notes about the gate so far.
+    gated: Cell<u32>,
+}
+
+/// A question that is open.
+struct Open {
+    number: u32,
+    asked: SystemTime,
+    tool: String,
 }
 
 impl Metrics {
@@ -68,6 +79,8 @@ impl WorkflowInterceptor for CountedWorkflow {
                 agents: RefCell::default(),
                 turn: Cell::default(),
                 open: RefCell::default(),
+                asked: Cell::default(),
+                gated: Cell::default(),
             })
         };
         WorkflowInterceptorFuture::new(ctx.with_context_value::<RunWatchKey, _>(Box::new(watch), next.run(input)))
@@ -144,7 +157,7 @@ impl CountedRun {
         let (outcome, failure) = match &note.note {
             NoteKind::Gated { calls } => {
                 let Instruments { meter, verdicts, .. } = &self.metrics.0.instruments;
-                if self.counts(moment, &format!("gate/{path}{}", note.turn)) {
+                if self.counts(moment, &format!("gate/{}", next(&self.gated))) {
                     for call in calls {
                         let verdict = if call.is_denied { "denied" } else { "asked" };
                         let pair = [("temporal_agents.verdict", verdict), ("gen_ai.tool.name", &*call.tool)];
@@ -182,8 +195,9 @@ impl CountedRun {
     fn waits(&self, moment: Moment, questions: &[Interruption]) {
         let Instruments { meter, asked, .. } = &self.metrics.0.instruments;
         for Interruption { id, tool, .. } in questions {
-            self.open.borrow_mut().entry(id.clone()).or_insert_with(|| (moment.now, tool.clone()));
-            if self.counts(moment, &format!("asked/{id}")) {
+            let opened = || Open { number: next(&self.asked), asked: moment.now, tool: tool.clone() };
+            let number = self.open.borrow_mut().entry(id.clone()).or_insert_with(opened).number;
+            if self.counts(moment, &format!("asked/{number}")) {
                 asked.add(1, &meter.attributes(&[("gen_ai.tool.name", tool)]));
             }
         }
@@ -194,9 +208,9 @@ impl CountedRun {
         let mut open = self.open.borrow_mut();
         let decided = open.keys().filter_map(|id| Some((id.clone(), state.decision_on(id)?)));
         for (id, decision) in decided.collect::<Vec<_>>() {
-            let Some((asked, tool)) = open.remove(&id) else { continue };
+            let Some(Open { number, asked, tool }) = open.remove(&id) else { continue };
             self.metrics.questions(|open| open.close(&self.id, &id));
-            if self.counts(moment, &format!("decided/{id}")) {
+            if self.counts(moment, &format!("decided/{number}")) {
                 let Instruments { meter, wait, .. } = &self.metrics.0.instruments;
                 let verdict = match (decision.approve, decision.supplied) {
                     (true, _) => "approved",
@@ -217,6 +231,12 @@ impl CountedRun {
             self.metrics.questions(|open| closed.keys().for_each(|question| open.close(&self.id, question)));
         }
     }
+}
+
+/// Returns the next number, counted from 1; the same on replay.
+fn next(number: &Cell<u32>) -> u32 {
+    number.set(number.get() + 1);
+    number.get()
 }
 
 impl Drop for CountedRun {

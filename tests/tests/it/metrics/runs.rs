@@ -7,11 +7,11 @@ use serde::Deserialize;
 use serde_json::json;
 use temporal_agents::{
     Agent, AgentsPlugin, RunConfig, ToolDef, ToolError,
-    gate::{Gate, GateMode, Rule},
+    gate::{Gate, GateMode, Rule, RuleDecision},
     metrics::Metrics,
     tool,
     tool::NeedsApproval,
-    wire::{AgentRequest, ModelCall, ModelFailureKind},
+    wire::{AgentDecision, AgentRequest, ModelCall, ModelFailureKind},
     worker::InProcessDeltas,
     workflow::{AgentSet, AgentWorkflow, ContinueOptions},
 };
@@ -124,6 +124,44 @@ async fn each_attempt_agent_question_and_run_is_counted_once(
     // A replay counts nothing.
     env.replay(&history).await?;
     assert_eq!(reader.lines(|name| !name.ends_with(".oldest")), lines);
+    env.finish().await?;
+    Ok(())
+}
+
+#[derive(Deserialize, schemars::JsonSchema)]
+struct Command {
+    command: String,
+}
+
+#[tokio::test]
+async fn each_verdict_about_a_call_is_counted() -> anyhow::Result<()> {
+    let reader = Arc::new(Reader::default());
+    let metrics = Metrics::new(Arc::<Reader>::clone(&reader));
+    let coder = || {
+        let run = ToolDef::inline("run", "Runs.", |_ctx, Command { command }| Ok(command.into()));
+        Agent::new("coder").model("gpt-5").tool(run)
+    };
+    let mut deny = Rule::new("no-rm", RuleDecision::Deny);
+    deny.program.push_str("rm");
+    let gate = Gate::new(GateMode::ApproveUnknown).rules([deny]);
+    let set = AgentSet::new((coder,)).config(RunConfig::builder().gate(gate).build());
+    let model = FakeModel::script([tool_call("run", json!({"command": "make"})), text("done")]);
+    let env = AgentEnvironment::builder()
+        .workflow_with_factory::<AgentWorkflow, _>(AgentWorkflow::factory(set))?
+        .agent(coder)
+        .model(&model)
+        .plugin(move |plugin: AgentsPlugin| plugin.metrics(&metrics))
+        .start()
+        .await?;
+    let started = env.start_workflow(AgentWorkflow::run, AgentRequest::new("coder", "Make it.")).await?;
+    let handle = env.agent_handle(&started);
+    let asked = handle.wait_for_interruptions().await?;
+    // The person writes what the gate denies.
+    let arguments = serde_json::from_value(json!({"command": "rm -r ."}))?;
+    handle.decide(AgentDecision::approve_with(&*asked[0].id, arguments)).await?;
+    assert_eq!(env.await_run(&started).await?.output()?, json!("done"));
+    let verdicts = reader.lines(|name| name == "temporal_agents.gate.verdicts");
+    assert!(verdicts.contains("asked") && verdicts.contains("denied"), "{verdicts}");
     env.finish().await?;
     Ok(())
 }
