@@ -10,7 +10,7 @@
 //!
 //! **The run reads them once.** They are a part of its state, so that nothing which changes later
 //! changes what a replay does. A store that fails when a decision is to be kept does not end the
-//! run: the decision holds in the run, and the failure is logged.
+//! run: the decision holds in the run as one that is not kept, and the failure is logged.
 
 use std::cell::{Cell, RefCell};
 
