@@ -302,10 +302,23 @@ fn activity<'f, H: Host>(
     let context = named_keys(run.values(), tool.context_keys());
     let (id, fails_run) = (env.effect(&name), false);
     let (mcp, mcp_session, remote) = (None, None, None);
-    let (untrusted, trace) = (env.is_untrusted(), env.config.trace_settings());
-    let meta = ToolCallMeta::default();
-    let effect =
-        ToolEffect { tool, info, id, arguments, context, mcp, mcp_session, remote, meta, fails_run, untrusted, trace };
+    let (untrusted, user) = (env.is_untrusted(), env.config.user.clone());
+    let (meta, trace) = (ToolCallMeta::default(), env.config.trace_settings());
+    let effect = ToolEffect {
+        tool,
+        info,
+        id,
+        arguments,
+        context,
+        mcp,
+        mcp_session,
+        remote,
+        meta,
+        fails_run,
+        untrusted,
+        user,
+        trace,
+    };
     let calling = env.host.call_tool(effect, scope);
     async move {
         match calling.await {

@@ -39,6 +39,7 @@ pub(crate) async fn call(
         meta: _,
         fails_run: _,
         untrusted: _,
+        user: _,
         trace: _,
     } = call;
     let call = ToolContext::new(info, RunContext::new(context)).with_settings(tool.settings().clone());

@@ -8,6 +8,7 @@ use serde::Deserialize;
 use serde_json::json;
 use temporal_agents::{
     Agent, Resources, RunConfig, ToolDef,
+    agent::ChildAgent,
     gate::{Gate, GateMode, Rule, RuleDecision},
     inline::InlineRunner,
     run::{PausedRun, RunOutcome},
@@ -247,6 +248,31 @@ async fn a_long_name_of_a_user_does_not_stop_the_workflow(#[case] part: &str) ->
     let questions = handle.wait_for_interruptions().await?;
     handle.decide(AgentDecision::approve(&questions[0].id).always()).await?;
     assert_eq!(env.await_run(&started).await?.output()?, json!("ran make"));
+    env.finish().await?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn an_agent_in_a_child_workflow_has_the_user_of_the_run() -> anyhow::Result<()> {
+    let database = Kind::Sqlite.create().await?;
+    let resources = store(&database).await?;
+    let helper = || Agent::new("helper").model("gpt-5");
+    let boss = move || {
+        let help = helper().as_tool().name("help").description("Helps.");
+        Agent::new("boss").model("gpt-5").tool(help.in_child_workflow(ChildAgent::new()))
+    };
+    let set = AgentSet::new((boss, helper)).config(RunConfig::builder().keep_decisions(true).build());
+    let answers = [tool_calls([("help", json!({"input": "please"}))]), text("Helped."), text("Done.")];
+    let env = AgentEnvironment::builder()
+        .workflow_with_factory::<AgentWorkflow, _>(AgentWorkflow::factory(set))?
+        .agents((boss, helper))
+        .resources(|all| all.decision_store(resources))
+        .model(&FakeModel::script(answers))
+        .start()
+        .await?;
+    let started = env.start_workflow(AgentWorkflow::run, asked("help", "ada")).await?;
+    // Without a user, the run of the helper fails and answers nothing.
+    assert_eq!(env.await_run(&started).await?.output()?, json!("Done."));
     env.finish().await?;
     Ok(())
 }

@@ -116,6 +116,8 @@ pub struct ToolEffect<'a> {
     pub fails_run: bool,
     /// `true` if the run has untrusted content, and so has the run of an agent in a child workflow.
     pub untrusted: bool,
+    /// The user of the run, also of the run of an agent in a child workflow.
+    pub user: Option<String>,
     /// Settings of the trace of the run, if it has some; also for the run of an agent in a child
     /// workflow.
     pub trace: Option<Box<TraceSettings>>,

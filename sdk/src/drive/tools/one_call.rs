@@ -150,6 +150,7 @@ impl<H: Host> CallExecution<'_, '_, '_, H> {
                 meta,
                 fails_run,
                 untrusted,
+                user: self.env.config.user.clone(),
                 trace,
             };
             self.batches.call(effect).await
@@ -235,6 +236,7 @@ impl<H: Host> CallExecution<'_, '_, '_, H> {
                 meta: self.call_meta(),
                 fails_run: tool_failure::fails_run(env.config, self.tool),
                 untrusted: env.is_untrusted(),
+                user: env.config.user.clone(),
                 trace: env.config.trace_settings(),
             };
             let (began, source) = match env.host.call_tool(effect, self.scope).await {

@@ -112,6 +112,7 @@ fn batched(call: &Member<'_, '_>) -> BatchedCall {
         meta: _,
         fails_run,
         untrusted: _,
+        user: _,
         trace: _,
     } = call.effect;
     BatchedCall {

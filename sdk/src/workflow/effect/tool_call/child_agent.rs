@@ -39,7 +39,7 @@ pub(super) async fn call(
     request.report = true;
     request.report_items = agent.tool().extractor().is_some();
     request.max_turns = agent.tool().given_turn_limit();
-    request.untrusted = effect.untrusted;
+    (request.untrusted, request.user) = (effect.untrusted, effect.user);
     request.trace = effect.trace.map(|trace| Box::new(trace.for_child())).filter(|trace| !trace.is_empty());
     let input = serde_json::to_value(request).map_err(|error| ToolEffectError::Host(error.into()))?;
     let at = At { id, summary: summary_of(&effect.info), token: token.clone(), by };

@@ -97,6 +97,7 @@ pub(super) async fn call(
         meta,
         fails_run: _,
         untrusted: _,
+        user: _,
         trace: _,
     } = effect;
     let (summary, by) = (summary_of(&info), of_run(ctx, meta, &id));
