@@ -6,12 +6,12 @@ use serde_json::Value;
 
 use super::{places::Places, tree::Tree};
 use crate::{
-    client::transcript::{Activity, Approval, Call, Run, Status, Times, ToolKind, ToolUse, Transcript, Turn},
+    client::transcript::{Activity, Call, Run, Status, Times, ToolKind, ToolUse, Transcript, Turn},
     trace::{
         attributes::{self, Described, content},
         ids::{Execution, SpanId},
     },
-    wire::{Item, RecordedFailure, Verdict},
+    wire::{Item, RecordedFailure},
 };
 
 /// The spans of one execution.
@@ -90,7 +90,7 @@ impl<'t> Branch<'t> {
     }
 
     /// Returns the times at which something of a run, or of one inside it, begins or ends.
-    fn times_of_run(&self, run: &Run) -> Vec<SystemTime> {
+    pub(super) fn times_of_run(&self, run: &Run) -> Vec<SystemTime> {
         let is_inside = |other: &&Run| {
             other.id == run.id || other.id.strip_prefix(&*run.id).is_some_and(|rest| rest.starts_with('-'))
         };
@@ -161,78 +161,10 @@ impl<'t> Branch<'t> {
         let output = is_captured.then(|| call.output.iter().map(Item::to_value).collect::<Value>());
         content(span, is_captured, "gen_ai.output.messages", output.as_ref());
     }
-
-    fn tool(
-        &self,
-        run: &Run,
-        turn: &Turn,
-        tool: &ToolUse,
-        (agent, id): (SpanId, &str),
-        answered: Option<SystemTime>,
-        tree: &mut Tree<'t>,
-    ) {
-        let execution = &self.execution;
-        if let Some(approval) = &tool.approval {
-            self.wait(run, turn, tool, approval, agent, tree);
-        }
-        match &tool.kind {
-            ToolKind::Activity { activity } => {
-                let Some(times) = times_of_call(activity) else { return };
-                let call = execution.call(&activity.id);
-                let described = attributes::tool_call(execution, &activity.id, &turn.agent, turn.number, &tool.name);
-                tree.add(retried(described, activity), call, Some(agent), times, failure_of(activity));
-                let Some(times) = tree.times_of_attempt(activity) else { return };
-                let attempt = execution.attempt(&activity.id, activity.attempts);
-                let described =
-                    attributes::tool_attempt(execution, &activity.id, activity.attempts, &tool.name, &tool.call_id);
-                tree.add(described, attempt, Some(call), times, failure_of(activity));
-                tree.add_content_of(tool);
-            }
-            ToolKind::Agent { run: called } => {
-                let called = self.transcript.runs.iter().find(|run| run.id == *called);
-                let target = called.and_then(|run| run.turns.first()).map_or("", |turn| &turn.agent);
-                let times = called.map_or_else(Vec::new, |run| self.times_of_run(run));
-                let start = times.iter().min().copied().or(answered).unwrap_or(self.end);
-                let is_open = tool.output.is_none() && called.is_some_and(|run| run.turns.iter().any(is_pending));
-                let end = if is_open { self.end } else { times.iter().max().copied().unwrap_or(start) };
-                let described = attributes::transfer(execution, &turn.agent, &tool.name, &tool.call_id, target, true);
-                let described = if is_open { described.with("temporal_agents.open", true) } else { described };
-                tree.add(described, execution.call(id), Some(agent), (start, end), None);
-                tree.add_content_of(tool);
-            }
-            ToolKind::Handoff { to } => {
-                let at = answered.unwrap_or(self.end);
-                let id = execution.call(&format!("{}-{}-handoff-{}", run.id, turn.number, tool.call_id));
-                let described = attributes::transfer(execution, &turn.agent, &tool.name, &tool.call_id, to, false);
-                tree.add(described, id, Some(agent), (at, at), None);
-            }
-            ToolKind::InWorkflow => {
-                let was_made = tool.output.is_some() && !is_rejected(tool.approval.as_ref());
-                if let (true, Some(at)) = (was_made, answered) {
-                    let described = attributes::execute_tool(execution, &tool.name, &tool.call_id);
-                    tree.add(described, execution.call(id), Some(agent), (at, at), None);
-                    tree.add_content_of(tool);
-                }
-            }
-        }
-    }
-
-    fn wait(&self, run: &Run, turn: &Turn, tool: &ToolUse, approval: &Approval, agent: SpanId, tree: &mut Tree<'t>) {
-        let (Some(asked), Some(decided)) = approval.times() else {
-            return;
-        };
-        let verdict = approval.decision.as_ref().map(attributes::verdict);
-        let described = attributes::wait(&self.execution, &turn.agent, &tool.name, verdict);
-        tree.add(described, self.execution.wait(&run.id, &approval.id), Some(agent), (asked, decided), None);
-    }
-}
-
-fn is_rejected(approval: Option<&Approval>) -> bool {
-    approval.is_some_and(|approval| matches!(approval.decision, Some(Verdict::Reject { .. })))
 }
 
 /// Adds the queue time of the last attempt, and the failure of the one before.
-fn retried(described: Described, activity: &Activity) -> Described {
+pub(super) fn retried(described: Described, activity: &Activity) -> Described {
     let Times { scheduled, started, .. } = activity.times;
     let waited = scheduled.zip(started).and_then(|(scheduled, started)| started.duration_since(scheduled).ok());
     described
@@ -241,12 +173,12 @@ fn retried(described: Described, activity: &Activity) -> Described {
         .maybe("temporal_agents.earlier_failure", activity.earlier_failure.as_ref().map(|failure| &*failure.type_name))
 }
 
-fn failure_of(activity: &Activity) -> Option<&RecordedFailure> {
+pub(super) fn failure_of(activity: &Activity) -> Option<&RecordedFailure> {
     activity.failure.as_ref()
 }
 
 /// Returns the times of a call that has ended.
-fn times_of_call(activity: &Activity) -> Option<(SystemTime, SystemTime)> {
+pub(super) fn times_of_call(activity: &Activity) -> Option<(SystemTime, SystemTime)> {
     activity.times.scheduled.zip(activity.times.ended)
 }
 
@@ -260,7 +192,7 @@ fn times_of(turn: &Turn) -> Vec<SystemTime> {
 }
 
 /// Returns `true` if something of a turn goes on.
-fn is_pending(turn: &Turn) -> bool {
+pub(super) fn is_pending(turn: &Turn) -> bool {
     let activities = turn.calls.iter().map(|call| &call.activity).chain(turn.tools.iter().filter_map(activity_of));
     let waits = |tool: &ToolUse| tool.approval.as_ref().is_some_and(|approval| approval.decision.is_none());
     activities.into_iter().any(|activity| activity.status == Status::Pending) || turn.tools.iter().any(waits)

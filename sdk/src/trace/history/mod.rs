@@ -2,6 +2,7 @@
 
 mod branch;
 mod places;
+mod tools;
 mod tree;
 
 use std::{collections::BTreeMap, time::SystemTime};
