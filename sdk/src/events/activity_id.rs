@@ -18,6 +18,10 @@ pub(crate) enum Role {
         turn: u32,
         index: u32,
     },
+    /// Lists the tools of an MCP server.
+    McpList {
+        turn: u32,
+    },
     /// An activity of the run that belongs to no turn: a guardrail or a session.
     Aside,
 }
@@ -52,6 +56,9 @@ impl<'i> Place<'i> {
             return Some(Self { run: id, role: Role::Model { turn } });
         }
         if let Some(place) = tool(id) {
+            return Some(place);
+        }
+        if let Some(place) = mcp_list(id) {
             return Some(place);
         }
         ["-session-", "-input-guardrail-", "-output-guardrail-"].into_iter().find_map(|name| {
@@ -90,6 +97,14 @@ fn tool(id: &str) -> Option<Place<'_>> {
     let (rest, index) = last_number(id)?;
     let (run, turn) = last_number(rest.strip_suffix("-tool")?)?;
     Some(Place { run, role: Role::Tool { turn, index } })
+}
+
+/// Reads `<run>-<turn>-mcp-<n>`, and `<run>-<turn>-resume-mcp-<n>` of a turn that continues.
+fn mcp_list(id: &str) -> Option<Place<'_>> {
+    let (rest, _) = last_number(id)?;
+    let rest = rest.strip_suffix("-mcp")?;
+    let (run, turn) = last_number(rest.strip_suffix("-resume").unwrap_or(rest))?;
+    Some(Place { run, role: Role::McpList { turn } })
 }
 
 /// Splits `x-7` into `x` and 7.

@@ -17,6 +17,9 @@ use crate::{
 /// The environment variable that adds content to spans, if it is `true`.
 pub(crate) const CAPTURE_CONTENT: &str = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT";
 
+/// The attribute with the name of an MCP server, as the agent has it.
+const MCP_SERVER: &str = "temporal_agents.mcp_server";
+
 /// Returns `true` if spans may have content.
 pub(crate) fn captures_content() -> bool {
     std::env::var(CAPTURE_CONTENT).is_ok_and(|value| value.eq_ignore_ascii_case("true"))
@@ -31,11 +34,13 @@ pub(crate) fn may_have_content(settings: Option<&TraceSettings>) -> bool {
 pub(crate) struct Described {
     pub(crate) name: String,
     pub(crate) attributes: Attributes,
+    /// `true` for a request to another service.
+    pub(crate) is_client: bool,
 }
 
 impl Described {
     fn new(name: String, execution: &Execution<'_>, run_id: &str) -> Self {
-        let described = Self { name, attributes: Vec::new() };
+        let described = Self { name, attributes: Vec::new(), is_client: false };
         if execution.workflow_id.is_empty() {
             // A run outside of Temporal, or a history without ids.
             return described;
@@ -46,6 +51,10 @@ impl Described {
     /// Adds the id of the activity, if there is one.
     fn of_activity(self, id: &str) -> Self {
         self.maybe("temporalActivityID", Some(id).filter(|id| !id.is_empty()))
+    }
+
+    fn client(self) -> Self {
+        Self { is_client: true, ..self }
     }
 
     /// Adds the cost of a call, for which the conventions have no attribute: as a number, since
@@ -101,6 +110,7 @@ pub(crate) fn model_call(
 pub(crate) fn chat(execution: &Execution<'_>, activity_id: &str, attempt: u32, model: &str) -> Described {
     let (provider, model) = provider_of(model);
     Described::new(format!("chat {model}"), execution, execution.run_id)
+        .client()
         .of_activity(activity_id)
         .with("temporal_agents.attempt", attempt)
         .with("gen_ai.operation.name", "chat")
@@ -149,9 +159,41 @@ pub(crate) fn execute_tool(execution: &Execution<'_>, tool: &str, call_id: &str)
         .with("gen_ai.tool.type", "function")
 }
 
-/// Describes an attempt at a tool call.
-pub(crate) fn tool_attempt(execution: &Execution<'_>, id: &str, attempt: u32, tool: &str, call_id: &str) -> Described {
-    execute_tool(execution, tool, call_id).of_activity(id).with("temporal_agents.attempt", attempt)
+/// Describes an attempt at a tool call; `mcp_server` has the tool, if it is one of an MCP server.
+///
+/// By the conventions, an existing span of the tool gets the attributes of MCP, instead of another
+/// span below it. The ids of the request and of the protocol's session, the address and the
+/// transport are left out: they stay on the worker, so that history does not have them.
+pub(crate) fn tool_attempt(
+    execution: &Execution<'_>,
+    id: &str,
+    attempt: u32,
+    tool: &str,
+    call_id: &str,
+    mcp_server: Option<&str>,
+) -> Described {
+    execute_tool(execution, tool, call_id)
+        .of_activity(id)
+        .with("temporal_agents.attempt", attempt)
+        .maybe("mcp.method.name", mcp_server.map(|_| "tools/call"))
+        .maybe(MCP_SERVER, mcp_server)
+}
+
+/// Describes the listing of an MCP server's tools with all its attempts.
+pub(crate) fn mcp_list(execution: &Execution<'_>, id: &str, server: &str) -> Described {
+    Described::new(format!("list_mcp_tools {server}"), execution, execution.run_id)
+        .of_activity(id)
+        .with(MCP_SERVER, server)
+}
+
+/// Describes an attempt at it.
+pub(crate) fn mcp_list_attempt(execution: &Execution<'_>, id: &str, attempt: u32, server: &str) -> Described {
+    Described::new("tools/list".to_owned(), execution, execution.run_id)
+        .client()
+        .of_activity(id)
+        .with("temporal_agents.attempt", attempt)
+        .with("mcp.method.name", "tools/list")
+        .with(MCP_SERVER, server)
 }
 
 /// Describes the transfer to another agent, which either returns to the caller, or takes over.

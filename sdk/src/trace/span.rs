@@ -40,9 +40,8 @@ impl Span {
         id: SpanId,
         parent: Option<SpanId>,
         (start, end): (SystemTime, SystemTime),
-        Described { name, attributes }: Described,
+        Described { name, attributes, is_client }: Described,
     ) -> Self {
-        let is_client = operation_of(&attributes) == Some("chat");
         Self {
             trace,
             id,

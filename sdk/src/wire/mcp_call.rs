@@ -19,6 +19,16 @@ pub const MCP_ACTIVITY: &str = "agents.mcp";
 /// Last part of the type of the activity that calls a tool.
 pub const MCP_CALL_TOOL: &str = "call_tool";
 
+/// Last part of the type of the activity that lists tools.
+const LIST_TOOLS: &str = "list_tools";
+
+/// Returns the name of the server whose tools activities of this type list.
+#[cfg(feature = "worker")]
+pub(crate) fn listed_server(activity_type: &str) -> Option<&str> {
+    let named = activity_type.strip_prefix(MCP_ACTIVITY)?.strip_prefix('.')?;
+    named.strip_suffix(LIST_TOOLS)?.strip_suffix('.')
+}
+
 /// A request of a workflow to an MCP server.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct McpRequest {
@@ -115,12 +125,12 @@ impl McpOperation {
 
     /// Names of all other operations.
     pub const NAMES: [&str; 6] =
-        ["list_tools", "list_prompts", "get_prompt", "list_resources", "list_resource_templates", "read_resource"];
+        [LIST_TOOLS, "list_prompts", "get_prompt", "list_resources", "list_resource_templates", "read_resource"];
 
     /// Returns the operation's name, which is the last part of the activity's type.
     pub fn name(&self) -> &'static str {
         match self {
-            Self::ListTools => "list_tools",
+            Self::ListTools => LIST_TOOLS,
             Self::ListPrompts => "list_prompts",
             Self::GetPrompt { .. } => "get_prompt",
             Self::ListResources => "list_resources",

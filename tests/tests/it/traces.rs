@@ -3,6 +3,7 @@
 mod collector;
 mod hosts;
 mod live;
+mod mcp;
 mod opened;
 mod settings;
 mod traced;

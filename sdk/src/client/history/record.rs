@@ -13,7 +13,7 @@ use crate::{
         carried::LOAD_STATE_ACTIVITY,
         conversation::RECORD_ACTIVITY,
         event::RunNote,
-        mcp_call::{MCP_ACTIVITY, MCP_CALL_TOOL},
+        mcp_call::{MCP_ACTIVITY, MCP_CALL_TOOL, listed_server},
         remote_call::{REMOTE_ACTIVITY, REMOTE_CALL_TOOL},
         session_call::{SESSION_ACTIVITY, SessionReply, SessionRequest},
         tool_batch::TOOL_BATCH_ACTIVITY,
@@ -124,6 +124,8 @@ pub(in crate::client) enum Kind {
     ToolBatch,
     Guardrail,
     Session,
+    /// Lists the tools of an MCP server.
+    McpList,
     /// Records items to which model calls refer.
     Items,
     /// Loads a part of the state from the previous execution.
@@ -137,6 +139,7 @@ pub(in crate::client) enum Request {
     Tool(ToolRequest),
     Guardrail(ToolRequest),
     Session { store: String, request: SessionRequest },
+    McpList { server: String },
     Items(Vec<Item>),
     Chunk,
 }
@@ -161,6 +164,7 @@ impl Kind {
             TOOL_BATCH_ACTIVITY => Self::ToolBatch,
             other if other.starts_with(TOOL_PREFIX) || is_call_elsewhere(other) => Self::Tool,
             other if other.starts_with(GUARDRAIL_PREFIX) => Self::Guardrail,
+            other if listed_server(other).is_some() => Self::McpList,
             other => store_of(other).map(|_| Self::Session)?,
         })
     }

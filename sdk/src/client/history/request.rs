@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     client::transcript::TranscriptError,
-    wire::{ModelReply, carried::LoadStateReply, conversation::RecordRequest},
+    wire::{ModelReply, carried::LoadStateReply, conversation::RecordRequest, mcp_call::listed_server},
 };
 
 /// Decodes a request.
@@ -31,6 +31,7 @@ pub(super) async fn request(
             store: store_of(activity_type).unwrap_or_default().to_owned(),
             request: message(converter, payloads, what).await?,
         },
+        Kind::McpList => Request::McpList { server: listed_server(activity_type).unwrap_or_default().to_owned() },
         Kind::Items => {
             let RecordRequest { version: _, items } = message(converter, payloads, what).await?;
             Request::Items(items)
@@ -57,7 +58,7 @@ pub(super) async fn reply(
         }
         Kind::Tool | Kind::ToolBatch | Kind::Guardrail => Reply::Tool(message(converter, payloads, what).await?),
         Kind::Session => Reply::Session(message(converter, payloads, what).await?),
-        Kind::Items => Reply::Nothing,
+        Kind::McpList | Kind::Items => Reply::Nothing,
         Kind::Chunk => {
             let reply: LoadStateReply = message(converter, payloads, what).await?;
             Reply::Chunk(reply.chunk)

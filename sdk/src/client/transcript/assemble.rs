@@ -8,7 +8,7 @@ use super::{
     Transcript, TranscriptError,
     conversation::Conversation,
     events::{Events, Exchange, Record},
-    shape::{Activity, Call, GuardrailCall, Run, SessionCall, ToolKind, ToolUse, Turn},
+    shape::{Activity, Call, GuardrailCall, McpListing, Run, SessionCall, ToolKind, ToolUse, Turn},
     words,
 };
 use crate::{
@@ -81,6 +81,7 @@ fn recorded(records: &mut [Record]) -> Recorded {
             Exchange::Tool { reply: None, .. }
             | Exchange::Guardrail { .. }
             | Exchange::Session { .. }
+            | Exchange::McpList { .. }
             | Exchange::Chunk { chunk: None }
             | Exchange::NotMade => {}
         }
@@ -132,6 +133,10 @@ impl Assembly {
             Exchange::Session { store, request, reply } => {
                 self.runs[index].run.sessions.push(session(store, request, reply, activity));
             }
+            Exchange::McpList { server } => {
+                let turn = if let Role::McpList { turn } = place.role { turn } else { 0 };
+                self.runs[index].run.mcp_lists.push(McpListing { server, turn, activity });
+            }
             Exchange::Items { .. } | Exchange::Chunk { .. } | Exchange::NotMade => {}
         }
     }
@@ -146,8 +151,16 @@ impl Assembly {
         if let Some(parent) = &parent {
             self.run(parent);
         }
-        let (sessions, guardrails, turns) = (Vec::new(), Vec::new(), Vec::new());
-        let run = Run { id: id.to_owned(), parent, sessions, guardrails, turns, usage: Usage::default(), trace: None };
+        let run = Run {
+            id: id.to_owned(),
+            parent,
+            sessions: Vec::new(),
+            guardrails: Vec::new(),
+            turns: Vec::new(),
+            usage: Usage::default(),
+            mcp_lists: Vec::new(),
+            trace: None,
+        };
         self.runs.push(RunBuilder {
             run,
             conversation: Conversation::default(),
@@ -171,7 +184,7 @@ impl RunBuilder {
         let request = recorded.request(&activity.id);
         let turn = match (request, role) {
             (Some(request), _) => request.turn,
-            (None, Role::Model { turn } | Role::Tool { turn, .. }) => turn,
+            (None, Role::Model { turn } | Role::Tool { turn, .. } | Role::McpList { turn }) => turn,
             (None, Role::Aside) => 1,
         };
         let agent = match request {
@@ -256,7 +269,15 @@ impl RunBuilder {
                 ToolKind::InWorkflow
             };
             let (name, call_id, arguments) = (call.name.to_owned(), call.call_id.to_owned(), as_json(&call.arguments));
-            self.run.turns[at].tools.push(ToolUse { name, call_id, arguments, kind, output: None, approval: None });
+            self.run.turns[at].tools.push(ToolUse {
+                name,
+                call_id,
+                arguments,
+                kind,
+                output: None,
+                approval: None,
+                mcp_server: None,
+            });
         }
     }
 
@@ -271,7 +292,7 @@ impl RunBuilder {
             context: _,
             settings: _,
             idempotency_key: _,
-            mcp: _,
+            mcp,
             remote: _,
             schema: _,
         } = request;
@@ -279,16 +300,18 @@ impl RunBuilder {
         // A call during which an MCP server asked a question is repeated; only the repetition has
         // an output.
         let output = reply.filter(|reply| reply.question.is_none()).map(|reply| reply.output.into_value());
+        let mcp_server = mcp.map(|target| target.server);
         let tools = &mut self.run.turns[at].tools;
         let kind = ToolKind::Activity { activity };
         let called = tools.iter_mut().find(|tool| tool.call_id == call_id && tool.kind == ToolKind::InWorkflow);
         if let Some(tool) = called {
             tool.kind = kind;
             tool.output = output;
+            tool.mcp_server = mcp_server;
         } else {
             // A resumed run: the model made the call in an earlier run.
             let arguments = Value::Object(arguments);
-            tools.push(ToolUse { name, call_id, arguments, kind, output, approval: None });
+            tools.push(ToolUse { name, call_id, arguments, kind, output, approval: None, mcp_server });
         }
     }
 

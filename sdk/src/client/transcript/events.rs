@@ -71,6 +71,10 @@ pub(super) enum Exchange {
         request: SessionRequest,
         reply: Option<SessionReply>,
     },
+    /// The listing of an MCP server's tools.
+    McpList {
+        server: String,
+    },
     /// Items that a separate activity has recorded, to which model calls refer.
     Items {
         items: Vec<Item>,
@@ -224,6 +228,7 @@ impl Exchange {
             Request::Tool(request) => Self::Tool { request, reply: None },
             Request::Guardrail(request) => Self::Guardrail { request, reply: None },
             Request::Session { store, request } => Self::Session { store, request, reply: None },
+            Request::McpList { server } => Self::McpList { server },
             Request::Items(items) => Self::Items { items },
             Request::Chunk => Self::Chunk { chunk: None },
         }

@@ -30,6 +30,9 @@ pub struct Run {
     pub turns: Vec<Turn>,
     /// Token usage of its model calls, without those of nested runs.
     pub usage: Usage,
+    /// The listings of the tools of its MCP servers, in order.
+    #[serde(skip)]
+    pub(crate) mcp_lists: Vec<McpListing>,
     /// Settings of its trace.
     #[serde(skip)]
     pub(crate) trace: Option<TraceSettings>,
@@ -109,6 +112,9 @@ pub struct ToolUse {
     /// The approval request for the call, and its decision.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub approval: Option<Approval>,
+    /// Name of the MCP server that has the tool.
+    #[serde(skip)]
+    pub(crate) mcp_server: Option<String>,
 }
 
 /// An approval request for a call, and its decision.
@@ -198,6 +204,16 @@ pub struct GuardrailCall {
     pub output: Option<Value>,
     /// The activity of the guardrail.
     pub activity: Activity,
+}
+
+/// The listing of the tools of an MCP server.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct McpListing {
+    pub(crate) server: String,
+    /// Number of the turn before which the tools were listed.
+    pub(crate) turn: u32,
+    /// The activity that lists them.
+    pub(crate) activity: Activity,
 }
 
 /// An activity, as recorded in history.

@@ -89,7 +89,7 @@ impl Effect {
             Role::Model { .. } if place.run == id || place.run.ends_with("-summary") => return None,
             Role::Model { turn } => format!("{turn}-model"),
             Role::Tool { turn, index } => format!("{turn}-tool-{index}"),
-            Role::Aside => return None,
+            Role::McpList { .. } | Role::Aside => return None,
         };
         let id = id.strip_prefix(place.run)?.trim_start_matches('-').to_owned();
         Some(Self { run: place.run.to_owned(), of_call, id })

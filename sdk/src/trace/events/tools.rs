@@ -140,7 +140,7 @@ impl Reader {
         }
         let of_call = self.call_ids(id, last).0;
         for (attempt, times, failure) in ended {
-            let described = attributes::tool_attempt(&execution, activity_id, attempt, name, call_id);
+            let described = attributes::tool_attempt(&execution, activity_id, attempt, name, call_id, None);
             let content = if failure.is_none() { contents(arguments, output) } else { Vec::new() };
             self.end(described, self.call_ids(id, attempt).1, Some(of_call), times, failure, content);
         }

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::{places::Places, tree::Tree};
 use crate::{
-    client::transcript::{Activity, Call, Run, Status, Times, ToolKind, ToolUse, Transcript, Turn},
+    client::transcript::{Activity, Call, McpListing, Run, Status, Times, ToolKind, ToolUse, Transcript, Turn},
     trace::{
         attributes::{self, Described, content},
         ids::{Execution, SpanId},
@@ -60,6 +60,9 @@ impl<'t> Branch<'t> {
             if segments.is_empty() {
                 times.push(start);
             }
+            let lists: Vec<_> =
+                run.mcp_lists.iter().filter(|list| of_agent.iter().any(|turn| turn.number == list.turn)).collect();
+            times.extend(lists.iter().flat_map(|list| times_of_activity(&list.activity)));
             if is_last {
                 times.extend(last_end);
             }
@@ -72,12 +75,19 @@ impl<'t> Branch<'t> {
             let described = if is_open { described.with("temporal_agents.open", true) } else { described };
             tree.add(described, id, Some(parent), (start, end), None);
             segments.push(Segment { id, start });
+            for list in lists {
+                self.mcp_list(list, id, tree);
+            }
             for turn in of_agent {
                 self.turn(run, turn, id, tree);
             }
         }
         self.agents.insert(&run.id, segments);
         let agent = |at: Option<SystemTime>| self.agent_at(&run.id, at.unwrap_or(start)).unwrap_or(parent);
+        // The model was not called after these.
+        for list in run.mcp_lists.iter().filter(|list| run.turns.iter().all(|turn| turn.number != list.turn)) {
+            self.mcp_list(list, agent(list.activity.times.scheduled), tree);
+        }
         let asides = run.guardrails.iter().map(|call| (&call.activity, "guardrail", &*call.name));
         let asides = asides.chain(run.sessions.iter().map(|call| (&call.activity, "session", call.operation)));
         for (activity, what, name) in asides {
@@ -97,8 +107,9 @@ impl<'t> Branch<'t> {
         let runs = self.transcript.runs.iter().filter(is_inside);
         let of_run = |run: &Run| {
             let sessions = run.sessions.iter().map(|call| &call.activity);
-            let asides = run.guardrails.iter().map(|call| &call.activity).chain(sessions);
-            let asides = asides.flat_map(|activity| [activity.times.scheduled, activity.times.ended]).flatten();
+            let lists = run.mcp_lists.iter().map(|list| &list.activity);
+            let asides = run.guardrails.iter().map(|call| &call.activity).chain(sessions).chain(lists);
+            let asides = asides.flat_map(times_of_activity);
             run.turns.iter().flat_map(times_of).chain(asides).collect::<Vec<_>>()
         };
         runs.flat_map(of_run).collect()
@@ -136,6 +147,18 @@ impl<'t> Branch<'t> {
             }
             self.tool(run, turn, tool, (agent, &id), answered, tree);
         }
+    }
+
+    fn mcp_list(&self, list: &McpListing, agent: SpanId, tree: &mut Tree<'t>) {
+        let (McpListing { server, activity, .. }, execution) = (list, &self.execution);
+        let Some(times) = times_of_call(activity) else { return };
+        let id = execution.call(&activity.id);
+        let described = retried(attributes::mcp_list(execution, &activity.id, server), activity);
+        tree.add(described, id, Some(agent), times, failure_of(activity));
+        let Some(times) = tree.times_of_attempt(activity) else { return };
+        let described = attributes::mcp_list_attempt(execution, &activity.id, activity.attempts, server);
+        let attempt = execution.attempt(&activity.id, activity.attempts);
+        tree.add(described, attempt, Some(id), times, failure_of(activity));
     }
 
     fn model(&self, turn: &Turn, call: &Call, agent: SpanId, tree: &mut Tree<'t>) {
@@ -185,10 +208,15 @@ pub(super) fn times_of_call(activity: &Activity) -> Option<(SystemTime, SystemTi
 /// Returns the times at which something of a turn begins or ends.
 fn times_of(turn: &Turn) -> Vec<SystemTime> {
     let activities = turn.calls.iter().map(|call| &call.activity).chain(turn.tools.iter().filter_map(activity_of));
-    let of_activities = activities.flat_map(|activity| [activity.times.scheduled, activity.times.ended]);
+    let of_activities = activities.flat_map(times_of_activity);
     let approvals = turn.tools.iter().filter_map(|tool| tool.approval.as_ref());
     let of_waits = approvals.flat_map(|approval| <[_; 2]>::from(approval.times()));
-    of_activities.chain(of_waits).flatten().collect()
+    of_activities.chain(of_waits.flatten()).collect()
+}
+
+/// Returns the times at which an activity begins and ends.
+fn times_of_activity(activity: &Activity) -> impl Iterator<Item = SystemTime> + use<> {
+    [activity.times.scheduled, activity.times.ended].into_iter().flatten()
 }
 
 /// Returns `true` if something of a turn goes on.

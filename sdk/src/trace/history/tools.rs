@@ -34,8 +34,14 @@ impl<'t> Branch<'t> {
                 tree.add(retried(described, activity), call, Some(agent), times, failure_of(activity));
                 let Some(times) = tree.times_of_attempt(activity) else { return };
                 let attempt = execution.attempt(&activity.id, activity.attempts);
-                let described =
-                    attributes::tool_attempt(execution, &activity.id, activity.attempts, &tool.name, &tool.call_id);
+                let described = attributes::tool_attempt(
+                    execution,
+                    &activity.id,
+                    activity.attempts,
+                    &tool.name,
+                    &tool.call_id,
+                    tool.mcp_server.as_deref(),
+                );
                 tree.add(described, attempt, Some(call), times, failure_of(activity));
                 tree.add_content_of(tool);
             }

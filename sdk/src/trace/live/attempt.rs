@@ -19,7 +19,10 @@ use crate::{
         ids::SpanId,
         span::Span,
     },
-    wire::{Item, RecordedFailure, TraceSettings, trace_settings::TRACE_HEADER},
+    wire::{
+        Item, MODEL_ACTIVITY, RecordedFailure, TraceSettings, mcp_call, remote_call, tool_call::TOOL_PREFIX,
+        trace_settings::TRACE_HEADER,
+    },
 };
 
 /// An attempt at a call.
@@ -35,7 +38,33 @@ pub(super) struct Attempt {
     number: u32,
     start: SystemTime,
     names: Names,
-    is_model: bool,
+    kind: AttemptKind,
+}
+
+/// The kind of the call.
+#[derive(Clone, Debug)]
+pub(super) enum AttemptKind {
+    Model,
+    Tool,
+    McpList { server: String },
+}
+
+impl AttemptKind {
+    /// Returns the kind of the calls of activities of this type; `None` for others.
+    pub(super) fn of(activity_type: &str) -> Option<Self> {
+        let calls =
+            |prefix: &str, operation: &str| activity_type.starts_with(prefix) && activity_type.ends_with(operation);
+        if activity_type == MODEL_ACTIVITY {
+            return Some(Self::Model);
+        }
+        let is_tool = activity_type.starts_with(TOOL_PREFIX)
+            || calls(mcp_call::MCP_ACTIVITY, mcp_call::MCP_CALL_TOOL)
+            || calls(remote_call::REMOTE_ACTIVITY, remote_call::REMOTE_CALL_TOOL);
+        if is_tool {
+            return Some(Self::Tool);
+        }
+        mcp_call::listed_server(activity_type).map(|server| Self::McpList { server: server.to_owned() })
+    }
 }
 
 /// The members of a request that a span needs.
@@ -46,11 +75,23 @@ struct Names {
     tool: String,
     call_id: String,
     arguments: Map<String, Value>,
+    mcp: Option<Target>,
+}
+
+/// The server of a tool.
+#[derive(Deserialize)]
+struct Target {
+    server: String,
 }
 
 impl Attempt {
     /// Begins an attempt; `None` if it belongs to no trace.
-    pub(super) fn begin(queue: &Arc<Queue>, ctx: &ActivityContext, request: &Request, is_model: bool) -> Option<Self> {
+    pub(super) fn begin(
+        queue: &Arc<Queue>,
+        ctx: &ActivityContext,
+        request: &Request,
+        kind: AttemptKind,
+    ) -> Option<Self> {
         let sent = SentContext::of(ctx.headers())?;
         let settings = ctx.headers().get(TRACE_HEADER).and_then(|settings| serde_json::from_slice(&settings.data).ok());
         let info = ctx.info();
@@ -70,7 +111,7 @@ impl Attempt {
             number: info.attempt,
             start: SystemTime::now(),
             names,
-            is_model,
+            kind,
         })
     }
 
@@ -80,25 +121,30 @@ impl Attempt {
     }
 
     pub(super) fn end(self, outcome: &Result<Reply, ActivityError>) {
-        let Self { queue, sent, settings, id, workflow_id, run_id, activity_id, number, start, names, is_model } = self;
+        let Self { queue, sent, settings, id, workflow_id, run_id, activity_id, number, start, names, kind } = self;
         let (caller, settings) = (sent.caller, settings.as_ref());
         let is_captured = queue.is_captured && may_have_content(settings);
         if !caller.is_sampled || matches!(outcome, Err(ActivityError::WillCompleteAsync)) {
             return;
         }
         let execution = execution_of(&workflow_id, &run_id);
-        let described = if is_model {
-            let described = attributes::chat(&execution, &activity_id, number, &names.model);
-            match outcome {
-                Ok(Reply::Model(reply)) => {
-                    let response = &reply.response;
-                    let ends = (response.response_id.as_deref(), response.incomplete.as_deref());
-                    attributes::answered(described, &response.output, ends, &response.usage)
+        let described = match kind {
+            AttemptKind::Model => {
+                let described = attributes::chat(&execution, &activity_id, number, &names.model);
+                match outcome {
+                    Ok(Reply::Model(reply)) => {
+                        let response = &reply.response;
+                        let ends = (response.response_id.as_deref(), response.incomplete.as_deref());
+                        attributes::answered(described, &response.output, ends, &response.usage)
+                    }
+                    _ => described,
                 }
-                _ => described,
             }
-        } else {
-            attributes::tool_attempt(&execution, &activity_id, number, &names.tool, &names.call_id)
+            AttemptKind::Tool => {
+                let mcp_server = names.mcp.as_ref().map(|target| &*target.server);
+                attributes::tool_attempt(&execution, &activity_id, number, &names.tool, &names.call_id, mcp_server)
+            }
+            AttemptKind::McpList { server } => attributes::mcp_list_attempt(&execution, &activity_id, number, &server),
         };
         let failure = match outcome {
             Err(ActivityError::Application(failure)) => {

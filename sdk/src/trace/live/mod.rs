@@ -25,17 +25,16 @@ use temporalio_client::Client;
 use tokio::time::timeout;
 
 pub(super) use self::queue::{Job, Queue};
-use self::{attempt::Attempt, workflow::TracedWorkflow};
+use self::{
+    attempt::{Attempt, AttemptKind},
+    workflow::TracedWorkflow,
+};
 use super::{
     events,
     ids::Execution,
     otlp::{Otlp, OtlpError},
 };
-use crate::{
-    activity::registration::Body,
-    events::RunTracer,
-    wire::{MODEL_ACTIVITY, mcp_call, remote_call, tool_call::TOOL_PREFIX},
-};
+use crate::{activity::registration::Body, events::RunTracer};
 
 /// Longest time of a flush.
 const FLUSH: Duration = Duration::from_secs(15);
@@ -176,18 +175,10 @@ impl Tracing {
     /// Returns the body of an activity, with a span for each attempt at a call.
     pub(crate) fn around(&self, activity_type: &str, body: Body) -> Body {
         let Some(queue) = &self.0 else { return body };
-        let is_model = activity_type == MODEL_ACTIVITY;
-        let calls =
-            |prefix: &str, operation: &str| activity_type.starts_with(prefix) && activity_type.ends_with(operation);
-        let is_tool = activity_type.starts_with(TOOL_PREFIX)
-            || calls(mcp_call::MCP_ACTIVITY, mcp_call::MCP_CALL_TOOL)
-            || calls(remote_call::REMOTE_ACTIVITY, remote_call::REMOTE_CALL_TOOL);
-        if !is_model && !is_tool {
-            return body;
-        }
+        let Some(kind) = AttemptKind::of(activity_type) else { return body };
         let queue = Arc::clone(queue);
         Arc::new(move |ctx, request| {
-            let Some(attempt) = Attempt::begin(&queue, &ctx, &request, is_model) else {
+            let Some(attempt) = Attempt::begin(&queue, &ctx, &request, kind.clone()) else {
                 return body(ctx, request);
             };
             let running = body(ctx, request).with_context(attempt.context());

@@ -8,7 +8,9 @@ use temporal_agents::{
     trace::{Otlp, Tracing},
     workflow::{AgentSet, AgentWorkflow},
 };
-use temporal_agents_testing::{AgentEnvironment, FakeModel, environment::WorkerThread, fake_model::text};
+use temporal_agents_testing::{
+    AgentEnvironment, FakeModel, ReplayCheck, environment::WorkerThread, fake_model::text, history,
+};
 use temporalio_client::{WorkflowGetResultOptions, WorkflowStartOptions};
 use temporalio_common::{
     HasWorkflowDefinition, WorkflowDefinition,
@@ -107,6 +109,15 @@ impl Traced {
         self.tracing.flush().await;
         Ok(())
     }
+}
+
+/// Replays the history of a ready-made workflow of these agents, also without a cache.
+pub(super) async fn replay(env: &AgentEnvironment, id: &str, set: fn() -> AgentSet) -> anyhow::Result<()> {
+    let history = history::fetch(env.client(), id, None).await?;
+    let replays = ReplayCheck::new().workflow_with_factory::<AgentWorkflow, _>(AgentWorkflow::factory(set()))?;
+    replays.replay(&history).await?;
+    replays.replay_without_cache(&history).await?;
+    Ok(())
 }
 
 /// Name, parent and attributes of spans, by their ids.

@@ -55,7 +55,7 @@ pub(super) fn transcript(transcript: &Transcript) -> String {
 }
 
 fn one_run(run: &Run, all: &[Run], depth: usize) -> String {
-    let Run { id, parent: _, sessions, guardrails, turns, usage, trace: _ } = run;
+    let Run { id, parent: _, sessions, guardrails, turns, usage, mcp_lists: _, trace: _ } = run;
     let mut inside: Vec<&Run> = all.iter().filter(|inner| inner.parent.as_ref() == Some(id)).collect();
     let mut part = format!("{} Run {}", heading(depth * 2), code(id));
     if depth > 0
@@ -131,7 +131,7 @@ fn one_call(call: &Call, agent: &str) -> String {
 }
 
 fn tool(tool: &ToolUse) -> String {
-    let ToolUse { name, call_id: _, arguments, kind, output, approval } = tool;
+    let ToolUse { name, call_id: _, arguments, kind, output, approval, mcp_server: _ } = tool;
     let arguments = match arguments {
         Value::String(text) => text.clone(),
         json => json.to_string(),
