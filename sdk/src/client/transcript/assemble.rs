@@ -8,7 +8,7 @@ use super::{
     Transcript, TranscriptError,
     conversation::Conversation,
     events::{Events, Exchange, Record},
-    shape::{Activity, Call, GuardrailCall, McpListing, Run, SessionCall, ToolKind, ToolUse, Turn},
+    shape::{Activity, Call, GuardrailCall, McpListing, Run, SessionCall, Times, ToolKind, ToolUse, Turn},
     words,
 };
 use crate::{
@@ -27,7 +27,7 @@ use crate::{
 /// # Errors
 /// [`TranscriptError::NoStart`].
 pub(super) fn transcript(events: Events<'_>) -> Result<Transcript, TranscriptError> {
-    let Events { mut records, start, end, approvals, times, traces, .. } = events;
+    let Events { mut records, start, end, approvals, times, traces, children, .. } = events;
     let Start { workflow_id, run_id, first_run_id, continued_from, workflow_type, input, tracer_data } =
         start.ok_or(TranscriptError::NoStart)?;
     let mut all = Assembly { recorded: recorded(&mut records), runs: Vec::new(), indices: BTreeMap::new(), calls: 0 };
@@ -36,7 +36,14 @@ pub(super) fn transcript(events: Events<'_>) -> Result<Transcript, TranscriptErr
     }
     let Assembly { recorded, runs, indices, .. } = all;
     let mut runs: Vec<Run> = runs.into_iter().map(|run| run.finish(&indices)).collect();
+    let of_effect = |(child, times): (String, Times)| {
+        // An id that the author has chosen does not name the call.
+        let effect = child.strip_prefix(&*workflow_id)?.strip_prefix('/')?;
+        Some((effect.to_owned(), times))
+    };
+    let children: BTreeMap<String, Times> = children.into_values().filter_map(of_effect).collect();
     for run in &mut runs {
+        set_children(run, &children);
         run.trace = settings_of(&run.id, &traces).cloned();
     }
     let approvals = approvals.assign_to_calls(&mut runs);
@@ -276,6 +283,7 @@ impl RunBuilder {
                 kind,
                 output: None,
                 approval: None,
+                child: None,
                 mcp_server: None,
             });
         }
@@ -311,7 +319,7 @@ impl RunBuilder {
         } else {
             // A resumed run: the model made the call in an earlier run.
             let arguments = Value::Object(arguments);
-            tools.push(ToolUse { name, call_id, arguments, kind, output, approval: None, mcp_server });
+            tools.push(ToolUse { name, call_id, arguments, kind, output, approval: None, child: None, mcp_server });
         }
     }
 
@@ -332,6 +340,16 @@ impl RunBuilder {
             }
         }
         run
+    }
+}
+
+/// Adds to the calls of a run the times of the child workflows that make them.
+fn set_children(run: &mut Run, children: &BTreeMap<String, Times>) {
+    for turn in &mut run.turns {
+        let calls = turn.tools.iter_mut().filter(|tool| !matches!(tool.kind, ToolKind::Handoff { .. }));
+        for (index, call) in calls.enumerate().filter(|(_, call)| call.kind == ToolKind::InWorkflow) {
+            call.child = children.get(&format!("{}-{}-tool-{index}", run.id, turn.number)).copied();
+        }
     }
 }
 

@@ -41,6 +41,8 @@ pub(super) struct Events<'c> {
     pub(super) times: Times,
     /// Settings of the traces of runs, by the id of the run.
     pub(super) traces: BTreeMap<String, TraceSettings>,
+    /// Ids and times of child workflows, by the id of the event that initiated them.
+    pub(super) children: BTreeMap<i64, (String, Times)>,
     by_event: HashMap<ActivityKey, usize>,
 }
 
@@ -98,6 +100,7 @@ impl<'c> Events<'c> {
             approvals: Approvals::default(),
             times: Times::default(),
             traces: BTreeMap::new(),
+            children: BTreeMap::new(),
             by_event: HashMap::new(),
         }
     }
@@ -178,12 +181,23 @@ impl<'c> Events<'c> {
             OfEvent::DecisionSent { event, decision } => self.approvals.sent(event, at, decision),
             OfEvent::DecisionAnswered { event, reply } => self.approvals.answered(event, &reply),
             OfEvent::Ended { end, next: _ } => self.end = end,
+            OfEvent::ChildInitiated { event, workflow_id, .. } => {
+                let times = Times { scheduled: time, ..Times::default() };
+                self.children.insert(event, (workflow_id, times));
+            }
+            OfEvent::ChildStarted { initiated, .. } => {
+                if let Some((_, times)) = self.children.get_mut(&initiated) {
+                    times.started = time;
+                }
+            }
+            OfEvent::ChildEnded { initiated } => {
+                if let Some((_, times)) = self.children.get_mut(&initiated) {
+                    times.ended = time;
+                }
+            }
             OfEvent::ChatMessage { .. }
             | OfEvent::ChatMessageRefused { .. }
             | OfEvent::Published { .. }
-            | OfEvent::ChildInitiated { .. }
-            | OfEvent::ChildStarted { .. }
-            | OfEvent::ChildEnded { .. }
             | OfEvent::Reset { .. } => {}
         }
         Ok(())

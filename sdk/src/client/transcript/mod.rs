@@ -33,12 +33,12 @@ use serde_json::Value;
 use temporalio_client::Client;
 use temporalio_common::{data_converters::DataConverter, protos::temporal::api::history::v1::History};
 
-pub use self::shape::{
-    Activity, Approval, Call, End, GuardrailCall, Run, SessionCall, Status, ToolKind, ToolUse, Turn,
-};
 #[cfg(feature = "otel")]
 pub(crate) use self::shape::McpListing;
 pub(crate) use self::shape::Times;
+pub use self::shape::{
+    Activity, Approval, Call, End, GuardrailCall, Run, SessionCall, Status, ToolKind, ToolUse, Turn,
+};
 #[cfg(feature = "http")]
 pub(crate) use self::timeline::FactTimeline;
 use crate::{

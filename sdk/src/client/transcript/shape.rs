@@ -112,6 +112,9 @@ pub struct ToolUse {
     /// The approval request for the call, and its decision.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub approval: Option<Approval>,
+    /// Times of the child workflow that makes the call.
+    #[serde(skip)]
+    pub(crate) child: Option<Times>,
     /// Name of the MCP server that has the tool.
     #[serde(skip)]
     pub(crate) mcp_server: Option<String>,

@@ -211,7 +211,9 @@ fn times_of(turn: &Turn) -> Vec<SystemTime> {
     let of_activities = activities.flat_map(times_of_activity);
     let approvals = turn.tools.iter().filter_map(|tool| tool.approval.as_ref());
     let of_waits = approvals.flat_map(|approval| <[_; 2]>::from(approval.times()));
-    of_activities.chain(of_waits.flatten()).collect()
+    let children = turn.tools.iter().filter_map(|tool| tool.child);
+    let of_children = children.flat_map(|times| [times.scheduled, times.ended]);
+    of_activities.chain(of_waits.flatten()).chain(of_children.flatten()).collect()
 }
 
 /// Returns the times at which an activity begins and ends.

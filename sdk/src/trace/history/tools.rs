@@ -65,9 +65,10 @@ impl<'t> Branch<'t> {
             }
             ToolKind::InWorkflow => {
                 let was_made = tool.output.is_some() && !is_rejected(tool.approval.as_ref());
-                if let (true, Some(at)) = (was_made, answered) {
+                let of_child = tool.child.and_then(|times| times.scheduled.zip(times.ended));
+                if let (true, Some(times)) = (was_made, of_child.or(answered.map(|at| (at, at)))) {
                     let described = attributes::execute_tool(execution, &tool.name, &tool.call_id);
-                    tree.add(described, execution.call(id), Some(agent), (at, at), None);
+                    tree.add(described, execution.call(id), Some(agent), times, None);
                     tree.add_content_of(tool);
                 }
             }

@@ -131,7 +131,7 @@ fn one_call(call: &Call, agent: &str) -> String {
 }
 
 fn tool(tool: &ToolUse) -> String {
-    let ToolUse { name, call_id: _, arguments, kind, output, approval, mcp_server: _ } = tool;
+    let ToolUse { name, call_id: _, arguments, kind, output, approval, child: _, mcp_server: _ } = tool;
     let arguments = match arguments {
         Value::String(text) => text.clone(),
         json => json.to_string(),
