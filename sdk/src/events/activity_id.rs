@@ -79,12 +79,16 @@ impl<'i> Place<'i> {
             })
         };
         let of_summary = || summary(run).map(|(parent, _)| parent);
-        // The judge of a call.
-        let of_gate = || {
-            let (rest, _) = last_number(run)?;
-            last_number(rest.strip_suffix("-gate")?).map(|(parent, _)| parent)
-        };
+        let of_gate = || Self::judged(run).map(|(parent, ..)| parent);
         of_tool.or_else(of_guardrail).or_else(of_summary).or_else(of_gate)
+    }
+
+    /// Returns the run whose call this run judges, and the turn and the index of the call; `None`
+    /// for a run that is not one of a judge.
+    pub(crate) fn judged(run: &str) -> Option<(&str, u32, u32)> {
+        let (rest, index) = last_number(run)?;
+        let (parent, turn) = last_number(rest.strip_suffix("-gate")?)?;
+        Some((parent, turn, index))
     }
 }
 

@@ -213,6 +213,15 @@ pub(crate) fn transfer(
         .with("gen_ai.transfer.target.name", to)
 }
 
+/// Describes the decision of a judge on a call, as its name and id; the judge's own work is below
+/// it. `None` = the call is not known.
+pub(crate) fn judge(execution: &Execution<'_>, call: Option<(&str, &str)>) -> Described {
+    let name = call.map_or_else(|| "judge".to_owned(), |(tool, _)| format!("judge {tool}"));
+    Described::new(name, execution, execution.run_id)
+        .maybe("gen_ai.tool.name", call.map(|(tool, _)| tool))
+        .maybe("gen_ai.tool.call.id", call.map(|(_, call_id)| call_id))
+}
+
 /// Describes a wait for a person.
 pub(crate) fn wait(execution: &Execution<'_>, agent: &str, tool: &str, verdict: Option<&str>) -> Described {
     Described::new(format!("wait_for_decision {tool}"), execution, execution.run_id)

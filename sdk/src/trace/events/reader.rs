@@ -60,6 +60,8 @@ pub(super) struct Working {
     latest: SystemTime,
     /// The agent with which its run began, and the time.
     pub(super) first: (String, SystemTime),
+    /// The agent that worked around its run when that began.
+    outer: SpanId,
 }
 
 struct ModelCall {
@@ -258,15 +260,18 @@ impl Reader {
 
     /// Records that an agent works in the run at this path.
     pub(super) fn works(&mut self, path: &Path, agent: &str, at: SystemTime) {
-        let (ordinal, first) = match self.agents.get(path) {
+        let (ordinal, first, outer) = match self.agents.get(path) {
             Some(working) if working.agent == agent => return,
-            Some(working) => (working.ordinal + 1, working.first.clone()),
-            None => (0, (agent.to_owned(), at)),
+            Some(working) => (working.ordinal + 1, working.first.clone(), working.outer),
+            None => {
+                let outer = path.split_last().map(|(_, outer)| outer.to_vec()).unwrap_or_default();
+                (0, (agent.to_owned(), at), self.agent_of(&outer))
+            }
         };
         self.rest(path, None);
         let of_run = self.of_path(path);
         let id = self.writer.execution(&self.run).agent(&of_run, ordinal);
-        let working = Working { agent: agent.to_owned(), ordinal, id, start: at, latest: at, first };
+        let working = Working { agent: agent.to_owned(), ordinal, id, start: at, latest: at, first, outer };
         self.agents.insert(path.clone(), working);
     }
 
@@ -283,7 +288,7 @@ impl Reader {
     /// that works meanwhile, or the whole run.
     fn parent_of(&self, path: &Path) -> SpanId {
         let Some((last, outer)) = path.split_last() else { return self.writer.root(&self.run) };
-        if last.contains("-tool-") {
+        if last.contains("-tool-") || is_judge(last) {
             return self.writer.execution(&self.run).call(&fact_id_at(&self.run, outer, last));
         }
         self.agent_of(&outer.to_vec())
@@ -307,14 +312,27 @@ impl Reader {
         }
         // Runs inside others first.
         for path in self.agents.keys().rev().cloned().collect::<Vec<_>>() {
+            let is_judge = path.last().is_some_and(|last| is_judge(last));
+            if is_judge {
+                self.judged(&path);
+            }
             self.nested_ends(&path, at);
-            self.rest(&path, Some(at));
+            self.rest(&path, Some(at).filter(|_| !is_judge));
         }
         let execution = self.writer.execution(&self.run);
         let described = attributes::workflow(&execution, self.writer.name());
         let described = if is_open { described.with("temporal_agents.open", true) } else { described };
         let (root, parent) = (self.writer.root(&self.run), self.writer.parent_of_root());
         self.end(described, root, parent, (self.begun.unwrap_or(at), at), failure, Vec::new());
+    }
+
+    /// Ends the judge whose run is at this path, with the latest event of that run.
+    fn judged(&self, path: &Path) {
+        let (Some((last, outer)), Some(working)) = (path.split_last(), self.agents.get(path)) else { return };
+        let execution = self.writer.execution(&self.run);
+        let described = attributes::judge(&execution, self.call_at(outer, &last.replace("-gate-", "-tool-")));
+        let id = execution.call(&fact_id_at(&self.run, outer, last));
+        self.end(described, id, Some(working.outer), (working.first.1, working.latest), None, Vec::new());
     }
 
     /// Sends a span that has ended.
@@ -338,6 +356,11 @@ impl Drop for Reader {
             self.finish(self.latest, None, true);
         }
     }
+}
+
+/// Returns `true` for the last part of the path of a judge.
+fn is_judge(last: &str) -> bool {
+    last.contains("-gate-")
 }
 
 fn time_of(event: &RunEvent) -> SystemTime {

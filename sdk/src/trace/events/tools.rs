@@ -162,12 +162,19 @@ impl Reader {
     /// Ends the call of an agent whose output was not reported.
     pub(super) fn nested_ends(&self, path: &Path, at: SystemTime) {
         let Some((last, outer)) = path.split_last() else { return };
-        let is_call = |((outermost, _), call): &(&(Path, String), &Called)| {
-            outermost.as_slice() == outer && *last == format!("{}-tool-{}", call.turn, call.index)
-        };
-        if let Some(((_, call_id), call)) = self.calls.iter().find(is_call) {
+        if let Some(((_, call_id), call)) = self.find_call(outer, last) {
             self.transfer(path, (&call.agent, &call.name, call_id), contents(&call.arguments, None), at);
         }
+    }
+
+    /// Returns the name and the id of the call of the run at this path with this id of an effect.
+    pub(super) fn call_at(&self, run: &[String], effect: &str) -> Option<(&str, &str)> {
+        self.find_call(run, effect).map(|((_, call_id), call)| (&*call.name, &**call_id))
+    }
+
+    fn find_call(&self, run: &[String], effect: &str) -> Option<(&(Path, String), &Called)> {
+        let mut calls = self.calls.iter().filter(|((path, _), _)| path.as_slice() == run);
+        calls.find(|(_, call)| *effect == format!("{}-tool-{}", call.turn, call.index))
     }
 
     fn transfer(

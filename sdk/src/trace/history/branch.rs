@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::{places::Places, tree::Tree};
 use crate::{
     client::transcript::{Activity, Call, McpListing, Run, Status, Times, ToolKind, ToolUse, Transcript, Turn},
+    events::Place,
     trace::{
         attributes::{self, Described, content},
         ids::{Execution, SpanId},
@@ -47,7 +48,16 @@ impl<'t> Branch<'t> {
         // Guardrails, sessions and summaries belong to the agent that begins or ends with them.
         let all = self.times_of_run(run);
         let (start, last_end) = (all.iter().min().copied().unwrap_or(self.end), all.iter().max().copied());
-        let parent = self.parent_of(run, start);
+        let mut parent = self.parent_of(run, start);
+        if let Some((of, turn, index)) = Place::judged(&run.id) {
+            let described = attributes::judge(&self.execution, self.judged(of, turn, index));
+            let is_open = run.turns.iter().any(is_pending);
+            let described = if is_open { described.with("temporal_agents.open", true) } else { described };
+            let end = last_end.filter(|_| !is_open).unwrap_or(self.end);
+            let judge = self.execution.call(&run.id);
+            tree.add(described, judge, Some(parent), (start, end), None);
+            parent = judge;
+        }
         let mut segments: Vec<Segment> = Vec::new();
         let mut turns = run.turns.iter().peekable();
         while let Some(first) = turns.next() {
@@ -125,6 +135,14 @@ impl<'t> Branch<'t> {
         }
         let parent = run.parent.as_deref().and_then(|parent| self.agent_at(parent, start));
         parent.unwrap_or_else(|| self.execution.workflow())
+    }
+
+    /// Returns the name and the id of a call, by its index among the calls that are no handoffs.
+    fn judged(&self, run: &str, turn: u32, index: u32) -> Option<(&'t str, &'t str)> {
+        let run = self.transcript.runs.iter().find(|other| other.id == run)?;
+        let turn = run.turns.iter().find(|other| other.number == turn)?;
+        let mut calls = turn.tools.iter().filter(|tool| !matches!(tool.kind, ToolKind::Handoff { .. }));
+        calls.nth(usize::try_from(index).ok()?).map(|call| (&*call.name, &*call.call_id))
     }
 
     /// Returns the agent of this run that works at this time.
