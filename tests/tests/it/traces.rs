@@ -2,6 +2,7 @@
 
 mod collector;
 mod hosts;
+mod judged;
 mod live;
 mod mcp;
 mod opened;
