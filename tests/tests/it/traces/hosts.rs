@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use opentelemetry::{
     Context,
-    trace::{SpanContext, SpanId, TraceContextExt, TraceFlags, TraceId, TraceState},
+    trace::{FutureExt, SpanContext, SpanId, TraceContextExt, TraceFlags, TraceId, TraceState},
 };
 use serde_json::json;
 use temporal_agents::{
@@ -37,6 +37,17 @@ use crate::{
     transcript::archive::{Reading, desk, script},
 };
 
+const TRACE: &str = "0af7651916cd43dd8448eb211c80319c";
+const SPAN: &str = "b7ad6b7169203331";
+
+/// The context of a caller.
+fn of_caller() -> Context {
+    let trace = TraceId::from_hex(TRACE).expect("it is hexadecimal");
+    let span = SpanId::from_hex(SPAN).expect("it is hexadecimal");
+    let caller = SpanContext::new(trace, span, TraceFlags::SAMPLED, true, TraceState::default());
+    Context::new().with_remote_span_context(caller)
+}
+
 /// Each span as its parent's name, its own, its status, and the names of its attributes by the
 /// conventions.
 fn edges(spans: &[Span]) -> Vec<(String, String, String, Vec<String>)> {
@@ -63,18 +74,9 @@ async fn a_run_in_this_process_has_the_spans_of_a_workflow() -> anyhow::Result<(
     let tracing = Tracing::without_workflows(Otlp::new(&collector.url)?);
     let config = RunConfig::builder().workflow_name("reading").group_id("chat-7").build();
     let runner = InlineRunner::with_config(Resources::new().model_provider(script()), config).tracer(tracing.tracer());
-    let caller = SpanContext::new(
-        TraceId::from_hex("0af7651916cd43dd8448eb211c80319c")?,
-        SpanId::from_hex("b7ad6b7169203331")?,
-        TraceFlags::SAMPLED,
-        true,
-        TraceState::default(),
-    );
     let desk = desk();
     let running = runner.run(&desk, "Go.").into_future();
-    let running =
-        opentelemetry::trace::FutureExt::with_context(running, Context::new().with_remote_span_context(caller));
-    running.await?;
+    FutureExt::with_context(running, of_caller()).await?;
     tracing.flush().await;
     let local = collector.spans(count).await?;
     tree(&local);
@@ -85,7 +87,7 @@ async fn a_run_in_this_process_has_the_spans_of_a_workflow() -> anyhow::Result<(
     let local_edges: Vec<_> = edges(&local).into_iter().map(without_group).collect();
     assert_eq!(local_edges, edges(&durable));
     let root = local.iter().find(|span| span.name == "invoke_workflow reading").expect("it is there");
-    assert_eq!((&*root.parent, &*root.trace), ("b7ad6b7169203331", "0af7651916cd43dd8448eb211c80319c"));
+    assert_eq!((&*root.parent, &*root.trace), (SPAN, TRACE));
     assert_eq!(root.attributes.get("gen_ai.conversation.id"), Some(&json!("chat-7")));
     Ok(())
 }
@@ -160,10 +162,10 @@ impl Reviews {
     #[activity]
     async fn review(self: Arc<Self>, ctx: ActivityContext, diff: String) -> Result<String, ActivityError> {
         let reviewer = Agent::new("reviewer").model("gpt-5-mini").tool(inspect);
-        AgenticSession::run(&ctx, async |session| {
+        let session = AgenticSession::run(&ctx, async |session| {
             Ok(session.runner(&self.runner).run(&reviewer, diff).await?.final_output)
-        })
-        .await
+        });
+        FutureExt::with_context(session, of_caller()).await
     }
 }
 
@@ -191,6 +193,8 @@ async fn the_attempts_of_a_session_send_the_same_spans() -> anyhow::Result<()> {
       chat gpt-5-mini";
     assert_eq!(tree(&spans), drawn);
     assert!(spans.iter().all(|span| span.attributes.contains_key("temporalWorkflowID")), "{spans:#?}");
+    let root = spans.iter().find(|span| span.operation() == "invoke_workflow").expect("it is there");
+    assert_eq!((&*root.parent, &*root.trace), (SPAN, TRACE), "the parent is that of the activity's code");
     let ids: BTreeSet<&str> = spans.iter().map(|span| &*span.id).collect();
     let checkpoint = first.checkpoints.last().expect("there are checkpoints");
     env.attempt_from(checkpoint)?.run(Reviews::review, "a diff".to_owned()).await.result?;
