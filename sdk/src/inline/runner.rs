@@ -185,9 +185,12 @@ impl InlineRunner {
     }
 
     /// Sets the maker of spans of the runs: `Tracing::tracer` (feature `otel`). They have the names
-    /// and attributes of those of a workflow. Their parent is the span in which the request is
-    /// awaited, if there is one; a session in an activity makes their ids of those of the activity.
-    /// A second call replaces the maker.
+    /// and attributes of those of a workflow. Their parent is the span of the current context of
+    /// `opentelemetry` where the request is awaited, if there is one; `FutureExt::with_context`
+    /// sets another. This also applies to a session: the header of its activity is not read, so
+    /// that the parent is the one that the activity's code, or a plugin around it, has set. The ids
+    /// of a session's spans are made of those of the activity, so that its attempts send the same
+    /// spans. A second call replaces the maker.
     #[must_use]
     pub fn tracer(mut self, tracer: RunTracer) -> Self {
         self.tracer = Some(tracer);

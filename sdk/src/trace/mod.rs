@@ -34,6 +34,10 @@
 //! that spans from history have them. A run that names a trace has its own tree there, below a span
 //! of the workflow with the same id, unless the caller's trace contains the workflow.
 //!
+//! **A Nexus operation has the span of its call,** without its duration: history names the call
+//! only in the operation's headers, which are not read. The trace ends there, because its context
+//! is not in these headers.
+//!
 //! # Source
 //! The semantic conventions for generative AI of OpenTelemetry, `tests/conventions/spans.json`.
 

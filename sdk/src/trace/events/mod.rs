@@ -5,6 +5,12 @@
 //! without a history. A session repeats the events of earlier attempts with their ids and times:
 //! their spans come again, with the same ids.
 //!
+//! **The parent is the context that the caller has set,** as in any code that makes spans: the
+//! current one where the request is awaited. Nothing is guessed of workflow or activity.
+//!
+//! MCP servers' lists, and the server of a tool, are in no event: these spans, and the attributes
+//! of MCP, are those of workflows only.
+//!
 //! | file | content |
 //! |---|---|
 //! | `reader.rs` | from events to what ends: agents, calls, attempts, waits |
