@@ -17,10 +17,6 @@ use crate::{
     wire::{McpQuestion, SideData, ToolOutput, mcp_call::McpTarget},
 };
 
-/// Member of the `_meta` of a result in which a server sends data beside its output, as JSON of
-/// [`SideData`]: `{"server_data": [{"kind", "audience", "data"}], "bounds": {..}}`.
-const SIDE_DATA: &str = "temporal-agents/side-data";
-
 /// Returns the body of a tool's activity, and the place where the body leaves a question of the
 /// server to a person. If there is a question, the output is ignored.
 pub(crate) fn body(connections: &Arc<Connections>, target: McpTarget) -> (ActivityBody, QuestionSlot) {
@@ -123,10 +119,10 @@ async fn call(
 
 /// Returns the data that a server sends beside an output. Data that cannot be read is logged.
 fn beside(target: &McpTarget, mut meta: Map<String, Value>) -> SideData {
-    let Some(data) = meta.remove(SIDE_DATA) else { return SideData::default() };
-    serde_json::from_value(data).unwrap_or_else(|error| {
+    let data = SideData::take_from(&mut meta).unwrap_or_else(|error| {
         let McpTarget { server, tool, .. } = target;
-        tracing::warn!(%error, server, tool, "the member {SIDE_DATA:?} of the result's _meta cannot be read");
-        SideData::default()
-    })
+        tracing::warn!(%error, server, tool, "the data beside the output, in the result's _meta, cannot be read");
+        None
+    });
+    data.unwrap_or_default()
 }

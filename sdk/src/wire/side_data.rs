@@ -10,7 +10,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::absent::{is_default, list_or_null, or_default};
 
@@ -18,6 +18,10 @@ use super::absent::{is_default, list_or_null, or_default};
 const TIMELINE: &str = "timeline";
 /// Audience of data that is stored as evidence, and not shown.
 const EVIDENCE: &str = "evidence";
+
+/// Name of the member in which others send the data beside an output, as JSON of [`SideData`]: MCP
+/// servers in the `_meta` of a result, activities and workflows of others in the result itself.
+const MEMBER: &str = "temporal-agents/side-data";
 
 /// Data of a tool call's result that no model receives.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -74,6 +78,19 @@ impl SideData {
     /// Returns `true` if there is no data.
     pub fn is_empty(&self) -> bool {
         self.server_data.is_empty() && self.bounds.is_none()
+    }
+
+    /// Returns `true` if a result of an activity or a workflow of others has data beside its output.
+    pub(crate) fn is_in(result: &Value) -> bool {
+        result.get(MEMBER).is_some()
+    }
+
+    /// Takes the data out of a result, or out of the `_meta` of one; `None` if it has none.
+    ///
+    /// # Errors
+    /// The data cannot be read. It is taken out nevertheless.
+    pub(crate) fn take_from(members: &mut Map<String, Value>) -> serde_json::Result<Option<Self>> {
+        members.remove(MEMBER).map(serde_json::from_value).transpose()
     }
 
     /// Returns the data in the form in which messages hold it: `None` if there is none.

@@ -6,4 +6,5 @@ mod in_workflow;
 mod local_activity;
 mod nexus;
 mod remote_activity;
+mod side_data;
 mod support;

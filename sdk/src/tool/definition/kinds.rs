@@ -137,6 +137,10 @@ impl ToolDef {
     /// `parameters` is the JSON schema of its only argument, an object. If the result is a string,
     /// the model gets that string; otherwise it gets the compact JSON.
     ///
+    /// A result may have [data](crate::wire::SideData) that no model receives, as the member
+    /// `temporal-agents/side-data` of an object. The model then gets the other members, or only the
+    /// value of `output` if there is no other.
+    ///
     /// Failures of the activity are hidden from the model like the failures of other tools, with
     /// one exception: an application failure of type `ToolError` whose first detail is a string
     /// sends that string to the model.

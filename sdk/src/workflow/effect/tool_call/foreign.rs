@@ -1,5 +1,6 @@
 //! Activities and child workflows that do not belong to this library: JSON in, JSON out, identified
-//! by their type.
+//! by their type. A result may have data beside its output, as MCP servers send it in `_meta`:
+//! `{"output": .., "temporal-agents/side-data": {"server_data": [..], "bounds": {..}}}`.
 //!
 //! They never fail a workflow task: input that the server would refuse is refused here first, and
 //! their failures are data.
@@ -23,7 +24,7 @@ use crate::{
     tool::{
         ChildId, ChildWorkflow, RemoteActivity, ScheduledBy, ToolFailure, ToolFailureKind, WorkflowToolError, text_of,
     },
-    wire::{AgentReport, tool_call_meta::ToolCallMeta, tool_error::FailureDetail},
+    wire::{AgentReport, SideData, tool_call_meta::ToolCallMeta, tool_error::FailureDetail},
     workflow::{
         context::{ChildWorkflowError, DurableContext},
         effect::{
@@ -39,6 +40,12 @@ use crate::{
     },
 };
 
+/// The patch of runs that read the data beside an output from results of others.
+const SIDE_DATA_READ: &str = "temporal-agents/foreign-side-data-read";
+
+/// Name of the member that is the whole output of a result with data beside it.
+const OUTPUT: &str = "output";
+
 /// Maximum bytes of a name, id or task queue that a server accepts by default.
 const LONGEST_NAME: usize = 1000;
 
@@ -53,7 +60,7 @@ pub(super) async fn call_activity(
     let (id, summary, by) = (id.to_owned(), summary_of(&effect.info), of_run(ctx, effect.meta, id));
     let input = Value::Object(effect.arguments);
     let returned = activity(ctx, remote, input, At { id, summary, token: token.clone(), by }).await;
-    returned.map_err(|error| outcome(error, token, remote.idempotent)).and_then(|value| answer(&value))
+    returned.map_err(|error| outcome(error, token, remote.idempotent)).and_then(|value| answer(ctx, value))
 }
 
 /// Makes a tool call as a child workflow.
@@ -68,13 +75,33 @@ pub(super) async fn call_child(
     let id = child_id(ctx, child, &effect.arguments, id).map_err(|error| outcome(error, token, true))?;
     let input = Value::Object(effect.arguments);
     let returned = child_workflow(ctx, child, input, At { id, summary, token: token.clone(), by }).await;
-    returned.map_err(|error| outcome(error, token, true)).and_then(|value| answer(&value))
+    returned.map_err(|error| outcome(error, token, true)).and_then(|value| answer(ctx, value))
 }
 
-/// Converts a value to the output that a model receives.
-pub(super) fn answer(value: &Value) -> Result<ToolAnswer, ToolEffectError> {
-    let text = text_of(value).map_err(|error| ToolEffectError::Host(error.to_string().into()))?;
-    Ok(ToolAnswer::new(text.into()))
+/// Converts a result to the output that a model receives, and the data beside it.
+pub(super) fn answer(ctx: &Rc<dyn DurableContext>, mut result: Value) -> Result<ToolAnswer, ToolEffectError> {
+    let side_data = beside(ctx, &mut result);
+    let text = text_of(&result).map_err(|error| ToolEffectError::Host(error.to_string().into()))?;
+    Ok(ToolAnswer { side_data, ..ToolAnswer::new(text.into()) })
+}
+
+/// Takes the data beside the output out of a result, and leaves the output: the only other member,
+/// if that is `output`, otherwise the object without the data. Data that cannot be read is logged.
+fn beside(ctx: &Rc<dyn DurableContext>, result: &mut Value) -> Option<Box<SideData>> {
+    if !SideData::is_in(result) || !ctx.patched(SIDE_DATA_READ) {
+        return None;
+    }
+    let members = result.as_object_mut()?;
+    let data = SideData::take_from(members).unwrap_or_else(|error| {
+        if !ctx.is_replaying() {
+            tracing::warn!(%error, "the data beside the output of a tool cannot be read");
+        }
+        None
+    });
+    if let (1, Some(output)) = (members.len(), members.get_mut(OUTPUT)) {
+        *result = output.take();
+    }
+    data.and_then(SideData::into_member)
 }
 
 /// Returns the run, session and turn of a call in this workflow.

@@ -40,7 +40,7 @@ pub(super) async fn call(
 ) -> Result<ToolAnswer, ToolEffectError> {
     let key = effect.info.idempotency_key().to_owned();
     let returned = run(ctx, operation, Value::Object(effect.arguments), key, token).await;
-    returned.map_err(|error| outcome(error, token, operation.idempotent)).and_then(|value| answer(&value))
+    returned.map_err(|error| outcome(error, token, operation.idempotent)).and_then(|value| answer(ctx, value))
 }
 
 async fn run(
