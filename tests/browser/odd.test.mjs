@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import {
-  answer, api, checkAccessibility, say, screenshot, startChat, status, withPage,
+  answer, api, checkAccessibility, say, screenshot, startChat, status, tabTo, withPage,
 } from "./browser.mjs";
 
 const { ODD_URL, ODD_TOKEN } = process.env;
@@ -16,8 +16,8 @@ const withToken = (run) => withPage(ODD_URL, { allows: /401/ }, async (page) => 
   await page.getByTestId("save-token").click();
   await page.getByRole("heading", { name: "Runs", exact: true }).waitFor();
   await run(page);
-  // Nothing has become an element, and nothing has run. The pictures of the page have test ids.
-  assert.equal(await page.locator("main :is(img:not([data-testid]), script, b, iframe)").count(), 0);
+  // Nothing has become an element, and nothing has run.
+  assert.equal(await page.locator("main :is(img:not([data-testid$=-picture]), script, b, iframe)").count(), 0);
   assert.doesNotMatch(await page.title(), /owned/);
 });
 
@@ -178,3 +178,30 @@ test("the timeline of sixty turns and the picture of twelve agents are shown", (
     await page.getByText("Picture of the agent", { exact: true }).click();
     await shown("agents-picture");
   }));
+
+test("a decision for later runs is listed and forgotten by keyboard", () => withToken(async (page) => {
+  await run(page, "approval");
+  await page.getByTestId("always").check();
+  await page.getByTestId("approve").click();
+  await status(page, "completed");
+  await page.getByRole("link", { name: "Decisions" }).click();
+  const kept = page.getByTestId("kept-decision");
+  await kept.waitFor();
+  assert.equal(await page.evaluate(() => document.activeElement.tagName), "H1");
+  assert.match(await kept.innerText(), /Approve delete_file for odd <b onclick/);
+  assert.match(await kept.getByRole("group").innerText(), /\/tmp\/<img .*\\u202egpj\.exe/s);
+  await checkAccessibility(page);
+  await screenshot(page, "decisions");
+  // The next run is not asked.
+  await run(page, "approval");
+  await status(page, "completed");
+  await page.evaluate(() => { location.hash = "#/decisions"; });
+  await kept.waitFor();
+  await tabTo(page, '[data-testid="forget-decision"]');
+  await page.keyboard.press("Enter");
+  await page.getByText("No decision of yours holds for later runs.").waitFor();
+  assert.equal(await page.evaluate(() => document.activeElement.tagName), "H1");
+  await page.locator("#announcements").getByText("The decision is forgotten.").waitFor({ state: "attached" });
+  await run(page, "approval");
+  await page.getByTestId("approve").waitFor();
+}));

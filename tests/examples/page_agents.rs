@@ -9,8 +9,9 @@ use std::{net::Ipv4Addr, time::Duration};
 use clap::Parser;
 use serde_json::json;
 use temporal_agents::{
-    Agent, AgentsPlugin, Handoff, RunConfig, Tool, ToolContext, ToolError,
+    Agent, AgentsPlugin, Handoff, Resources, RunConfig, Tool, ToolContext, ToolError,
     http::{AgentsService, BearerToken},
+    store::SqlStore,
     tool,
     wire::{ItemView, ModelCall},
     worker::HeartbeatDeltas,
@@ -112,14 +113,15 @@ fn reply(call: &ModelCall) -> Reply {
     }
 }
 
-fn worker_options(task_queue: &str) -> anyhow::Result<WorkerOptions> {
-    let config = || RunConfig::builder().max_turns(100).build();
+fn worker_options(task_queue: &str, store: SqlStore) -> anyhow::Result<WorkerOptions> {
+    let config = || RunConfig::builder().max_turns(100).keep_decisions(true).build();
     let agents = || AgentSet::new((odd, reception)).config(config()).last_agent_continues();
     let mut options = WorkerOptions::new(task_queue)
         .register_workflow_with_factory::<AgentWorkflow, _>(AgentWorkflow::factory(agents()))?
         .build();
     options.register_workflow_with_factory::<ChatWorkflow, _>(ChatWorkflow::factory(agents()))?;
-    let plugin = AgentsPlugin::new(FakeModel::function(|call, _| reply(call))).deltas(HeartbeatDeltas::new());
+    let resources = Resources::new().model_provider(FakeModel::function(|call, _| reply(call))).decision_store(store);
+    let plugin = AgentsPlugin::new(resources).deltas(HeartbeatDeltas::new());
     plugin.agents((odd, reception)).install(&mut options)?;
     Ok(options)
 }
@@ -130,10 +132,12 @@ async fn main() -> anyhow::Result<()> {
     let connection = ConnectionOptions::new(address.url().clone()).identity("page-agents").build();
     let client = Client::new(Connection::connect(connection).await?, ClientOptions::new(namespace).build())?;
     let task_queue = "page-agents";
+    let directory = tempfile::tempdir()?;
+    let store = SqlStore::connect(&format!("sqlite:{}", directory.path().join("decisions.db").display())).await?;
     let runtime = Runtime::from_current_tokio(RuntimeOptions::default())?;
-    let mut worker = Worker::new(&runtime, client.clone(), worker_options(task_queue)?)?;
-    let service =
-        AgentsService::new(&client, task_queue).agents((odd, reception)).access(BearerToken::new(&token, "tester"));
+    let mut worker = Worker::new(&runtime, client.clone(), worker_options(task_queue, store.clone())?)?;
+    let service = AgentsService::new(&client, task_queue).agents((odd, reception)).decision_store(store);
+    let service = service.access(BearerToken::new(&token, "tester"));
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
     println!("READY http://{}", listener.local_addr()?);
     tokio::select! {

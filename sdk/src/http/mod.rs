@@ -27,6 +27,7 @@
 //! | `GET /runs/{id}/timeline.svg` | the calls and waits of a run, as an image |
 //! | `POST /runs/{id}/decisions`, `/outputs`, `/messages`, `/cancel` | acts on a run |
 //! | `GET /questions`, `GET /questions/events` | the calls of all runs that wait for people |
+//! | `GET /kept-decisions`, `DELETE /kept-decisions/{id}` | the caller's decisions for later runs |
 //! | `POST /agui/{agent}`, `GET /agui/{agent}/{thread}` | AG-UI 1.0 |
 //! | `POST /chat/{agent}`, `GET /chat/{agent}/{chat}/stream` | the AI SDK |
 //!
@@ -60,6 +61,7 @@ mod answers;
 mod chat_routes;
 mod door;
 mod error;
+mod kept_decisions;
 mod openapi;
 mod page;
 mod places;

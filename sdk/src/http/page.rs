@@ -21,7 +21,7 @@ type File = (&'static str, &'static str, &'static str);
 
 const JS: &str = "text/javascript; charset=utf-8";
 
-const FILES: [File; 22] = [
+const FILES: [File; 23] = [
     ("/", "text/html; charset=utf-8", include_str!("page/index.html")),
     ("/page.css", "text/css; charset=utf-8", include_str!("page/page.css")),
     ("/icon.svg", "image/svg+xml", include_str!("page/icon.svg")),
@@ -29,6 +29,7 @@ const FILES: [File; 22] = [
     ("/app.js", JS, include_str!("page/app.js")),
     ("/calls.js", JS, include_str!("page/calls.js")),
     ("/chat.js", JS, include_str!("page/chat.js")),
+    ("/decisions.js", JS, include_str!("page/decisions.js")),
     ("/dom.js", JS, include_str!("page/dom.js")),
     ("/entries.js", JS, include_str!("page/entries.js")),
     ("/events.js", JS, include_str!("page/events.js")),

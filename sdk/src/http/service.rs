@@ -29,6 +29,7 @@ use super::{
     agents, agui_routes, chat_routes,
     door::{self, LocalCallers},
     error::{self, ApiError},
+    kept_decisions,
     openapi::Api,
     page,
     questions::{self, QuestionWatch},
@@ -38,7 +39,7 @@ use super::{
 use crate::{
     agent::{AgentDef, AgentSources, Graph, SpecParts},
     client::{AgentRuns, DeltaReader, RunEvents},
-    store::{AgentStore, OptionalAgentStore},
+    store::{AgentStore, DecisionStore, OptionalAgentStore, OptionalDecisionStore},
     tool::ToolBinding,
 };
 
@@ -66,6 +67,7 @@ pub struct AgentsService {
     agents: BTreeMap<String, AgentDef>,
     parts: Option<SpecParts>,
     store: OptionalAgentStore,
+    decisions: OptionalDecisionStore,
     access: Option<Arc<dyn AccessPolicy>>,
     run_store: RunStore,
     origins: Vec<HeaderValue>,
@@ -79,6 +81,8 @@ pub(super) struct Shared {
     pub(super) parts: Option<SpecParts>,
     /// The store of agents as data.
     pub(super) store: OptionalAgentStore,
+    /// The store of decisions that hold beyond their run.
+    pub(super) decisions: OptionalDecisionStore,
     pub(super) access: Arc<dyn AccessPolicy>,
     pub(super) is_local: bool,
     pub(super) runs: AgentRuns,
@@ -109,6 +113,7 @@ impl AgentsService {
             agents: BTreeMap::new(),
             parts: None,
             store: OptionalAgentStore::default(),
+            decisions: OptionalDecisionStore::default(),
             access: None,
             run_store: RunStore::default(),
             origins: Vec::new(),
@@ -134,6 +139,15 @@ impl AgentsService {
     #[must_use]
     pub fn agent_store(mut self, store: impl AgentStore + 'static) -> Self {
         self.store = OptionalAgentStore(Some(Arc::new(store)));
+        self
+    }
+
+    /// Sets the store of the decisions that hold beyond their run, which is that of the workers:
+    /// each caller lists and forgets the own ones, those of the runs whose user has the
+    /// [caller's name](Caller::name).
+    #[must_use]
+    pub fn decision_store(mut self, store: impl DecisionStore + 'static) -> Self {
+        self.decisions = OptionalDecisionStore(Some(Arc::new(store)));
         self
     }
 
@@ -216,7 +230,7 @@ impl AgentsService {
     /// `{"error": {"code": .., "message": ..}}`; one that was not answered may be sent again, with
     /// the same ids. A request is answered within a minute; streams have no such limit.
     pub fn into_router(self) -> Router {
-        let Self { runs, events, agents, parts, store, access, run_store, origins, streams } = self;
+        let Self { runs, events, agents, parts, store, decisions, access, run_store, origins, streams } = self;
         let is_local = access.is_none();
         let cors = cors(origins, is_local);
         let shared = Arc::new(Shared {
@@ -227,6 +241,7 @@ impl AgentsService {
             agents,
             parts,
             store,
+            decisions,
             run_store,
             streams,
             questions: QuestionWatch::default(),
@@ -269,6 +284,8 @@ fn api() -> Api {
         .post("/runs/{id}/cancel", ("cancel_run", "Requests the cancellation of a run."), runs::cancel)
         .get("/questions", ("list_questions", "Lists the calls of all runs that wait for people."), questions::list)
         .get("/questions/events", ("follow_questions", "Streams that list when it changes."), questions::events)
+        .get("/kept-decisions", ("list_kept", "Lists the caller's decisions for later runs."), kept_decisions::list)
+        .delete("/kept-decisions/{id}", ("forget_kept", "Forgets one of these decisions."), kept_decisions::forget)
         .post("/agui/{agent}", ("run_agui", "Runs or resumes a thread of AG-UI."), agui_routes::run)
         .get("/agui/{agent}/{thread}", ("connect_agui", "Returns to a thread of AG-UI."), agui_routes::connect)
         .post("/chat/{agent}", ("send_chat", "Sends messages of the AI SDK."), chat_routes::send)
@@ -285,7 +302,8 @@ fn cors(origins: Vec<HeaderValue>, is_local: bool) -> Option<CorsLayer> {
         tracing::warn!("no other origin may call a service without an access policy; allow_origins is ignored");
         return None;
     }
-    let cors = CorsLayer::new().allow_origin(origins).allow_methods([Method::GET, Method::POST, Method::PUT]);
+    let methods = [Method::GET, Method::POST, Method::PUT, Method::DELETE];
+    let cors = CorsLayer::new().allow_origin(origins).allow_methods(methods);
     Some(cors.allow_headers(AllowHeaders::mirror_request()).expose_headers(EXPOSED))
 }
 

@@ -55,6 +55,14 @@ impl KeptDecision {
         self
     }
 
+    /// Returns the digest of what the decision is about: decisions about the same calls have the
+    /// same one.
+    #[cfg(any(feature = "http", feature = "postgres", feature = "sqlite"))]
+    pub(crate) fn subject(&self) -> Digest {
+        let Self { agent, tool, place, arguments, decision: _ } = self;
+        Digest::of_value(&serde_json::json!([agent, tool, place, arguments]))
+    }
+
     /// Returns `true` if both decisions are about the same calls.
     pub fn is_about_the_same(&self, other: &Self) -> bool {
         (&self.agent, &self.tool, &self.place, &self.arguments)

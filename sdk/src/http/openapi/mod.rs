@@ -19,7 +19,7 @@ use std::sync::Arc;
 use axum::{
     Router,
     handler::Handler,
-    routing::{MethodRouter, get, post, put},
+    routing::{MethodRouter, delete, get, post, put},
 };
 use serde_json::{Map, Value, json};
 
@@ -67,6 +67,15 @@ impl Api {
         T: 'static,
     {
         self.route::<H, A>("put", path, (id, summary), put(handler))
+    }
+
+    /// Adds a path that removes.
+    pub(super) fn delete<H, T, A>(self, path: &str, (id, summary): (&str, &str), handler: H) -> Self
+    where
+        H: Handler<T, Arc<Shared>> + Described<A>,
+        T: 'static,
+    {
+        self.route::<H, A>("delete", path, (id, summary), delete(handler))
     }
 
     fn route<H: Described<A>, A>(

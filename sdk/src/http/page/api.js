@@ -87,6 +87,9 @@ export const startChat = (agent) => post("runs", { agent, chat: true });
 export const sendMessage = (id, message) => post(pathOf(id, "/messages"), message);
 export const decide = (id, decision) => post(pathOf(id, "/decisions"), decision);
 export const supplyOutput = (id, output) => post(pathOf(id, "/outputs"), output);
+export const listKept = (signal) => json("kept-decisions", { signal });
+export const forgetKept = (id) =>
+  json(`kept-decisions/${encodeURIComponent(id)}`, { method: "DELETE" });
 export const cancelRun = (id) => post(pathOf(id, "/cancel"), {});
 
 /**

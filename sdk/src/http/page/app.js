@@ -2,6 +2,7 @@
 
 import { access, hasToken, setToken } from "./api.js";
 import { newPage } from "./chat.js";
+import { decisionsPage } from "./decisions.js";
 import { announce, el } from "./dom.js";
 import { runPage } from "./run.js";
 import { runsPage } from "./runs.js";
@@ -15,10 +16,13 @@ const tokenState = document.getElementById("token-state");
 
 let current = new AbortController();
 
-/** Returns the route of an address: `#/runs`, `#/runs/<id>` or `#/new`. */
+/** Returns the route of an address: `#/runs`, `#/runs/<id>`, `#/new` or `#/decisions`. */
 function routeOf(hash) {
   const [, name, id] = /^#\/([a-z]*)(?:\/(.+))?$/.exec(hash) ?? [];
   if (name === "new" && !id) return { title: "New run or chat", nav: "new", show: newPage };
+  if (name === "decisions" && !id) {
+    return { title: "Decisions for later runs", nav: "decisions", show: decisionsPage };
+  }
   if (name === "runs" && id) {
     const decoded = decode(id);
     return { title: `Run ${decoded}`, nav: "", show: runPage, id: decoded };

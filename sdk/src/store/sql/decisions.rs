@@ -3,7 +3,6 @@
 use std::time::SystemTime;
 
 use futures::future::{BoxFuture, FutureExt};
-use serde_json::json;
 use sqlx::{Row as _, any::AnyRow};
 
 use super::{
@@ -14,7 +13,7 @@ use super::{
 use crate::{
     store::{DecisionStore, StoredDecision},
     tool::BoxError,
-    wire::{digest::Digest, kept_decision::KeptDecision},
+    wire::kept_decision::KeptDecision,
 };
 
 impl DecisionStore for SqlStore {
@@ -52,7 +51,7 @@ impl SqlStore {
              VALUES ($1, $2, $3, $4, $5) ON CONFLICT (user_id, subject) DO UPDATE SET \
              decision = excluded.decision, arguments = excluded.arguments, kept_at = excluded.kept_at",
         );
-        let insert = insert.bind(indexed(user).into_owned()).bind(subject(decision));
+        let insert = insert.bind(indexed(user).into_owned()).bind(decision.subject().to_string());
         let insert = insert.bind(serde_json::to_string(decision)?).bind(storable(arguments).into_owned());
         insert.bind(millis(SystemTime::now())).execute(self.pool()).await?;
         Ok(())
@@ -60,15 +59,10 @@ impl SqlStore {
 
     async fn forget_decision(&self, user: &str, decision: &KeptDecision) -> Result<bool, SqlStoreError> {
         let delete = sqlx::query("DELETE FROM agents_kept_decisions WHERE user_id = $1 AND subject = $2");
-        let delete = delete.bind(indexed(user).into_owned()).bind(subject(decision)).execute(self.pool()).await?;
+        let delete =
+            delete.bind(indexed(user).into_owned()).bind(decision.subject().to_string()).execute(self.pool()).await?;
         Ok(delete.rows_affected() > 0)
     }
-}
-
-/// Returns the key of the calls that a decision is about.
-fn subject(decision: &KeptDecision) -> String {
-    let KeptDecision { agent, tool, place, arguments, decision: _ } = decision;
-    Digest::of_value(&json!([agent, tool, place, arguments])).to_string()
 }
 
 fn stored(row: &AnyRow) -> Result<StoredDecision, SqlStoreError> {
