@@ -8,7 +8,7 @@ use super::{
     env::Env,
     guard,
     host::Host,
-    keywords,
+    kept, keywords,
 };
 use crate::{
     agent::{OutputDef, ToolResult, ToolUseBehavior},
@@ -20,7 +20,7 @@ use crate::{
     },
 };
 
-/// Calls the author's functions that answer questions of hosted MCP servers.
+/// Answers questions of hosted MCP servers: by the author's functions, or by kept decisions.
 ///
 /// # Errors
 /// [`RunError::Panicked`].
@@ -34,7 +34,8 @@ pub(super) fn answer_mcp<H: Host>(
     let run = RunContext::new(engine.state().context.clone());
     let answer = |question: &McpApproval| {
         let Some(function) = agent.answers_approvals.get(&question.server_label) else {
-            return Ok(Decision::reject_with("nobody answers for this server any more"));
+            let kept = kept::on_request(env, &agent.name, &question.request);
+            return Ok(kept.unwrap_or_else(|| Decision::reject_with("nobody answers for this server any more")));
         };
         let name = || format!("the approval function of MCP server {:?}", question.server_label);
         guard::call(name, &agent.name, || function.decide(&run, question))

@@ -8,11 +8,19 @@
 //! arguments; on any other call for the tool, in the same place, for the same agent. A run with
 //! untrusted content ignores it, and so does a gate in whose mode a person approves each call.
 //!
+//! **A hosted MCP server is a place of its own,** `hosted:` and its label: a decision about it says
+//! nothing about the worker's server of that name. The gate does not see the calls of such a
+//! server, but its mode `approve_each` holds. The decision answers the request as a function of the
+//! author would, and is kept when the run resumes with it.
+//!
 //! **The run reads them once.** They are a part of its state, so that nothing which changes later
 //! changes what a replay does. A store that fails when a decision is to be kept does not end the
 //! run: the decision holds in the run as one that is not kept, and the failure is logged.
 
-use std::cell::{Cell, RefCell};
+use std::{
+    cell::{Cell, RefCell},
+    collections::BTreeSet,
+};
 
 use serde_json::Value;
 
@@ -26,14 +34,21 @@ use crate::{
     gate::GatedCall,
     tool::CallInfo,
     wire::{
-        Decision, RunState,
+        Decision, Item, ModelResponse, RunState,
         kept_decision::{KeptDecision, KeptDecisions, NewDecision},
+        run_state::{McpApproval, Phase},
     },
 };
+
+/// The patch of runs that also keep decisions on the approval requests of hosted MCP servers.
+const DECISIONS_ON_REQUESTS_KEPT: &str = "temporal-agents/decisions-on-hosted-mcp-kept";
 
 /// The patch of runs that keep decisions: an open run does not begin to when the setting is turned
 /// on.
 const DECISIONS_KEPT: &str = "temporal-agents/decisions-kept";
+
+/// Kind of the item with which a hosted MCP server requests approval.
+const MCP_APPROVAL_REQUEST: &str = "mcp_approval_request";
 
 /// Most decisions that a run knows; of more, the newest.
 const MOST_DECISIONS: usize = 256;
@@ -121,14 +136,14 @@ pub(super) async fn find<H: Host>(env: &Env<'_, H>) -> Result<(), RunError> {
 /// Returns the kept decision on a call. `is_each_approved`: a person approves each call.
 pub(super) fn on<H: Host>(
     env: &Env<'_, H>,
-    info: &CallInfo,
+    agent: &str,
     call: &GatedCall<'_>,
     is_each_approved: impl FnOnce() -> bool,
 ) -> Option<Decision> {
     if !env.kept.has_any() {
         return None;
     }
-    let decision = env.kept.on(&about(info, call, Decision::approve()))?;
+    let decision = env.kept.on(&about(agent, call, Decision::approve()))?;
     let holds = !decision.approve || !(env.is_untrusted() || is_each_approved());
     holds.then_some(decision)
 }
@@ -136,7 +151,7 @@ pub(super) fn on<H: Host>(
 /// Returns the decision on a call as it is kept, if it is not kept yet.
 pub(super) fn new<H: Host>(
     env: &Env<'_, H>,
-    info: &CallInfo,
+    agent: &str,
     call: &GatedCall<'_>,
     decision: &Decision,
 ) -> Option<NewDecision> {
@@ -146,7 +161,7 @@ pub(super) fn new<H: Host>(
     }
     let message = decision.message.as_ref().map(|message| message.chars().take(MOST_MESSAGE_CHARS).collect());
     let decision = Decision { message, arguments: None, ..decision.clone() };
-    let decision = about(info, call, decision);
+    let decision = about(agent, call, decision);
     if env.kept.on(&decision).as_ref() == Some(&decision.decision) {
         return None;
     }
@@ -179,8 +194,72 @@ pub(super) async fn keep<H: Host>(
     Ok(())
 }
 
-fn about(info: &CallInfo, call: &GatedCall<'_>, decision: Decision) -> KeptDecision {
-    let on_tool = KeptDecision::on_tool(&*info.agent, call.tool, call.place, decision);
+/// Returns the kept decision on an approval request of a hosted MCP server.
+pub(super) fn on_request<H: Host>(env: &Env<'_, H>, agent: &str, request: &Item) -> Option<Decision> {
+    let is_each_approved = || env.config.gate.as_ref().is_some_and(|gate| gate.approves_each(None));
+    as_call(request, |call| on(env, agent, call, is_each_approved))
+}
+
+/// Returns the ids of the approval requests in a response that kept decisions answer. A function of
+/// the author goes before them.
+///
+/// # Errors
+/// Those of [`Env::agent`].
+pub(super) fn on_requests<H: Host>(
+    env: &Env<'_, H>,
+    agent: &str,
+    response: &ModelResponse,
+) -> Result<BTreeSet<String>, RunError> {
+    if !env.kept.has_any() {
+        return Ok(BTreeSet::new());
+    }
+    let functions = &env.agent(agent)?.answers_approvals;
+    let is_kept = |request: &&Item| {
+        request.kind() == MCP_APPROVAL_REQUEST
+            && !functions.contains_key(member(request, "server_label"))
+            && on_request(env, agent, request).is_some()
+    };
+    let kept = response.output.iter().filter(is_kept).filter_map(Item::id).map(str::to_owned);
+    let kept: BTreeSet<String> = kept.collect();
+    let holds = !kept.is_empty() && env.host.patched(DECISIONS_ON_REQUESTS_KEPT);
+    Ok(if holds { kept } else { BTreeSet::new() })
+}
+
+/// Keeps the decisions on approval requests with which a run resumes.
+///
+/// # Errors
+/// Those of [`keep`].
+pub(super) async fn keep_on_requests<H: Host>(env: &Env<'_, H>, engine: &Engine, agent: &str) -> Result<(), RunError> {
+    let state = engine.state();
+    let Phase::ResumeDue { round } = &state.phase else { return Ok(()) };
+    let decided = |(index, question): (usize, &McpApproval)| {
+        let is_new = question.waits_for_a_person() && state.approvals.is_mcp_for_good(question);
+        let decision = state.approvals.on_mcp(question).filter(|_| is_new)?;
+        let new = as_call(&question.request, |call| new(env, agent, call, decision))?;
+        let info = CallInfo::new(&*question.tool, &*question.request_id, agent, state.turn);
+        // After the indexes of the calls of the turn.
+        Some((round.calls.len() + index, info, new))
+    };
+    let decided: Vec<_> = round.mcp_approvals.iter().enumerate().filter_map(decided).collect();
+    if decided.is_empty() || !env.host.patched(DECISIONS_ON_REQUESTS_KEPT) {
+        return Ok(());
+    }
+    keep(env, state.turn, decided.into_iter()).await
+}
+
+/// Passes an approval request on as the call that it is about.
+fn as_call<T>(request: &Item, read: impl FnOnce(&GatedCall<'_>) -> T) -> T {
+    let place = format!("hosted:{}", member(request, "server_label"));
+    let (tool, arguments) = (member(request, "name"), member(request, "arguments"));
+    read(&GatedCall { tool, place: &place, arguments, mode: None })
+}
+
+fn member<'i>(request: &'i Item, name: &str) -> &'i str {
+    request.get(name).and_then(Value::as_str).unwrap_or_default()
+}
+
+fn about(agent: &str, call: &GatedCall<'_>, decision: Decision) -> KeptDecision {
+    let on_tool = KeptDecision::on_tool(agent, call.tool, call.place, decision);
     if !call.has_command() {
         return on_tool;
     }

@@ -153,7 +153,10 @@ async fn steps<'g, H: Host>(
                 model::call(env, engine, guards, *call).await?;
                 continue;
             }
-            Step::PrepareResume { agent } => turn_setup::offered(env, engine, &agent).await?,
+            Step::PrepareResume { agent } => {
+                kept::keep_on_requests(env, engine, &agent).await?;
+                turn_setup::offered(env, engine, &agent).await?
+            }
             Step::CallTools { agent, turn, calls } => tools::run(env, engine, guards, &agent, turn, calls).await?,
             Step::AdmitInput => guards.answer(env, engine).await?,
             Step::AnswerMcp { agent, questions } => finish::answer_mcp(env, engine, &agent, &questions)?,

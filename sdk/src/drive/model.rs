@@ -10,6 +10,7 @@ use super::{
     guard,
     host::{EffectId, Host, LoopEvent, ModelEffectError},
     input_guardrails::ParallelInputGuardrails,
+    kept,
 };
 use crate::{
     engine::{CALLS_LIMITED, ConversationLost, Engine, NATIVE_CALLS_MADE, Resolution, RunError},
@@ -67,6 +68,7 @@ pub(super) async fn call<'g, H: Host>(
     if engine.has_call_that_nothing_makes(&response) {
         engine.patched(NATIVE_CALLS_MADE, || env.host.patched(NATIVE_CALLS_MADE));
     }
+    engine.set_kept_requests(kept::on_requests(env, &agent, &response)?);
     let taken = engine.resolve(Resolution::Answered(response));
     if let Some(response) = heard
         && !matches!(taken, Err(RunError::CallIdReused { .. }))

@@ -81,6 +81,8 @@ pub struct Beginning {
 pub struct Engine {
     state: RunState,
     rules: Rules,
+    /// Ids of the approval requests in the next response on which a decision is kept.
+    kept_requests: BTreeSet<String>,
 }
 
 impl Engine {
@@ -118,7 +120,7 @@ impl Engine {
             trace: None,
             phase: Phase::TurnDue,
         };
-        Self { state, rules }
+        Self { state, rules, kept_requests: BTreeSet::new() }
     }
 
     /// Resumes a run from its state. Decisions on pending calls take effect; without any, the run
@@ -126,7 +128,7 @@ impl Engine {
     pub fn resume(state: RunState, rules: Rules) -> Self {
         // From here on, the state is written in the version of this build, whatever build it comes
         // from.
-        let mut engine = Self { state: RunState { version: WIRE_VERSION, ..state }, rules };
+        let mut engine = Self::go_on(state, rules);
         resume::take_up(&mut engine.state);
         engine
     }
@@ -134,7 +136,7 @@ impl Engine {
     /// Continues a run at exactly the step of its state, without a resumption: undecided questions
     /// are not listed again.
     pub fn go_on(state: RunState, rules: Rules) -> Self {
-        Self { state: RunState { version: WIRE_VERSION, ..state }, rules }
+        Self { state: RunState { version: WIRE_VERSION, ..state }, rules, kept_requests: BTreeSet::new() }
     }
 
     /// Returns the state between two steps.
@@ -178,6 +180,12 @@ impl Engine {
     /// Returns the decisions that are kept for the user of the run.
     pub fn kept_mut(&mut self) -> &mut Option<KeptDecisions> {
         &mut self.state.kept
+    }
+
+    /// Sets the ids of the approval requests of hosted MCP servers in the response that is resolved
+    /// next which a kept decision answers, and no person.
+    pub fn set_kept_requests(&mut self, ids: BTreeSet<String>) {
+        self.kept_requests = ids;
     }
 
     /// Sets the settings of the run's trace.
@@ -280,7 +288,7 @@ impl Engine {
                 conclude::handled(state, &Recoverable::MaxTurns { max_turns }, handled)?
             }
             (Phase::ModelDue { setup }, Resolution::Answered(response)) => {
-                response::accept(state, &setup, &self.rules, response)?
+                response::accept(state, &setup, &self.rules, response, std::mem::take(&mut self.kept_requests))?
             }
             (Phase::ResumeDue { round }, Resolution::Offered(tools)) => {
                 resume::decide(state, *round, &tools, &self.rules)?

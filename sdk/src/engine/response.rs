@@ -1,5 +1,7 @@
 //! Applies a model's response to the state, and determines the next phase.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 
 use super::{
@@ -28,6 +30,8 @@ struct Sorted {
     calls: Vec<RoundCall>,
     handoffs: Vec<PlannedHandoff>,
     mcp_approvals: Vec<McpApproval>,
+    /// Ids of the approval requests on which a decision is kept.
+    kept_requests: BTreeSet<String>,
     tools_used: Vec<String>,
     /// `true` if a hosted tool ran, or if a call was dropped because it ran before. Without a
     /// message, the model is then called again.
@@ -46,6 +50,7 @@ pub(super) fn accept(
     setup: &TurnSetup,
     rules: &Rules,
     response: ModelResponse,
+    kept_requests: BTreeSet<String>,
 ) -> Result<Phase, RunError> {
     let ModelResponse { output, usage, response_id, incomplete, .. } = response;
     state.usage.add(&usage);
@@ -61,7 +66,7 @@ pub(super) fn accept(
         return Err(RunError::TooManyCalls { agent: state.agent.clone(), turn: state.turn, calls, limit });
     }
     let (output, has_repeats) = calls::new_items_of(state, setup, rules.unknown_tools, output)?;
-    let mut sorted = Sorted { needs_another_turn: has_repeats, ..Sorted::default() };
+    let mut sorted = Sorted { needs_another_turn: has_repeats, kept_requests, ..Sorted::default() };
     for item in &output {
         sort(state, setup, &output, item, &mut sorted)?;
     }
@@ -154,7 +159,7 @@ fn sort(
         }
         ItemView::Other { kind: "mcp_list_tools" } => NewItemKind::McpListTools,
         ItemView::Other { kind: "mcp_approval_request" } => {
-            sorted.mcp_approvals.push(question(state, setup, item)?);
+            sorted.mcp_approvals.push(question(state, setup, item, &sorted.kept_requests)?);
             NewItemKind::McpApprovalRequest
         }
         ItemView::NativeCall { kind, call } => {
@@ -175,7 +180,12 @@ fn sort(
 }
 
 /// Reads the question of a hosted MCP server. Only a server that was offered may ask one.
-fn question(state: &RunState, setup: &TurnSetup, request: &Item) -> Result<McpApproval, RunError> {
+fn question(
+    state: &RunState,
+    setup: &TurnSetup,
+    request: &Item,
+    kept_requests: &BTreeSet<String>,
+) -> Result<McpApproval, RunError> {
     let member = |name: &str| request.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
     let server_label = member("server_label");
     let is_offered = |spec: &ToolSpec| match spec {
@@ -185,16 +195,10 @@ fn question(state: &RunState, setup: &TurnSetup, request: &Item) -> Result<McpAp
     if !setup.definitions.tools.iter().any(is_offered) {
         return Err(misbehaved(state, format!("MCP server label {server_label} not found")));
     }
-    let has_function = setup.answers_approvals.contains(&server_label);
-    let by = if has_function { McpAnswerer::Function } else { McpAnswerer::Person };
-    Ok(McpApproval {
-        request_id: request.id().unwrap_or_default().to_owned(),
-        tool: member("name"),
-        server_label,
-        request: request.clone(),
-        by,
-        answered: false,
-    })
+    let request_id = request.id().unwrap_or_default().to_owned();
+    let is_answered = setup.answers_approvals.contains(&server_label) || kept_requests.contains(&request_id);
+    let by = if is_answered { McpAnswerer::Function } else { McpAnswerer::Person };
+    Ok(McpApproval { request_id, tool: member("name"), server_label, request: request.clone(), by, answered: false })
 }
 
 /// Plans a function call: as a handoff if one has its name, otherwise as a tool call.

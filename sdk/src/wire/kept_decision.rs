@@ -26,7 +26,8 @@ pub struct KeptDecision {
     pub agent: String,
     /// Name of the tool, as models know it.
     pub tool: String,
-    /// Name of the MCP server or toolset that has the tool; absent = the agent itself.
+    /// Name of the MCP server or toolset that has the tool, or `hosted:` and the label of an MCP
+    /// server that the provider calls; absent = the agent itself.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub place: String,
     /// Digest of the arguments with which a call is made; absent = any. A decision on a call with a

@@ -13,13 +13,13 @@ use temporal_agents::{
     inline::InlineRunner,
     run::{PausedRun, RunOutcome},
     store::{DecisionStore, SqlStore, StoredDecision},
-    tool::{BoxError, NeedsApproval},
+    tool::{BoxError, HostedTool, NeedsApproval, RequireApproval},
     wire::{AgentDecision, AgentRequest, Decision, Item, KeptDecision, ModelCall, RunState, RunStatus},
     workflow::{AgentSet, AgentWorkflow, ContinueOptions},
 };
 use temporal_agents_testing::{
     AgentEnvironment, FakeModel,
-    fake_model::{Reply, text, tool_calls},
+    fake_model::{Reply, item, text, tool_calls},
 };
 use tokio::sync::Semaphore;
 
@@ -394,5 +394,113 @@ async fn a_later_decision_replaces_an_earlier_one_about_the_same_calls(#[case] k
     assert!(of_user.iter().any(|kept| kept.decision.is_about_the_same(&same) && kept.arguments == "a\0b"));
     assert_eq!(done(kept.decisions("another", 10).await)?, []);
     assert_eq!(done(kept.decisions(&user, 1).await)?.len(), 1);
+    Ok(())
+}
+
+/// The boss and its helper have the same hosted MCP server.
+fn admin() -> Agent {
+    let crm = || HostedTool::mcp("crm", "https://crm.test").require_approval(RequireApproval::Always);
+    let helper = Agent::new("helper").model("gpt-5").hosted(crm());
+    Agent::new("boss").model("gpt-5").hosted(crm()).tool(helper.as_tool().name("help").description("Helps."))
+}
+
+/// Requests the calls that the input names, of the hosted server or of the helper, and ends with what it is told.
+fn hosted_model() -> FakeModel {
+    FakeModel::function(|call: &ModelCall, number| -> Reply {
+        let told = |item: &Item| match item.kind() {
+            "mcp_approval_response" => Some(json!([item.get("approve"), item.get("reason")]).to_string()),
+            _ => output(item),
+        };
+        let told: Vec<String> = call.input.iter().filter_map(told).collect();
+        if !told.is_empty() {
+            return text(told.join("; "));
+        }
+        let asked = call.input.iter().find_map(Item::text).unwrap_or_default();
+        let request = |(index, asked): (usize, &str)| {
+            let (name, argument) = asked.split_once(' ').expect("a tool and its argument");
+            let member = if name == "run" { "command" } else { "id" };
+            item(json!({
+                "type": "mcp_approval_request", "id": format!("mcpr_{number}_{index}"), "server_label": "crm",
+                "name": name, "arguments": json!({member: argument}).to_string(),
+            }))
+        };
+        match asked.strip_prefix("help: ") {
+            Some(asked) => tool_calls([("help", json!({"input": asked}))]),
+            None => asked.split(", ").enumerate().map(request).reduce(Reply::and).expect("a request"),
+        }
+    })
+}
+
+#[rstest]
+#[tokio::test]
+async fn a_decision_about_a_hosted_server_holds_for_one_tool_of_one_agent(
+    #[values(true, false)] cached: bool,
+) -> anyhow::Result<()> {
+    let database = Kind::Sqlite.create().await?;
+    let kept = store(&database).await?;
+    let resources = kept.clone();
+    let config = RunConfig::builder().keep_decisions(true).build();
+    let builder = AgentEnvironment::builder()
+        .workflow_with_factory::<AgentWorkflow, _>(AgentWorkflow::factory(AgentSet::new((admin,)).config(config)))?
+        .agent(admin)
+        .resources(|all| all.decision_store(resources))
+        .model(&hosted_model());
+    let env = if cached { builder } else { builder.without_workflow_cache() }.start().await?;
+    let mut workflows = Vec::new();
+    // What each run asks, what a person decides for good, and what the model is told.
+    let approve = |id: &str| AgentDecision::approve(id).always();
+    let reject = |id: &str| AgentDecision::reject_with(id, "Never.").always();
+    type Decide<'d> = &'d dyn Fn(&str) -> AgentDecision;
+    let runs: [(&str, &str, &[Decide<'_>], &str); 6] = [
+        ("ada", "delete 1, read 2", &[&approve, &reject], r#"[true,null]; [false,"Never."]"#),
+        ("ada", "read 3, delete 4", &[], r#"[false,"Never."]; [true,null]"#),
+        // Another tool, the same tool of another agent, another user.
+        ("ada", "delete 5, run ls", &[&approve], r#"[true,null]; [true,null]"#),
+        ("ada", "help: delete 6", &[&reject], r#"[false,"Never."]"#),
+        ("bob", "delete 7", &[&reject], r#"[false,"Never."]"#),
+        // A command holds for the same arguments.
+        ("ada", "run ls, run make", &[&reject], r#"[true,null]; [false,"Never."]"#),
+    ];
+    for (user, input, decisions, expected) in runs {
+        let started = env.start_workflow(AgentWorkflow::run, asked(input, user)).await?;
+        let handle = env.agent_handle(&started).by(user);
+        if !decisions.is_empty() {
+            let questions = handle.wait_for_interruptions().await?;
+            assert_eq!(questions.len(), decisions.len(), "{input}: {questions:?}");
+            for (question, decide) in questions.iter().zip(decisions) {
+                handle.decide(decide(&question.id)).await?;
+            }
+        }
+        let run = env.await_run(&started).await?;
+        workflows.push(run.workflow_id.clone());
+        let told = run.output()?;
+        let mut parts: Vec<&str> = told.as_str().expect("a text").split("; ").collect();
+        let mut wanted: Vec<&str> = expected.split("; ").collect();
+        // People's answers are told before those of kept decisions.
+        (parts.sort_unstable(), wanted.sort_unstable());
+        assert_eq!(parts, wanted, "{input}");
+    }
+    let mut about: Vec<_> = done(kept.decisions("ada", 10).await)?.into_iter().map(|stored| stored.decision).collect();
+    about.sort_by(|one, other| {
+        (&one.agent, &one.tool, one.decision.approve).cmp(&(&other.agent, &other.tool, other.decision.approve))
+    });
+    let about: Vec<_> = about
+        .iter()
+        .map(|kept| (&*kept.agent, &*kept.tool, &*kept.place, kept.arguments.is_some(), kept.decision.approve))
+        .collect();
+    let expected = [
+        ("boss", "delete", "hosted:crm", false, true),
+        ("boss", "read", "hosted:crm", false, false),
+        ("boss", "run", "hosted:crm", true, false),
+        ("boss", "run", "hosted:crm", true, true),
+        ("helper", "delete", "hosted:crm", false, false),
+    ];
+    assert_eq!(about, expected);
+    for workflow in workflows {
+        for history in executions_of(env.client(), &workflow).await? {
+            env.replay(&history).await?;
+        }
+    }
+    env.finish().await?;
     Ok(())
 }

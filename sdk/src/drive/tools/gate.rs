@@ -73,13 +73,13 @@ pub(super) fn ruling<H: Host>(env: &Env<'_, H>, tool: &ToolDef, call: &mut Call<
 pub(super) fn kept_on<H: Host>(env: &Env<'_, H>, tool: &ToolDef, call: &Call<'_>) -> Option<Decision> {
     let is_each_approved =
         || has_safety_checks(tool, call) || gate_of(env, tool).is_some_and(|gate| gate.approves_each(tool.gate_mode()));
-    kept::on(env, &call.info, &gated_call(tool, call), is_each_approved)
+    kept::on(env, &call.info.agent, &gated_call(tool, call), is_each_approved)
 }
 
 /// Returns the decision on a call, if it is to be kept for later runs.
 pub(super) fn to_keep<H: Host>(env: &Env<'_, H>, tool: &ToolDef, call: &Call<'_>) -> Option<NewDecision> {
     let decision = call.decision.as_ref().filter(|_| call.is_for_good)?;
-    kept::new(env, &call.info, &gated_call(tool, call), decision)
+    kept::new(env, &call.info.agent, &gated_call(tool, call), decision)
 }
 
 /// Lets the judge of the gate decide about the calls that need it, all at once.

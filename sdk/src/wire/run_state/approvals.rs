@@ -105,11 +105,7 @@ impl Approvals {
 
     /// Returns `true` if the decision on the call itself was made for all later calls, too.
     pub(crate) fn is_for_good(&self, agent: &str, tool: &str, call_id: &str) -> bool {
-        let of_tool = self.tools.always.get(agent).and_then(|tools| tools.get(tool));
-        self.tools.calls.get(call_id).is_some_and(|on| {
-            let is_on_it = on.by == agent && on.tool == tool;
-            is_on_it && (on.for_command || of_tool == Some(&Decision { arguments: None, ..on.decision.clone() }))
-        })
+        self.tools.is_for_good(agent, tool, call_id)
     }
 
     /// Returns the decision that ends the wait of a call for its output: the output, or a
@@ -147,6 +143,12 @@ impl Approvals {
     /// Returns the decision on a hosted MCP server's approval request.
     pub fn on_mcp(&self, question: &McpApproval) -> Option<&Decision> {
         self.hosted_mcp.on(&question.server_label, &question.tool, &question.request_id)
+    }
+
+    /// Returns `true` if the decision on the request itself was made for all later ones, too.
+    pub(crate) fn is_mcp_for_good(&self, question: &McpApproval) -> bool {
+        let McpApproval { server_label, tool, request_id, .. } = question;
+        self.hosted_mcp.is_for_good(server_label, tool, request_id)
     }
 
     pub(super) fn decide_call(&mut self, agent: &str, tool: &str, call_id: &str, decision: Decision, reach: Reach) {
@@ -203,6 +205,14 @@ impl Decisions {
 
     fn on_it(&self, by: &str, tool: &str, id: &str) -> Option<&Decision> {
         self.calls.get(id).filter(|on| on.by == by && on.tool == tool).map(|on| &on.decision)
+    }
+
+    fn is_for_good(&self, by: &str, tool: &str, id: &str) -> bool {
+        let of_tool = self.always.get(by).and_then(|tools| tools.get(tool));
+        self.calls.get(id).is_some_and(|on| {
+            let is_on_it = on.by == by && on.tool == tool;
+            is_on_it && (on.for_command || of_tool == Some(&Decision { arguments: None, ..on.decision.clone() }))
+        })
     }
 
     fn forget(&mut self, by: &str, tool: &str, id: &str) {

@@ -317,7 +317,7 @@ impl McpApproval {
 pub enum McpAnswerer {
     /// A person; the run pauses.
     Person,
-    /// A function of the author.
+    /// A function of the author, or a decision that is kept beyond its run.
     Function,
 }
 
