@@ -8,8 +8,10 @@ use temporal_agents::{
     client::AgentRuns,
     http::{AgentsService, BearerToken},
     projection::Projector,
+    remote::transport::RedisTransport,
     store::SqlStore,
     wire::RunMode,
+    worker::BrokerDeltas,
 };
 use temporal_agents_testing::{DevServer, DevServerOptions, ServerAddress};
 use temporalio_client::{
@@ -61,6 +63,10 @@ pub struct Options {
     /// choose the mode "inprocess". Without it, in that mode, runs are in a temporary file.
     #[arg(long, env = "DATABASE_URL", hide_env_values = true)]
     database: Option<String>,
+    /// The Redis server over which workers send tokens to the APIs that stream them, as in
+    /// redis://127.0.0.1:6379; for worker and API the same. Without it, heartbeats carry them.
+    #[arg(long, env = "REDIS_URL", hide_env_values = true)]
+    redis: Option<String>,
     /// A token that callers must send: `Authorization: Bearer TOKEN`.
     #[arg(long, env = "AGENTS_TOKEN", hide_env_values = true)]
     token: Option<String>,
@@ -127,7 +133,7 @@ async fn with_worker(
     terminated: impl Future<Output = ()> + Send + 'static,
 ) -> anyhow::Result<()> {
     let runtime = Runtime::from_current_tokio(RuntimeOptions::default())?;
-    let mut worker = Worker::new(&runtime, client.clone(), worker(&options.task_queue, store)?)?;
+    let mut worker = Worker::new(&runtime, client.clone(), worker(&options.task_queue, store, deltas(options)?)?)?;
     let shut_down = worker.shutdown_handle();
     let mut running = pin!(worker.run());
     let outside = async {
@@ -158,12 +164,27 @@ async fn api(
     terminated: impl Future<Output = ()> + Send + 'static,
 ) -> anyhow::Result<()> {
     let runs = AgentRuns::new(client, &*options.task_queue);
-    let Some(store) = store else { return listen(AgentsService::with_runs(runs), options, terminated).await };
+    let streaming = |service: AgentsService| {
+        anyhow::Ok(match deltas(options)? {
+            Some(deltas) => service.deltas(deltas),
+            None => service,
+        })
+    };
+    let Some(store) = store else {
+        return listen(streaming(AgentsService::with_runs(runs))?, options, terminated).await;
+    };
     let tasks = tasks(store);
     let service = AgentsService::with_runs(runs.with_in_process(&tasks)).run_store(store);
-    let ended = listen(service, options, terminated).await;
+    let ended = listen(streaming(service)?, options, terminated).await;
     tasks.shutdown(TASK_GRACE).await;
     ended
+}
+
+/// Returns the transport of tokens over Redis, if there is a Redis server.
+fn deltas(options: &Options) -> anyhow::Result<Option<BrokerDeltas>> {
+    let Some(url) = &options.redis else { return Ok(None) };
+    let transport = RedisTransport::new(url).context("the address of the Redis server is invalid")?;
+    Ok(Some(BrokerDeltas::new(transport)))
 }
 
 /// Answers requests until `terminated`; then ends streams, and lets other requests end.

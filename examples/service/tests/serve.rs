@@ -8,6 +8,8 @@ use std::{
     time::Duration,
 };
 
+use temporal_agents_testing::RedisServer;
+
 /// The longest time that a request takes.
 const PATIENCE: Duration = Duration::from_mins(1);
 
@@ -48,7 +50,7 @@ fn command() -> Command {
         }
     }
     // A file that is empty: not the one of the user who runs the tests.
-    for name in ["AGENTS_TOKEN", "AGENT_RUNNER_MODE", "DATABASE_URL"] {
+    for name in ["AGENTS_TOKEN", "AGENT_RUNNER_MODE", "DATABASE_URL", "REDIS_URL"] {
         command.env_remove(name);
     }
     command.env("TEMPORAL_CONFIG_FILE", "/dev/null").stdout(Stdio::piped());
@@ -127,6 +129,35 @@ fn serve_answers_streams_and_stops_what_it_has_started() {
     assert!(stopped.success());
     let ended = serve.0.wait().expect("serve ends");
     assert!(ended.success(), "{ended}");
+}
+
+/// Tells the program to use a server of Temporal that runs.
+fn at<'c>(command: &'c mut Command, temporal: &str) -> &'c mut Command {
+    let (server, namespace) = temporal.split_once(' ').expect("an address and a namespace");
+    command.args(["--address", server, "--namespace", namespace])
+}
+
+#[tokio::test]
+async fn a_worker_sends_tokens_over_redis_to_an_api_in_another_process() {
+    let redis = RedisServer::start().await.expect("a Redis server");
+    let url = redis.url();
+    let over_redis = ["--redis", &*url];
+    let (_server, temporal, _) = start(command().args(["--task-queue", "unused"]));
+    let mut worker =
+        Serve(at(command().arg("--worker-only").args(over_redis), &temporal).spawn().expect("serve starts"));
+    let mut lines = BufReader::new(worker.0.stdout.take().expect("an output")).lines().map_while(Result::ok);
+    assert!(lines.any(|line| line == "READY"), "the worker has ended before it was ready");
+    let (_api, _, address) = start(at(command().arg("--api-only").args(over_redis), &temporal));
+    let message = r#"{"threadId":"t","runId":"r","messages":[{"id":"m","role":"user","content":"Good morning!"}]}"#;
+    let answer = request(&address, "POST", "/agui/desk", message);
+    let deltas = answer.matches("TEXT_MESSAGE_CONTENT").count();
+    assert!(deltas >= 10 && answer.contains("RUN_FINISHED"), "{deltas} deltas: {answer}");
+
+    // Another API without Redis has the facts alone.
+    let (_api, _, other) = start(at(command().arg("--api-only"), &temporal));
+    let answer = request(&other, "POST", "/agui/desk", &message.replace("\"t\"", "\"u\""));
+    let deltas = answer.matches("TEXT_MESSAGE_CONTENT").count();
+    assert!(deltas < 10 && answer.contains("RUN_FINISHED"), "{deltas} deltas: {answer}");
 }
 
 #[test]

@@ -11,7 +11,7 @@ use temporal_agents::{
     AgentsPlugin, ModelActivityOptions, Resources,
     in_process::InProcessRuns,
     store::SqlStore,
-    worker::HeartbeatDeltas,
+    worker::{BrokerDeltas, HeartbeatDeltas},
     workflow::{AgentSet, AgentWorkflow, ChatWorkflow},
 };
 use temporal_agents_testing::FakeModel;
@@ -39,12 +39,16 @@ pub fn tasks(store: &SqlStore) -> InProcessRuns {
     InProcessRuns::new(store.clone(), set(Some(store)), resources)
 }
 
-/// Returns the options of a worker that serves runs and chats of these agents on a task queue, with
-/// heartbeats as the transport of tokens. With a store, it has the conversations of threads.
+/// Returns the options of a worker that serves runs and chats of these agents on a task queue. With
+/// a store, it has the conversations of threads. Without `deltas`, heartbeats carry tokens.
 ///
 /// # Errors
 /// The agents are invalid.
-pub fn worker(task_queue: &str, store: Option<&SqlStore>) -> anyhow::Result<WorkerOptions> {
+pub fn worker(
+    task_queue: &str,
+    store: Option<&SqlStore>,
+    deltas: Option<BrokerDeltas>,
+) -> anyhow::Result<WorkerOptions> {
     let agents = || set(store);
     let mut options = WorkerOptions::new(task_queue)
         .register_workflow_with_factory::<AgentWorkflow, _>(AgentWorkflow::factory(agents()))?
@@ -54,7 +58,11 @@ pub fn worker(task_queue: &str, store: Option<&SqlStore>) -> anyhow::Result<Work
     if let Some(store) = store {
         resources = resources.session_store(THREADS, store.clone());
     }
-    let plugin = AgentsPlugin::new(resources).deltas(HeartbeatDeltas::new());
+    let plugin = AgentsPlugin::new(resources);
+    let plugin = match deltas {
+        Some(deltas) => plugin.deltas(deltas),
+        None => plugin.deltas(HeartbeatDeltas::new()),
+    };
     plugin.agents((desk, clerk, browser)).install(&mut options)?;
     Ok(options)
 }
