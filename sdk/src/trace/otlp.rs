@@ -1,4 +1,6 @@
-//! The export of spans to a collector, by the OpenTelemetry protocol over HTTP.
+//! The export of spans to a collector, by the OpenTelemetry protocol over HTTP or gRPC.
+
+mod grpc;
 
 use std::{collections::HashMap, sync::Arc, thread, time::Duration};
 
@@ -12,6 +14,7 @@ use opentelemetry_sdk::{
     trace::{SpanData, SpanEvents, SpanExporter, SpanLinks},
 };
 
+use self::grpc::Grpc;
 use super::span::{Attribute, Attributes, Span};
 use crate::{provider::http_client, wire::error_debug};
 
@@ -24,12 +27,17 @@ const SERVICE: &str = "temporal-agents";
 /// Longest time of a request.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// A collector that receives traces by the OpenTelemetry protocol: protobuf over HTTP.
+/// A collector that receives traces by the OpenTelemetry protocol: protobuf over HTTP, or gRPC.
 ///
 /// `OTEL_SERVICE_NAME`, `OTEL_RESOURCE_ATTRIBUTES` and `OTEL_EXPORTER_OTLP_HEADERS` are read from
 /// the environment.
 #[derive(Clone)]
-pub struct Otlp(Arc<OtlpExporter>);
+pub struct Otlp(Arc<Transport>);
+
+enum Transport {
+    Http(OtlpExporter),
+    Grpc(Grpc),
+}
 
 /// The error of an export.
 #[derive(thiserror::Error)]
@@ -78,15 +86,28 @@ impl Otlp {
         endpoint: &str,
         headers: impl IntoIterator<Item = (&'h str, &'h str)>,
     ) -> Result<Self, OtlpError> {
-        let headers = headers.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
-        Self::to_traces(&format!("{}/v1/traces", endpoint.trim_end_matches('/')), headers)
+        Self::to_traces(&format!("{}/v1/traces", endpoint.trim_end_matches('/')), owned(headers))
+    }
+
+    /// Creates an exporter over gRPC to the collector with this URL, for example
+    /// `http://127.0.0.1:4317`, with headers of each request. The headers of the environment are
+    /// sent as well, unless they have the same name.
+    ///
+    /// # Errors
+    /// [`OtlpError::NotSetUp`].
+    pub fn grpc<'h>(endpoint: &str, headers: impl IntoIterator<Item = (&'h str, &'h str)>) -> Result<Self, OtlpError> {
+        let failed = |reason| OtlpError::NotSetUp { endpoint: endpoint.to_owned(), reason };
+        check_scheme(endpoint).map_err(failed)?;
+        let mut grpc = Grpc::new(endpoint, owned(headers)).map_err(failed)?;
+        grpc.exporter.set_resource(&resource());
+        Ok(Self(Arc::new(Transport::Grpc(grpc))))
     }
 
     /// Creates an exporter to this URL.
     fn to_traces(url: &str, headers: HashMap<String, String>) -> Result<Self, OtlpError> {
         let mut exporter = exporter(url, headers)?;
         exporter.set_resource(&resource());
-        Ok(Self(Arc::new(exporter)))
+        Ok(Self(Arc::new(Transport::Http(exporter))))
     }
 
     /// Creates the exporter that the environment asks for, if it does.
@@ -101,13 +122,18 @@ impl Otlp {
         let of_traces = set("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT");
         let Some(endpoint) = of_traces.clone().or_else(|| set("OTEL_EXPORTER_OTLP_ENDPOINT")) else { return Ok(None) };
         let protocol = set("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL").or_else(|| set("OTEL_EXPORTER_OTLP_PROTOCOL"));
-        if let Some(protocol) = protocol.filter(|protocol| protocol != "http/protobuf") {
-            let reason =
-                format!("OTEL_EXPORTER_OTLP_PROTOCOL is {protocol:?}; set it to http/protobuf, usually on port 4318");
-            return Err(OtlpError::NotSetUp { endpoint, reason });
-        }
-        let exporter =
-            if of_traces.is_some() { Self::to_traces(&endpoint, HashMap::new())? } else { Self::new(&endpoint)? };
+        let exporter = match protocol.as_deref() {
+            Some("grpc") => Self::grpc(&endpoint, [])?,
+            Some("http/protobuf") | None if of_traces.is_some() => Self::to_traces(&endpoint, HashMap::new())?,
+            Some("http/protobuf") | None => Self::new(&endpoint)?,
+            Some(protocol) => {
+                let reason = format!(
+                    "OTEL_EXPORTER_OTLP_PROTOCOL is {protocol:?}; set it to http/protobuf, usually on port 4318, or \
+                     to grpc, usually on port 4317"
+                );
+                return Err(OtlpError::NotSetUp { endpoint, reason });
+            }
+        };
         Ok(Some(exporter))
     }
 
@@ -122,12 +148,12 @@ impl Otlp {
             let scope = scope();
             for batch in spans.chunks(BATCH) {
                 let data = batch.iter().map(|span| data_of(span, &scope)).collect();
-                // Its client blocks.
-                futures::executor::block_on(exporter.export(data)).map_err(|error| OtlpError::NotSent {
-                    sent,
-                    all,
-                    reason: error.to_string(),
-                })?;
+                let export = match &*exporter {
+                    // Its client blocks.
+                    Transport::Http(exporter) => futures::executor::block_on(exporter.export(data)),
+                    Transport::Grpc(grpc) => grpc.export(data),
+                };
+                export.map_err(|error| OtlpError::NotSent { sent, all, reason: error.to_string() })?;
                 sent += batch.len();
             }
             Ok(sent)
@@ -141,10 +167,8 @@ impl Otlp {
 /// Creates the exporter to the collector that takes traces at this URL, with these headers.
 fn exporter(url: &str, headers: HashMap<String, String>) -> Result<OtlpExporter, OtlpError> {
     let failed = |reason: String| OtlpError::NotSetUp { endpoint: url.to_owned(), reason };
+    check_scheme(url).map_err(failed)?;
     let is_https = url.starts_with("https:");
-    if !is_https && !url.starts_with("http:") {
-        return Err(failed("it starts with neither https:// nor http://".to_owned()));
-    }
     // A blocking client cannot be created where tasks run.
     let client = thread::spawn(move || {
         let tls = http_client::tls(is_https).map_err(|error| error.to_string())?;
@@ -154,6 +178,18 @@ fn exporter(url: &str, headers: HashMap<String, String>) -> Result<OtlpExporter,
     let client = client.join().map_err(|_| failed("its client panicked".to_owned()))?.map_err(failed)?;
     let builder = OtlpExporter::builder().with_http().with_http_client(client).with_protocol(Protocol::HttpBinary);
     builder.with_headers(headers).with_endpoint(url).build().map_err(|error| failed(error.to_string()))
+}
+
+/// Checks that a URL is one of HTTP.
+fn check_scheme(url: &str) -> Result<(), String> {
+    if url.starts_with("https://") || url.starts_with("http://") {
+        return Ok(());
+    }
+    Err("it starts with neither https:// nor http://".to_owned())
+}
+
+fn owned<'h>(headers: impl IntoIterator<Item = (&'h str, &'h str)>) -> HashMap<String, String> {
+    headers.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
 }
 
 /// Returns the resource of all spans.

@@ -18,8 +18,8 @@ use tokio::{
 
 /// The SDK, and the types of the events of OpenAI's Responses API.
 const SDK_PACKAGES: [&str; 2] = ["temporalio==1.35.0", "openai==3.52.0"];
-/// The messages of the OpenTelemetry protocol.
-const OTLP_PACKAGES: [&str; 2] = ["opentelemetry-proto==1.45.2", "protobuf==7.36.2"];
+/// The messages of the OpenTelemetry protocol, and gRPC.
+const OTLP_PACKAGES: [&str; 3] = ["opentelemetry-proto==1.45.2", "protobuf==7.36.2", "grpcio==1.85.3"];
 const PATIENCE: Duration = Duration::from_mins(2);
 
 /// A running worker; dropping it ends its process.

@@ -15,6 +15,10 @@ fn of_settings(settings: &[(&str, &str)]) -> Result<bool, String> {
     &[("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:4318"), ("OTEL_EXPORTER_OTLP_PROTOCOL", "http/protobuf")],
     true
 )]
+#[case::grpc(
+    &[("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:4317"), ("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc")],
+    true
+)]
 #[case::disabled(&[("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:4318"), ("OTEL_SDK_DISABLED", "true")], false)]
 #[case::no_exporter(&[("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:4318"), ("OTEL_TRACES_EXPORTER", "none")], false)]
 fn the_environment_turns_traces_on(#[case] settings: &[(&str, &str)], #[case] is_on: bool) {
@@ -23,11 +27,16 @@ fn the_environment_turns_traces_on(#[case] settings: &[(&str, &str)], #[case] is
 
 #[test]
 fn another_protocol_and_a_malformed_url_are_errors_that_say_what_to_do() {
-    let endpoint = ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:4317");
+    let endpoint = ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:4318");
     assert_eq!(
-        of_settings(&[endpoint, ("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc")]),
-        Err("the exporter for \"http://127.0.0.1:4317\" cannot be set up: OTEL_EXPORTER_OTLP_PROTOCOL is \"grpc\"; set \
-             it to http/protobuf, usually on port 4318"
+        of_settings(&[endpoint, ("OTEL_EXPORTER_OTLP_PROTOCOL", "http/json")]),
+        Err("the exporter for \"http://127.0.0.1:4318\" cannot be set up: OTEL_EXPORTER_OTLP_PROTOCOL is \"http/json\"; \
+             set it to http/protobuf, usually on port 4318, or to grpc, usually on port 4317"
+            .to_owned())
+    );
+    assert_eq!(
+        of_settings(&[("OTEL_EXPORTER_OTLP_ENDPOINT", "127.0.0.1:4317"), ("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc")]),
+        Err("the exporter for \"127.0.0.1:4317\" cannot be set up: it starts with neither https:// nor http://"
             .to_owned())
     );
     assert_eq!(
@@ -35,5 +44,18 @@ fn another_protocol_and_a_malformed_url_are_errors_that_say_what_to_do() {
         Err("the exporter for \"localhost:4318/v1/traces\" cannot be set up: it starts with neither https:// nor \
              http://"
             .to_owned())
+    );
+}
+
+#[test]
+fn a_malformed_header_is_named() {
+    let error = Otlp::grpc("http://127.0.0.1:4317", [("not a name", "value")]).map(|_| ()).map_err(|e| e.to_string());
+    assert_eq!(
+        error,
+        Err(
+            "the exporter for \"http://127.0.0.1:4317\" cannot be set up: the name or the value of the header \"not a \
+             name\" is malformed"
+                .to_owned()
+        )
     );
 }

@@ -37,7 +37,8 @@ usage: transcript --workflow ID [--run-id RUN] [--chain] [--address ADDRESS] [--
   --run-id RUN      a run of the workflow; default: the latest
   --chain           also the earlier runs of a workflow that continued as new
   --follow          the events of all its runs as they happen, until the workflow has ended
-  --otlp URL        the trace of all its runs, sent to a collector of OpenTelemetry (protobuf over HTTP)
+  --otlp URL        the trace of all its runs, sent to a collector of OpenTelemetry: protobuf over HTTP, or
+                    gRPC with OTEL_EXPORTER_OTLP_PROTOCOL=grpc
   --address ADDRESS the server, as HOST:PORT or as a URL; default $TEMPORAL_ADDRESS, otherwise http://localhost:7233
   --namespace NAME  default $TEMPORAL_NAMESPACE, otherwise `default`
                     An API key is taken from $TEMPORAL_API_KEY.

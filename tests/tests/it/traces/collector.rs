@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use tokio::{
     io::{AsyncBufReadExt, BufReader, Lines},
-    process::{Child, ChildStdout},
+    process::{Child, ChildStdout, Command},
     time::timeout,
 };
 
@@ -40,18 +40,30 @@ impl Span {
 
 /// A running collector; dropping it ends its process.
 pub(super) struct Collector {
-    _process: Child,
+    process: Child,
     lines: Lines<BufReader<ChildStdout>>,
     pub(super) url: String,
 }
 
 impl Collector {
+    /// Starts a collector over HTTP.
     pub(super) async fn start() -> anyhow::Result<Self> {
-        let mut process = with_otlp("otlp_receiver.py").await?.spawn()?;
+        Self::of(with_otlp("otlp_receiver.py").await?).await
+    }
+
+    /// Starts a collector over gRPC.
+    pub(super) async fn start_grpc() -> anyhow::Result<Self> {
+        let mut program = with_otlp("otlp_receiver.py").await?;
+        program.arg("grpc");
+        Self::of(program).await
+    }
+
+    async fn of(mut program: Command) -> anyhow::Result<Self> {
+        let mut process = program.spawn()?;
         let mut lines = BufReader::new(process.stdout.take().expect("it is piped")).lines();
         let first = timeout(PATIENCE, lines.next_line()).await??.unwrap_or_default();
         let port = first.strip_prefix("ready ").ok_or_else(|| anyhow::anyhow!("the collector says {first:?}"))?;
-        Ok(Self { _process: process, url: format!("http://127.0.0.1:{port}"), lines })
+        Ok(Self { process, url: format!("http://127.0.0.1:{port}"), lines })
     }
 
     /// The next spans, as many as these.
@@ -60,6 +72,16 @@ impl Collector {
         while spans.len() < count {
             let line = timeout(PATIENCE, self.lines.next_line()).await??;
             let line = line.ok_or_else(|| anyhow::anyhow!("the collector ended after {} spans", spans.len()))?;
+            spans.push(serde_json::from_str(&line)?);
+        }
+        Ok(spans)
+    }
+
+    /// Ends it; returns the spans that were received and not returned yet.
+    pub(super) async fn end(mut self) -> anyhow::Result<Vec<Span>> {
+        drop(self.process.stdin.take());
+        let mut spans = Vec::new();
+        while let Some(line) = timeout(PATIENCE, self.lines.next_line()).await?? {
             spans.push(serde_json::from_str(&line)?);
         }
         Ok(spans)

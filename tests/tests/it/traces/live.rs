@@ -52,6 +52,25 @@ async fn live_spans_are_those_of_history_also_without_a_cache(
 }
 
 #[tokio::test]
+async fn spans_over_grpc_are_those_over_http() -> anyhow::Result<()> {
+    let (mut over_grpc, mut over_http) = (Collector::start_grpc().await?, Collector::start().await?);
+    let plugin = AgentsPlugin::new(script()).agent(desk);
+    let grpc = Otlp::grpc(&over_grpc.url, [("authorization", "Bearer key")])?;
+    let traced = Traced::start_to::<Reading>(grpc.clone(), plugin, true).await?;
+    traced.run(Reading::run, go(), "live", None).await?;
+    let count = export_workflow(traced.env.client(), "live", &Otlp::new(&over_http.url)?).await?;
+    assert_eq!(export_workflow(traced.env.client(), "live", &grpc).await?, count);
+    let (live, history, http) =
+        (over_grpc.spans(count).await?, over_grpc.spans(count).await?, over_http.spans(count).await?);
+    tree(&live);
+    assert_eq!(by_id(&live), by_id(&history));
+    assert_eq!(history, http);
+    assert_eq!(traced.tracing.lost(), 0);
+    traced.env.finish().await?;
+    Ok(())
+}
+
+#[tokio::test]
 async fn a_workflow_that_continues_as_new_is_one_trace() -> anyhow::Result<()> {
     let mut collector = Collector::start().await?;
     let plugin = AgentsPlugin::new(pages(6)).agent(reader);
@@ -123,10 +142,15 @@ async fn the_context_goes_from_the_caller_into_the_code_of_a_tool() -> anyhow::R
     Ok(())
 }
 
+#[rstest]
 #[tokio::test]
-async fn a_collector_that_is_down_costs_a_run_nothing_and_is_counted() -> anyhow::Result<()> {
+async fn a_collector_that_is_down_costs_a_run_nothing_and_is_counted(
+    #[values(true, false)] is_grpc: bool,
+) -> anyhow::Result<()> {
     let plugin = AgentsPlugin::new(script()).agent(desk);
-    let traced = Traced::start::<Reading>("http://127.0.0.1:9", plugin, true).await?;
+    let down = "http://127.0.0.1:9";
+    let otlp = if is_grpc { Otlp::grpc(down, [])? } else { Otlp::new(down)? };
+    let traced = Traced::start_to::<Reading>(otlp, plugin, true).await?;
     traced.run(Reading::run, go(), "down", None).await?;
     assert!(traced.tracing.lost() > 10, "{:?}", traced.tracing);
     traced.env.finish().await?;

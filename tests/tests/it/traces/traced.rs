@@ -34,10 +34,19 @@ impl Traced {
         W: WorkflowImplementation,
         <W::Run as WorkflowDefinition>::Input: Send,
     {
+        Self::start_to::<W>(Otlp::new(url)?, plugin, has_cache).await
+    }
+
+    /// Starts a worker that sends traces to this collector.
+    pub(super) async fn start_to<W>(otlp: Otlp, plugin: AgentsPlugin, has_cache: bool) -> anyhow::Result<Self>
+    where
+        W: WorkflowImplementation,
+        <W::Run as WorkflowDefinition>::Input: Send,
+    {
         // The worker of the environment receives nothing: it polls another queue.
         let unused = FakeModel::function(|_, _| text("unused"));
         let env = AgentEnvironment::builder().workflow::<W>()?.model(&unused).start().await?;
-        let tracing = Tracing::new(env.client(), Otlp::new(url)?);
+        let tracing = Tracing::new(env.client(), otlp);
         let options = WorkerOptions::new(QUEUE).register_workflow::<W>()?.build();
         Self::on(env, tracing, plugin, options, has_cache)
     }
