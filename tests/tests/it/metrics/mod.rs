@@ -1,4 +1,5 @@
 //! Metrics of a worker, read by a meter in the process.
 
+mod prometheus;
 pub(crate) mod reader;
 mod runs;

@@ -41,7 +41,7 @@ fn add(first: i64, second: i64) -> i64 {
 #[derive(Deserialize, schemars::JsonSchema)]
 struct Nothing {}
 
-fn desk() -> Agent {
+pub(super) fn desk() -> Agent {
     let translator = Agent::new("translator").model("gpt-5-mini").instructions("You translate.");
     let translate = translator.as_tool().name("translate").description("Translates.");
     let pay = ToolDef::inline("pay", "Pays.", |_ctx, Nothing {}| Ok("paid".into())).approval(NeedsApproval::Always);
@@ -49,7 +49,7 @@ fn desk() -> Agent {
     Agent::new("desk").model("gpt-5").handoff(clerk)
 }
 
-fn model() -> FakeModel {
+pub(super) fn model() -> FakeModel {
     FakeModel::function(|call: &ModelCall, index| -> Reply {
         let outputs = call.input.iter().filter(|item| item.get("output").is_some()).count();
         match (&*call.agent, outputs) {
