@@ -3,6 +3,7 @@
 mod collector;
 mod hosts;
 mod judged;
+mod kills;
 mod live;
 mod mcp;
 mod opened;

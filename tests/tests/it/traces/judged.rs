@@ -15,7 +15,10 @@ use temporal_agents::{
 use temporal_agents_testing::{
     AgentEnvironment, FakeModel,
     fake_model::{Reply, structured, text, tool_call},
+    history,
 };
+use temporalio_client::Client;
+use temporalio_common::protos::temporal::api::history::v1::history_event::Attributes;
 
 use super::{
     collector::{Collector, Span, check_conventions, tree},
@@ -70,6 +73,16 @@ fn model() -> FakeModel {
     FakeModel::function(|call, _| answer(call))
 }
 
+/// Returns the id of the child workflow that a workflow has started.
+async fn child_of(client: &Client, workflow_id: &str) -> anyhow::Result<String> {
+    let history = history::fetch(client, workflow_id, None).await?;
+    let started = history.events.into_iter().find_map(|event| match event.attributes {
+        Some(Attributes::StartChildWorkflowExecutionInitiatedEventAttributes(child)) => Some(child.workflow_id),
+        _ => None,
+    });
+    started.ok_or_else(|| anyhow::anyhow!("workflow {workflow_id} has started no child"))
+}
+
 /// Runs an agent of this set in a workflow; returns its spans, live and from history.
 async fn spans(agent: &str, set: fn() -> AgentSet, has_cache: bool) -> anyhow::Result<[Vec<Span>; 2]> {
     let mut collector = Collector::start().await?;
@@ -81,16 +94,11 @@ async fn spans(agent: &str, set: fn() -> AgentSet, has_cache: bool) -> anyhow::R
     let (client, otlp) = (traced.env.client(), Otlp::new(&collector.url)?);
     let mut count = export_workflow(client, "one", &otlp).await?;
     if agent == "lead" {
-        let spans = collector.spans(count).await?;
-        let call = spans.iter().find(|span| span.name == "call_model gpt-5").expect("it is there");
-        let run =
-            call.attributes["temporalActivityID"].as_str().and_then(|id| id.split('-').next()).unwrap_or_default();
-        count += export_workflow(client, &format!("one/{run}-1-tool-0"), &otlp).await?;
-        let rest = collector.spans(2 * count - spans.len()).await?;
+        count += export_workflow(client, &child_of(client, "one").await?, &otlp).await?;
+        // In any order: the child ends first.
+        let mut all = collector.spans(2 * count).await?;
         replay(&traced.env, "one", set).await?;
         traced.env.finish().await?;
-        // In any order: the child ends first.
-        let mut all: Vec<Span> = spans.into_iter().chain(rest).collect();
         all.sort_by(|one, other| one.id.cmp(&other.id));
         let (live, history) = all.chunks(2).map(|two| (two[0].clone(), two[1].clone())).unzip();
         return Ok([live, history]);
