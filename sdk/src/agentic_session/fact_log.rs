@@ -20,7 +20,7 @@ use serde_json::Value;
 
 use super::progress::Progress;
 use crate::{
-    events::{EventPublisher, EventSink, Facts, restored, shortened, whole},
+    events::{EventPublisher, EventSink, Facts, RunObserver, restored, shortened, whole},
     wire::{
         EventKind, RecordedFailure, RunEvent, RunState, WIRE_VERSION, session_checkpoint::SessionRun,
         session_facts::SessionFacts, size::encoded_len,
@@ -173,7 +173,7 @@ pub(super) fn make_room(logs: &mut BTreeMap<usize, FactLog>) {
 pub(super) fn publisher(
     progress: &Arc<Progress>,
     (ordinal, earlier): (usize, &SessionRun),
-    (sink, observer): (Option<EventSink>, Option<EventSink>),
+    (sink, observer): (Option<EventSink>, Option<RunObserver>),
     run: &str,
 ) -> Arc<EventPublisher> {
     let (log, machine) = FactLog::read(earlier, run).unwrap_or_else(|| (FactLog::new(run), Facts::default()));

@@ -26,7 +26,7 @@ use crate::{
         AgentRunner, IntoRun, Outputs, Run, RunConfig, RunEnd, RunFailure, RunOutcome, RunRequest, RunResult, RunsTo,
         SessionRef, run_agents,
     },
-    events::{EventPublisher, EventSink},
+    events::{EventPublisher, RunObserver},
     inline::{InlineRunner, runner::on_a_thread},
     wire::RunEvent,
 };
@@ -238,7 +238,7 @@ fn host(
     runner: InlineRunner,
     begun: &Begun,
     cancelled: CancellationToken,
-    observer: Option<EventSink>,
+    observer: Option<RunObserver>,
 ) -> (SessionHost, RunConfig) {
     let mut name = format!("{}-{}", shared.scope, begun.ordinal);
     if shared.format.is_proposal() {

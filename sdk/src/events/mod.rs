@@ -29,5 +29,5 @@ pub(crate) use self::{
     facts::{Attempts, Facts, ScheduledModelCall, call_id_of, fact_id, fact_id_at, lineage},
     kept::{restored, shortened, whole},
     publisher::{EventPublisher, EventSink, rfc3339},
-    tracer::TracedRun,
+    tracer::{AttemptContext, AttemptOf, RunObserver, TracedRun, within},
 };

@@ -11,7 +11,7 @@ use std::{
 use prost_types::Timestamp;
 use serde_json::Value;
 
-use super::Facts;
+use super::{AttemptContext, AttemptOf, Facts, RunObserver, fact_id};
 use crate::wire::{EventKind, RunEvent};
 
 /// A function that receives the events of runs.
@@ -27,8 +27,8 @@ pub(crate) struct EventPublisher {
     state: Mutex<Published>,
     keeper: Option<FactKeeper>,
     sink: Option<EventSink>,
-    /// The receiver of facts and attempts, beside the subscriber.
-    observer: Option<EventSink>,
+    /// The trace, beside the subscriber.
+    observer: Option<RunObserver>,
 }
 
 /// The facts so far, and the events that the subscriber has not received.
@@ -47,13 +47,13 @@ impl EventPublisher {
     }
 
     /// Creates a publisher for a subscriber, an observer, or both; `None` without any.
-    pub(crate) fn of_both(run: &str, sink: Option<EventSink>, observer: Option<EventSink>) -> Option<Self> {
+    pub(crate) fn of_both(run: &str, sink: Option<EventSink>, observer: Option<RunObserver>) -> Option<Self> {
         let is_wanted = sink.is_some() || observer.is_some();
         is_wanted.then(|| Self { run: run.to_owned(), state: Mutex::default(), keeper: None, sink, observer })
     }
 
-    /// Sets the receiver of facts and attempts, who needs no other delta.
-    pub(crate) fn with_observer(self, observer: Option<EventSink>) -> Self {
+    /// Sets the trace of the run.
+    pub(crate) fn with_observer(self, observer: Option<RunObserver>) -> Self {
         Self { observer, ..self }
     }
 
@@ -96,6 +96,19 @@ impl EventPublisher {
         format!("{}-{effect}", self.run)
     }
 
+    /// Returns the receiver of facts and attempts, which needs no other delta.
+    fn observed(&self) -> Option<&EventSink> {
+        self.observer.as_ref()?.sink.as_ref()
+    }
+
+    /// Returns the context of the code of an attempt at an effect of the run at this path; `None`
+    /// in a run without traces.
+    pub(crate) fn context(&self, path: &str, effect: &str, attempt: u32) -> Option<AttemptContext> {
+        let observer = self.observer.as_ref()?;
+        let call = fact_id(&self.run_at(path), effect);
+        Some((observer.contexts)(AttemptOf { run: &self.run, call: &call, attempt }))
+    }
+
     /// Passes an observation to the facts, and the facts that follow from it to the keeper and the
     /// subscriber.
     pub(crate) fn observe(&self, observed: impl FnOnce(&mut Facts)) {
@@ -108,7 +121,7 @@ impl EventPublisher {
     /// Passes a delta of the run at this path to the subscriber.
     pub(crate) fn delta(&self, path: &str, agent: &str, turn: u32, kind: EventKind) {
         let is_attempt = matches!(kind, EventKind::AttemptDelta { .. });
-        if self.sink.is_some() || (is_attempt && self.observer.is_some()) {
+        if self.sink.is_some() || (is_attempt && self.observed().is_some()) {
             let run = self.run_at(path);
             self.publish(|facts| vec![facts.delta(&run, agent, turn, kind)]);
         }
@@ -130,7 +143,7 @@ impl EventPublisher {
     /// Passes the queue to the subscriber, outside of the lock: it may itself cause events, which
     /// then follow.
     fn pass_on<'s>(&'s self, mut state: MutexGuard<'s, Published>) {
-        if self.sink.is_none() && self.observer.is_none() {
+        if self.sink.is_none() && self.observed().is_none() {
             state.queue.clear();
             return;
         }
@@ -140,7 +153,7 @@ impl EventPublisher {
         while let Some(event) = state.queue.pop_front() {
             drop(state);
             // A subscriber must not change the run, also not by a panic.
-            for sink in [&self.observer, &self.sink].into_iter().flatten() {
+            for sink in [self.observed(), self.sink.as_ref()].into_iter().flatten() {
                 if catch_unwind(AssertUnwindSafe(|| sink(&event))).is_err() {
                     tracing::warn!(kind = event.kind.name(), id = event.id, "the function on_event panicked");
                 }

@@ -1,6 +1,6 @@
 //! The connection of runs outside of workflows to traces.
 
-use std::{fmt, sync::Arc};
+use std::{any::Any, fmt, future::poll_fn, sync::Arc};
 
 use super::EventSink;
 use crate::wire::TraceSettings;
@@ -9,7 +9,7 @@ use crate::wire::TraceSettings;
 #[derive(Clone)]
 pub struct RunTracer(Arc<Begin>);
 
-type Begin = dyn Fn(&TracedRun<'_>) -> Option<EventSink> + Send + Sync;
+type Begin = dyn Fn(&TracedRun<'_>) -> Option<RunObserver> + Send + Sync;
 
 /// A run that begins.
 #[cfg_attr(not(feature = "otel"), expect(dead_code, reason = "traces read it"))]
@@ -19,16 +19,59 @@ pub(crate) struct TracedRun<'r> {
     pub(crate) activity: Option<[String; 3]>,
 }
 
-impl RunTracer {
-    /// Creates a tracer from a function that returns the receiver of a run's events; `None` if the
-    /// run has no spans.
+/// The trace of a run.
+#[derive(Clone)]
+pub(crate) struct RunObserver {
+    /// Receives facts and attempts; `None` if the run has no spans.
+    pub(crate) sink: Option<EventSink>,
+    /// Returns the context of the code of an attempt.
+    pub(crate) contexts: Arc<AttemptContexts>,
+}
+
+type AttemptContexts = dyn Fn(AttemptOf<'_>) -> AttemptContext + Send + Sync;
+
+/// An attempt at a call.
+#[cfg_attr(not(feature = "otel"), expect(dead_code, reason = "traces read it"))]
+pub(crate) struct AttemptOf<'a> {
+    pub(crate) run: &'a str,
+    /// Id of the call in facts.
+    pub(crate) call: &'a str,
+    pub(crate) attempt: u32,
+}
+
+/// The context of the code of an attempt: spans that it opens are below the span of the attempt.
+#[derive(Clone)]
+pub(crate) struct AttemptContext(Arc<dyn Fn() -> Box<dyn Any> + Send + Sync>);
+
+impl AttemptContext {
+    /// Creates a context from a function that makes it the current one of its thread, until what
+    /// it returns is dropped.
     #[cfg_attr(not(feature = "otel"), expect(dead_code, reason = "traces make it"))]
-    pub(crate) fn new(begin: impl Fn(&TracedRun<'_>) -> Option<EventSink> + Send + Sync + 'static) -> Self {
+    pub(crate) fn new(enter: impl Fn() -> Box<dyn Any> + Send + Sync + 'static) -> Self {
+        Self(Arc::new(enter))
+    }
+}
+
+/// Runs a future in the context of an attempt.
+pub(crate) async fn within<F: Future>(context: Option<AttemptContext>, future: F) -> F::Output {
+    let Some(AttemptContext(enter)) = context else { return future.await };
+    let mut future = Box::pin(future);
+    poll_fn(move |cx| {
+        let _entered = enter();
+        future.as_mut().poll(cx)
+    })
+    .await
+}
+
+impl RunTracer {
+    /// Creates a tracer from a function that returns the trace of a run; `None` without a collector.
+    #[cfg_attr(not(feature = "otel"), expect(dead_code, reason = "traces make it"))]
+    pub(crate) fn new(begin: impl Fn(&TracedRun<'_>) -> Option<RunObserver> + Send + Sync + 'static) -> Self {
         Self(Arc::new(begin))
     }
 
-    /// Returns the receiver of the events of a run that begins in the caller's code.
-    pub(crate) fn begin(&self, run: &TracedRun<'_>) -> Option<EventSink> {
+    /// Returns the trace of a run that begins in the caller's code.
+    pub(crate) fn begin(&self, run: &TracedRun<'_>) -> Option<RunObserver> {
         (self.0)(run)
     }
 }

@@ -29,6 +29,7 @@ use crate::{
     drive::{RunConfig, RunFailure, RunResult},
     engine::RunError,
     inline::{InlineRunner, RunTracer},
+    metrics::Metrics,
     resources::Resources,
     store::{SqlStore, SqlStoreError},
     wire::{AgentRequest, EventKind, Item, RunStatus, ready_made::AgentReport},
@@ -87,6 +88,14 @@ impl InProcessRuns {
     #[must_use]
     pub fn lease(mut self, lease: Duration) -> Self {
         self.settings.lease = lease;
+        self
+    }
+
+    /// Counts the attempts of the runs at calls of models and tools: see [`InlineRunner::metrics`].
+    /// Must be called before the first use.
+    #[must_use]
+    pub fn metrics(mut self, metrics: &Metrics) -> Self {
+        self.settings.runner = self.settings.runner.metrics(metrics);
         self
     }
 

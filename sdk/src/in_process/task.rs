@@ -26,7 +26,7 @@ use crate::{
     agent::AgentDef,
     drive::{Outputs, Run, RunConfig, RunFailure, RunInput, RunResult, finished, run_agents},
     engine::RunError,
-    events::{EventPublisher, EventSink, Facts, rfc3339},
+    events::{EventPublisher, Facts, RunObserver, rfc3339},
     inline::{InlineRunner, run_threads::run_on_run_thread},
     store::{SqlStore, SqlStoreError, sql::runs::RunEnd},
     wire::{
@@ -205,7 +205,7 @@ impl Owned {
     }
 
     /// Returns a publisher of a run's events to the log, which continues from these facts.
-    fn publisher_of(&self, run: &str, facts: Facts, observer: Option<EventSink>) -> Arc<EventPublisher> {
+    fn publisher_of(&self, run: &str, facts: Facts, observer: Option<RunObserver>) -> Arc<EventPublisher> {
         let (facts_log, deltas_log) = (self.log.clone(), self.log.clone());
         // A fact is in the log before what follows from it, also if another thread sends a delta.
         let keeper = Box::new(move |fact: &mut RunEvent| facts_log.event(fact));

@@ -56,12 +56,18 @@ impl InlineHost {
                 .with_deltas(deltas.clone())
                 .with_heartbeat(Arc::new(Beat(scope.clone())));
             let (limit, arguments) = (options.start_to_close, call.arguments.clone());
-            let (error, reason) = match body::run_within(limit, &self.bodies, body, ctx, arguments).await {
+            let measured = told.execution(call.tool.name());
+            let running = body::run_within(limit, &self.bodies, body, ctx, arguments, told.context(attempt));
+            let (error, reason) = match running.await {
                 Ok(Ended { outcome, mut ctx }) => {
                     let info = ctx.info().clone();
                     let side_data = ctx.take_side_data();
                     let returned = Returned { outcome, patch: ctx.into_run().patch(), side_data };
-                    match answer(call.tool, &self.resources.spills, &info, returned, &given).await {
+                    let answered = answer(call.tool, &self.resources.spills, &info, returned, &given).await;
+                    if let Some(measured) = measured {
+                        measured.end(answered.as_ref().err().map(|error| error.failure().activity_failure_type()));
+                    }
+                    match answered {
                         Ok(CheckedAnswer { output, context_patch, side_data }) => {
                             return Ok(ToolAnswer { context_patch, side_data, ..ToolAnswer::new(output) });
                         }

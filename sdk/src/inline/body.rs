@@ -9,6 +9,7 @@ use tokio::time::{error::Elapsed, timeout};
 use super::run_threads::{BodyThread, run_on_tool_thread};
 use crate::{
     activity::answer,
+    events::{AttemptContext, within},
     tool::{ActivityBody, ToolContext, ToolError},
     wire::ToolOutput,
 };
@@ -20,7 +21,7 @@ pub(crate) struct Ended {
     pub(crate) ctx: ToolContext,
 }
 
-/// Runs a body with a time limit.
+/// Runs a body with a time limit, in the context of its attempt.
 ///
 /// # Errors
 /// [`Elapsed`] when the body takes longer than `limit`. The body is dropped; one that blocks its
@@ -31,8 +32,10 @@ pub(crate) async fn run_within(
     body: &ActivityBody,
     ctx: ToolContext,
     arguments: Map<String, Value>,
+    context: Option<AttemptContext>,
 ) -> Result<Ended, Elapsed> {
-    match timeout(limit, run_on_tool_thread(thread, run(Arc::clone(body), ctx, arguments))).await {
+    let running = within(context, run(Arc::clone(body), ctx, arguments));
+    match timeout(limit, run_on_tool_thread(thread, running)).await {
         Ok(Some(ended)) => Ok(ended),
         // The thread of the body was lost. Waits until the time limit, as a run waits for the
         // timeout of an activity whose worker was lost.

@@ -28,6 +28,7 @@ use crate::{
         model_limits::{FACTOR, LONGEST_PAUSE, Retries},
     },
     events::EventPublisher,
+    metrics::Metrics,
     remote::ToolsetQuery,
     resources::Resources,
     tool::{BoxError, CallInfo, DeltaTransport, StateMap, ToolBinding, ToolDef},
@@ -116,6 +117,8 @@ pub(crate) struct InlineHost {
     pub(crate) publisher: Option<Arc<EventPublisher>>,
     /// The thread that polls the bodies of its tools.
     pub(crate) bodies: BodyThread,
+    /// Counts its attempts.
+    pub(crate) metrics: Option<Metrics>,
 }
 
 impl Host for InlineHost {
@@ -301,7 +304,7 @@ impl InlineHost {
 
     /// Returns a call of this run, which is reported to the publisher of its events.
     pub(crate) fn told<'t>(&'t self, id: &'t EffectId, agent: &str, turn: u32) -> ObservedCall<'t> {
-        ObservedCall::new(self.publisher.as_ref(), id, agent, turn)
+        ObservedCall::new(self.publisher.as_ref(), self.metrics.as_ref(), id, agent, turn)
     }
 
     /// Calls a tool. When `scope` is cancelled, the body has the grace period to notice and to

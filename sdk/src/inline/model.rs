@@ -10,6 +10,7 @@ use super::{
 use crate::{
     activity::failed_attempt::FailedAttempt,
     drive::model_limits::{ALL_ATTEMPTS, ATTEMPT, TIMEOUT_SETTING, attempt_limit},
+    events::within,
     provider::{
         ModelError,
         providers::{AttemptLimit, Providers},
@@ -45,9 +46,19 @@ pub(crate) async fn call(
             AttemptLimit { time, setting }
         };
         told.begins(attempt);
+        let inference = told.inference(&call);
+        let deltas = told.deltas(&call, attempt);
+        let deltas = match &inference {
+            Some(inference) => deltas.map(|deltas| inference.streams(deltas)),
+            None => deltas,
+        };
         // Boxed, because the future is large, and those around it are larger.
-        let calling = Box::pin(providers.call_with_limit(limit, call.clone(), told.deltas(&call, attempt)));
-        let mut error = match calling.await {
+        let calling = Box::pin(providers.call_with_limit(limit, call.clone(), deltas));
+        let outcome = within(told.context(attempt), calling).await;
+        if let Some(inference) = inference {
+            inference.end(&outcome);
+        }
+        let mut error = match outcome {
             Ok(response) => return Ok(response),
             Err(error) => error,
         };

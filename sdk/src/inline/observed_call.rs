@@ -1,4 +1,5 @@
-//! One call of a model or a tool, reported to the publisher of the run's events.
+//! One call of a model or a tool, reported to the publisher of the run's events, to its trace and
+//! to metrics.
 
 use std::{
     cell::RefCell,
@@ -9,7 +10,8 @@ use std::{
 use crate::{
     deltas::ModelEvents,
     drive::{EffectId, ToolAnswer, ToolEffectError},
-    events::{Attempts, EventPublisher, ScheduledModelCall, rfc3339},
+    events::{AttemptContext, Attempts, EventPublisher, ScheduledModelCall, rfc3339},
+    metrics::{Execution, Inference, Metrics},
     provider::{ModelDeltas, ModelError},
     tool::CallInfo,
     wire::{EventKind, ModelCall, ModelResponse, RecordedFailure},
@@ -18,6 +20,7 @@ use crate::{
 /// One call of a model or a tool, in all its attempts. Without a publisher, it costs nothing.
 pub(crate) struct ObservedCall<'t> {
     publisher: Option<&'t Arc<EventPublisher>>,
+    metrics: Option<&'t Metrics>,
     /// Id of the effect in the whole run.
     id: &'t EffectId,
     agent: String,
@@ -27,9 +30,25 @@ pub(crate) struct ObservedCall<'t> {
 
 impl<'t> ObservedCall<'t> {
     /// Creates the call of this effect.
-    pub(crate) fn new(publisher: Option<&'t Arc<EventPublisher>>, id: &'t EffectId, agent: &str, turn: u32) -> Self {
+    pub(crate) fn new(
+        publisher: Option<&'t Arc<EventPublisher>>,
+        metrics: Option<&'t Metrics>,
+        id: &'t EffectId,
+        agent: &str,
+        turn: u32,
+    ) -> Self {
         let agent = publisher.map(|_| agent.to_owned()).unwrap_or_default();
-        Self { publisher, id, agent, turn, attempts: RefCell::default() }
+        Self { publisher, metrics, id, agent, turn, attempts: RefCell::default() }
+    }
+
+    /// Begins to measure an attempt at a call of this model.
+    pub(crate) fn inference(&self, call: &ModelCall) -> Option<Inference> {
+        self.metrics.map(|metrics| metrics.inference(&call.agent, &call.model))
+    }
+
+    /// Begins to measure an attempt at a call of this tool.
+    pub(crate) fn execution(&self, tool: &str) -> Option<Execution> {
+        self.metrics.map(|metrics| metrics.execution(tool))
     }
 
     /// Records that an attempt begins.
@@ -50,10 +69,20 @@ impl<'t> ObservedCall<'t> {
 
     fn attempt(&self, attempt: u32, failure: Option<RecordedFailure>, next_at: Option<String>) {
         if let Some(publisher) = self.publisher {
-            let effect = self.id.as_str()[self.id.path().len()..].to_owned();
+            let effect = self.effect().to_owned();
             let kind = EventKind::AttemptDelta { effect, attempt, failure, next_at };
             publisher.delta(self.id.path(), &self.agent, self.turn, kind);
         }
+    }
+
+    /// Returns the id of the effect in its own run.
+    fn effect(&self) -> &str {
+        &self.id.as_str()[self.id.path().len()..]
+    }
+
+    /// Returns the context of the code of an attempt; `None` in a run without traces.
+    pub(crate) fn context(&self, attempt: u32) -> Option<AttemptContext> {
+        self.publisher?.context(self.id.path(), self.effect(), attempt)
     }
 
     /// Returns the receiver of the parts of the answer; `None` without a subscriber.

@@ -23,8 +23,9 @@ use crate::{
         run_agents,
     },
     engine::RunError,
-    events::{EventPublisher, EventSink, RunTracer, TracedRun},
+    events::{EventPublisher, EventSink, RunObserver, RunTracer, TracedRun},
     gate::Gate,
+    metrics::Metrics,
     resources::Resources,
     tool::OnToolError,
     wire::{RunEvent, RunState},
@@ -65,6 +66,7 @@ pub struct InlineRunner {
     checkpoint: Option<Checkpoint>,
     events: Option<EventSink>,
     tracer: Option<RunTracer>,
+    metrics: Option<Metrics>,
     config: RunConfig,
     patience: Patience,
 }
@@ -187,7 +189,8 @@ impl InlineRunner {
     /// Sets the maker of spans of the runs: `Tracing::tracer` (feature `otel`). They have the names
     /// and attributes of those of a workflow. Their parent is the span of the current context of
     /// `opentelemetry` where the request is awaited, if there is one; `FutureExt::with_context`
-    /// sets another. This also applies to a session: the header of its activity is not read, so
+    /// sets another. Spans that the code of a tool or a provider opens are below that of its
+    /// attempt. This also applies to a session: the header of its activity is not read, so
     /// that the parent is the one that the activity's code, or a plugin around it, has set. The ids
     /// of a session's spans are made of those of the activity, so that its attempts send the same
     /// spans. A second call replaces the maker.
@@ -197,18 +200,26 @@ impl InlineRunner {
         self
     }
 
-    /// Returns the receiver of the events of a run that begins or continues here, in this activity.
-    pub(crate) fn observer(&self, run: &Run, activity: Option<[String; 3]>) -> Option<EventSink> {
+    /// Counts the attempts of the runs at calls of models and tools, with their tokens and costs:
+    /// see [`Metrics`]. A second call replaces the metrics.
+    #[must_use]
+    pub fn metrics(mut self, metrics: &Metrics) -> Self {
+        self.metrics = Some(metrics.clone());
+        self
+    }
+
+    /// Returns the trace of a run that begins or continues here, in this activity.
+    pub(crate) fn observer(&self, run: &Run, activity: Option<[String; 3]>) -> Option<RunObserver> {
         self.observer_with(&self.config, run, activity)
     }
 
-    /// Returns the receiver of the events of a run with this configuration.
+    /// Returns the trace of a run with this configuration.
     pub(crate) fn observer_with(
         &self,
         config: &RunConfig,
         run: &Run,
         activity: Option<[String; 3]>,
-    ) -> Option<EventSink> {
+    ) -> Option<RunObserver> {
         let config = config.traced_as(run);
         self.tracer.as_ref()?.begin(&TracedRun { settings: &config.trace, activity })
     }
@@ -261,9 +272,9 @@ impl InlineRunner {
         self,
         run: String,
         cancelled: CancellationToken,
-        observer: Option<EventSink>,
+        observer: Option<RunObserver>,
     ) -> (InlineHost, RunConfig) {
-        let Self { resources, checkpoint, events, tracer: _, config, patience } = self;
+        let Self { resources, checkpoint, events, tracer: _, metrics, config, patience } = self;
         let publisher = EventPublisher::of_both(&run, events, observer).map(Arc::new);
         let (attempt_states, session_writes) = (None, AtomicU32::new(0));
         let host = InlineHost {
@@ -276,6 +287,7 @@ impl InlineRunner {
             cancelled,
             publisher,
             bodies: BodyThread::default(),
+            metrics,
         };
         (host, config)
     }

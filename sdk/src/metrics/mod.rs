@@ -22,6 +22,13 @@
 //! counted lately, and counts it once. After a crash in that moment, another worker counts it
 //! again.
 //!
+//! **Runs without a workflow count their attempts alone.** Tokens, costs and durations are what
+//! nobody else knows. A run in the caller's process is a function call, which the caller counts, and
+//! a session is an activity, which the SDK counts.
+//!
+//! **A run that was terminated or timed out is not among the runs.** No code of it runs then. The
+//! server has metrics of its own for them, and the projection of the service has a row.
+//!
 //! **Nothing that a person or a model has written is an attribute.** Names of agents, tools, models
 //! and types of failures are.
 //!
@@ -50,7 +57,7 @@ use std::{
 
 use temporalio_common::telemetry::{HistogramBucketOverrides, metrics::CoreMeter};
 
-pub(crate) use self::execution::Execution;
+pub(crate) use self::{execution::Execution, inference::Inference};
 use self::{instruments::Instruments, meter::Meter, questions::OpenQuestions};
 
 /// The environment variable that selects the names of metrics.
@@ -108,9 +115,13 @@ const REMEMBERED: usize = 10_000;
 /// | `temporal_agents.deltas.lost` | attempt whose deltas a transport has lost |
 ///
 /// For Prometheus, `.` in names is `_`. A run that has continued as new is counted at its end, with
-/// the durations of its last execution; its agents are counted in each execution. Runs of
-/// `InlineRunner` and sessions in activities are not counted. A workflow that waits and is in no
-/// worker's cache is not among the open questions.
+/// the durations of its last execution; its agents are counted in each execution. A run that was
+/// terminated or timed out is not counted: no code of it runs at its end. A workflow that waits and
+/// is in no worker's cache is not among the open questions.
+///
+/// With [`InlineRunner::metrics`](crate::inline::InlineRunner::metrics), attempts at models and
+/// tools are counted in runs without a workflow also, and in sessions in activities; runs, agents
+/// and questions are not.
 ///
 /// # Names
 ///

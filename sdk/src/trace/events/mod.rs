@@ -8,6 +8,9 @@
 //! **The parent is the context that the caller has set,** as in any code that makes spans: the
 //! current one where the request is awaited. Nothing is guessed of workflow or activity.
 //!
+//! **Code of an attempt runs in the context of the attempt's span,** with the baggage of the caller,
+//! on whatever thread polls it. In a run without spans it runs in the caller's context.
+//!
 //! MCP servers' lists, and the server of a tool, are in no event: these spans, and the attributes
 //! of MCP, are those of workflows only.
 //!
@@ -32,21 +35,34 @@ use super::{
     live::Queue,
 };
 use crate::{
-    events::{EventSink, RunTracer},
+    events::{AttemptContext, AttemptOf, EventSink, RunObserver, RunTracer},
     wire::RunEvent,
 };
 
-/// Returns the maker of the sinks of runs.
+/// Returns the maker of the traces of runs.
 pub(super) fn tracer(queue: Arc<Queue>) -> RunTracer {
     RunTracer::new(move |run| {
-        let writer = Writer::new(&queue, run, caller(), queue.is_captured && may_have_content(Some(run.settings)))?;
-        Some(sink(Reader::new(writer)))
+        let context = Context::current();
+        let is_captured = queue.is_captured && may_have_content(Some(run.settings));
+        Some(match Writer::new(&queue, run, caller(&context), is_captured) {
+            Some(writer) => {
+                let sink = sink(Reader::new(writer.clone()));
+                let contexts = move |attempt: AttemptOf<'_>| entered(writer.context(&context, &attempt));
+                RunObserver { sink: Some(sink), contexts: Arc::new(contexts) }
+            }
+            // Spans of the author's code are below the caller's, sampled or not.
+            None => RunObserver { sink: None, contexts: Arc::new(move |_| entered(context.clone())) },
+        })
     })
 }
 
+/// Returns a context in the form that the run uses.
+fn entered(context: Context) -> AttemptContext {
+    AttemptContext::new(move || Box::new(context.clone().attach()))
+}
+
 /// Returns the span in which the caller's code runs.
-fn caller() -> Option<Caller> {
-    let context = Context::current();
+fn caller(context: &Context) -> Option<Caller> {
     let span = context.span().span_context().clone();
     span.is_valid().then(|| Caller {
         trace: TraceId(span.trace_id().to_bytes()),

@@ -2,10 +2,14 @@
 
 use std::{sync::Arc, time::SystemTime};
 
+use opentelemetry::{
+    Context,
+    trace::{SpanContext, TraceContextExt, TraceFlags},
+};
 use serde_json::Value;
 
 use crate::{
-    events::TracedRun,
+    events::{AttemptOf, TracedRun},
     trace::{
         attributes::{Described, content},
         ids::{Caller, Execution, SpanId, TraceId},
@@ -16,6 +20,7 @@ use crate::{
 };
 
 /// Sends the spans of one run.
+#[derive(Clone)]
 pub(super) struct Writer {
     queue: Arc<Queue>,
     caller: Option<Caller>,
@@ -79,12 +84,26 @@ impl Writer {
         self.caller.map(|caller| caller.span)
     }
 
+    /// Returns the trace of the spans.
+    fn trace(&self, run: &str) -> TraceId {
+        let of_run = || Execution { workflow_id: "", run_id: run, first_run_id: run }.trace();
+        let named = self.caller.map(|caller| caller.trace).or_else(|| self.settings.trace().map(TraceId));
+        named.unwrap_or_else(of_run)
+    }
+
+    /// Returns the context of the code of an attempt, below the caller's.
+    pub(super) fn context(&self, caller: &Context, attempt: &AttemptOf<'_>) -> Context {
+        let AttemptOf { run, call, attempt } = *attempt;
+        let (trace, span) = (self.trace(run), self.execution(run).attempt(call, attempt));
+        let state = caller.span().span_context().trace_state().clone();
+        let (trace, span) = (opentelemetry::TraceId::from_bytes(trace.0), opentelemetry::SpanId::from_bytes(span.0));
+        caller.with_remote_span_context(SpanContext::new(trace, span, TraceFlags::SAMPLED, false, state))
+    }
+
     /// Sends a span of this run.
     pub(super) fn send(&self, run: &str, ended: Ended<'_>) {
         let Ended { described, id, parent, times, failure, content: contents } = ended;
-        let of_run = || Execution { workflow_id: "", run_id: run, first_run_id: run }.trace();
-        let trace = self.caller.map(|caller| caller.trace).or_else(|| self.settings.trace().map(TraceId));
-        let mut span = Span::new(trace.unwrap_or_else(of_run), id, parent, times, described)
+        let mut span = Span::new(self.trace(run), id, parent, times, described)
             .failed(failure, self.is_captured)
             .labelled(Some(&self.settings));
         for (name, value) in contents {

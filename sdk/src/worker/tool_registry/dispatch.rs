@@ -80,6 +80,7 @@ impl ToolRegistry {
             cancelled: CancellationToken::new(),
             publisher: events.map(|sink| Arc::new(EventPublisher::new("", sink))),
             bodies: BodyThread::default(),
+            metrics: None,
         }
     }
 }

@@ -28,14 +28,14 @@ const MAY_IMPORT: [(&str, &[&str], &[&str]); 26] = [
     ("events", &["wire"], &[]),
     ("client", LOOP, &["conversations", "events", "provider"]),
     ("resources", LOOP, &["mcp", "provider", "remote", "secret", "store"]),
-    ("inline", LOOP, &["activity", "deltas", "events", "mcp", "provider", "remote", "resources", "secret"]),
+    ("inline", LOOP, &["activity", "deltas", "events", "mcp", "metrics", "provider", "remote", "resources", "secret"]),
     ("remote", &["wire", "tool"], &["activity", "conversations", "deltas", "metrics", "secret", "store"]),
     ("projection", LOOP, &["client", "events", "store"]),
     // The engine, the inbox and the chat of the workflows, as tasks.
     (
         "in_process",
         &["wire", "tool", "agent", "engine", "drive", "workflow"],
-        &["client", "events", "inline", "resources", "store"],
+        &["client", "events", "inline", "metrics", "resources", "store"],
     ),
     ("trace", &["wire", "tool"], &["activity", "client", "events", "provider"]),
     ("http", LOOP, &["client", "events", "store"]),

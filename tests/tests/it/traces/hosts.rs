@@ -1,7 +1,10 @@
 //! Traces of runs outside of workflows: the spans of a workflow, with drawn ids, or those of an
 //! activity.
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::{
+    collections::BTreeSet,
+    sync::{Arc, Mutex},
+};
 
 use opentelemetry::{
     Context,
@@ -144,6 +147,76 @@ async fn a_request_without_tracing_has_no_spans_as_a_task_of_a_process() -> anyh
         }
     }
     assert_eq!(traces.len(), 1);
+    Ok(())
+}
+
+/// Returns the trace and the id of the current span, and whether it is sampled.
+fn here() -> String {
+    let context = Context::current();
+    let span = context.span().span_context().clone();
+    format!("{} {} {}", span.trace_id(), span.span_id(), span.is_sampled())
+}
+
+/// Returns the span in which it runs.
+#[tool]
+async fn place() -> String {
+    tokio::task::yield_now().await;
+    here()
+}
+
+/// Runs agents with a tool, also within an agent as a tool; returns the places of models and tools.
+async fn places(tracing: &Tracing, caller: Context) -> anyhow::Result<[BTreeSet<String>; 2]> {
+    let of_models = Arc::new(Mutex::new(BTreeSet::new()));
+    let seen = Arc::clone(&of_models);
+    let model = FakeModel::function(move |call, _| {
+        seen.lock().expect("no test panics with it").insert(here());
+        match (&*call.agent, call.turn) {
+            (_, 1) => tool_call("place", json!({})),
+            ("lead", 2) => tool_call("ask", json!({"input": "Where?"})),
+            _ => text("done"),
+        }
+    });
+    let helper = Agent::new("helper").model("gpt-5").tool(place);
+    let ask = helper.as_tool().name("ask").description("Asks.");
+    let lead = Agent::new("lead").model("gpt-5").tool(place).tool(ask);
+    let runner = InlineRunner::new(model.clone()).tracer(tracing.tracer());
+    FutureExt::with_context(runner.run(&lead, "Go.").into_future(), caller).await?;
+    let outputs = model.calls().into_iter().flat_map(|call| call.input).filter_map(|item| {
+        let output = item.get("output")?.as_str()?.to_owned();
+        (output != "done").then_some(output)
+    });
+    let of_tools = outputs.collect();
+    let of_models = of_models.lock().expect("no test panics with it").clone();
+    Ok([of_models, of_tools])
+}
+
+#[tokio::test]
+async fn code_of_a_tool_and_of_a_provider_runs_in_the_span_of_its_attempt() -> anyhow::Result<()> {
+    let mut collector = Collector::start().await?;
+    let tracing = Tracing::without_workflows(Otlp::new(&collector.url)?);
+    let [of_models, of_tools] = places(&tracing, of_caller()).await?;
+    tracing.flush().await;
+    let spans = collector.spans(18).await?;
+    tree(&spans);
+    let of_spans = |name: &str| -> BTreeSet<String> {
+        let named = spans.iter().filter(|span| span.name == name);
+        named.map(|span| format!("{} {} true", span.trace, span.id)).collect()
+    };
+    assert_eq!((of_tools.len(), of_tools), (2, of_spans("execute_tool place")));
+    assert_eq!((of_models.len(), of_models), (5, of_spans("chat gpt-5")));
+    Ok(())
+}
+
+#[tokio::test]
+async fn code_of_a_run_whose_caller_is_not_sampled_runs_in_the_context_of_the_caller() -> anyhow::Result<()> {
+    let tracing = Tracing::without_workflows(Otlp::new("http://127.0.0.1:9")?);
+    let (trace, span) = (TraceId::from_hex(TRACE)?, SpanId::from_hex(SPAN)?);
+    let caller = SpanContext::new(trace, span, TraceFlags::default(), true, TraceState::default());
+    let places = places(&tracing, Context::new().with_remote_span_context(caller)).await?;
+    tracing.flush().await;
+    let of_caller = BTreeSet::from([format!("{TRACE} {SPAN} false")]);
+    assert_eq!(places, [of_caller.clone(), of_caller]);
+    assert_eq!(tracing.lost(), 0);
     Ok(())
 }
 
