@@ -2,7 +2,7 @@
 
 mod grpc;
 
-use std::{collections::HashMap, sync::Arc, thread, time::Duration};
+use std::{sync::Arc, thread, time::Duration};
 
 use opentelemetry::{
     InstrumentationScope, KeyValue, Value,
@@ -104,7 +104,7 @@ impl Otlp {
     }
 
     /// Creates an exporter to this URL.
-    fn to_traces(url: &str, headers: HashMap<String, String>) -> Result<Self, OtlpError> {
+    fn to_traces(url: &str, headers: Vec<(String, String)>) -> Result<Self, OtlpError> {
         let mut exporter = exporter(url, headers)?;
         exporter.set_resource(&resource());
         Ok(Self(Arc::new(Transport::Http(exporter))))
@@ -124,7 +124,7 @@ impl Otlp {
         let protocol = set("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL").or_else(|| set("OTEL_EXPORTER_OTLP_PROTOCOL"));
         let exporter = match protocol.as_deref() {
             Some("grpc") => Self::grpc(&endpoint, [])?,
-            Some("http/protobuf") | None if of_traces.is_some() => Self::to_traces(&endpoint, HashMap::new())?,
+            Some("http/protobuf") | None if of_traces.is_some() => Self::to_traces(&endpoint, Vec::new())?,
             Some("http/protobuf") | None => Self::new(&endpoint)?,
             Some(protocol) => {
                 let reason = format!(
@@ -165,7 +165,7 @@ impl Otlp {
 }
 
 /// Creates the exporter to the collector that takes traces at this URL, with these headers.
-fn exporter(url: &str, headers: HashMap<String, String>) -> Result<OtlpExporter, OtlpError> {
+fn exporter(url: &str, headers: Vec<(String, String)>) -> Result<OtlpExporter, OtlpError> {
     let failed = |reason: String| OtlpError::NotSetUp { endpoint: url.to_owned(), reason };
     check_scheme(url).map_err(failed)?;
     let is_https = url.starts_with("https:");
@@ -177,7 +177,11 @@ fn exporter(url: &str, headers: HashMap<String, String>) -> Result<OtlpExporter,
     });
     let client = client.join().map_err(|_| failed("its client panicked".to_owned()))?.map_err(failed)?;
     let builder = OtlpExporter::builder().with_http().with_http_client(client).with_protocol(Protocol::HttpBinary);
-    builder.with_headers(headers).with_endpoint(url).build().map_err(|error| failed(error.to_string()))
+    builder
+        .with_headers(headers.into_iter().collect())
+        .with_endpoint(url)
+        .build()
+        .map_err(|error| failed(error.to_string()))
 }
 
 /// Checks that a URL is one of HTTP.
@@ -188,7 +192,7 @@ fn check_scheme(url: &str) -> Result<(), String> {
     Err("it starts with neither https:// nor http://".to_owned())
 }
 
-fn owned<'h>(headers: impl IntoIterator<Item = (&'h str, &'h str)>) -> HashMap<String, String> {
+fn owned<'h>(headers: impl IntoIterator<Item = (&'h str, &'h str)>) -> Vec<(String, String)> {
     headers.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
 }
 

@@ -431,6 +431,9 @@ fn hosted_model() -> FakeModel {
     })
 }
 
+/// A person's decision on the call with this id.
+type Decide<'d> = &'d dyn Fn(&str) -> AgentDecision;
+
 #[rstest]
 #[tokio::test]
 async fn a_decision_about_a_hosted_server_holds_for_one_tool_of_one_agent(
@@ -450,12 +453,11 @@ async fn a_decision_about_a_hosted_server_holds_for_one_tool_of_one_agent(
     // What each run asks, what a person decides for good, and what the model is told.
     let approve = |id: &str| AgentDecision::approve(id).always();
     let reject = |id: &str| AgentDecision::reject_with(id, "Never.").always();
-    type Decide<'d> = &'d dyn Fn(&str) -> AgentDecision;
     let runs: [(&str, &str, &[Decide<'_>], &str); 6] = [
         ("ada", "delete 1, read 2", &[&approve, &reject], r#"[true,null]; [false,"Never."]"#),
         ("ada", "read 3, delete 4", &[], r#"[false,"Never."]; [true,null]"#),
         // Another tool, the same tool of another agent, another user.
-        ("ada", "delete 5, run ls", &[&approve], r#"[true,null]; [true,null]"#),
+        ("ada", "delete 5, run ls", &[&approve], "[true,null]; [true,null]"),
         ("ada", "help: delete 6", &[&reject], r#"[false,"Never."]"#),
         ("bob", "delete 7", &[&reject], r#"[false,"Never."]"#),
         // A command holds for the same arguments.
@@ -477,7 +479,8 @@ async fn a_decision_about_a_hosted_server_holds_for_one_tool_of_one_agent(
         let mut parts: Vec<&str> = told.as_str().expect("a text").split("; ").collect();
         let mut wanted: Vec<&str> = expected.split("; ").collect();
         // People's answers are told before those of kept decisions.
-        (parts.sort_unstable(), wanted.sort_unstable());
+        parts.sort_unstable();
+        wanted.sort_unstable();
         assert_eq!(parts, wanted, "{input}");
     }
     let mut about: Vec<_> = done(kept.decisions("ada", 10).await)?.into_iter().map(|stored| stored.decision).collect();

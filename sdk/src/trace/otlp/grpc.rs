@@ -4,8 +4,6 @@
 //! **A runtime of its own.** A connection of `tonic` works in the runtime in which it is created. An
 //! [`Otlp`](super::Otlp) may be created where none is, and may outlive the one of its creator.
 
-use std::collections::HashMap;
-
 use opentelemetry_otlp::{
     SpanExporter as OtlpExporter, WithExportConfig, WithTonicConfig, tonic_types::transport::ClientTlsConfig,
 };
@@ -27,7 +25,7 @@ pub(super) struct Grpc {
 
 impl Grpc {
     /// Creates the exporter to the collector at this URL; connects with the first export.
-    pub(super) fn new(url: &str, headers: HashMap<String, String>) -> Result<Self, String> {
+    pub(super) fn new(url: &str, headers: Vec<(String, String)>) -> Result<Self, String> {
         let metadata = metadata(headers)?;
         let runtime = Builder::new_multi_thread().worker_threads(1).thread_name("otlp").enable_all().build();
         let runtime = runtime.map_err(|error| error.to_string())?;
@@ -62,7 +60,7 @@ impl Drop for Grpc {
 }
 
 /// Returns the headers of each request.
-fn metadata(headers: HashMap<String, String>) -> Result<MetadataMap, String> {
+fn metadata(headers: Vec<(String, String)>) -> Result<MetadataMap, String> {
     let mut metadata = MetadataMap::new();
     for (name, value) in headers {
         let key = AsciiMetadataKey::from_bytes(name.to_ascii_lowercase().as_bytes());

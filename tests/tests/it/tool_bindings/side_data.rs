@@ -39,6 +39,7 @@ pub(crate) struct Listing;
 #[workflow_methods]
 impl Listing {
     #[run(name = "listing")]
+    #[expect(clippy::unused_async, reason = "a workflow is async")]
     pub(crate) async fn run(_ctx: &mut WorkflowContext<Self>, asked: Map<String, Value>) -> WorkflowResult<Value> {
         Ok(result(&asked))
     }
@@ -55,6 +56,7 @@ mod files {
     #[activities]
     impl Files {
         #[activity(name = "list_files")]
+        #[expect(clippy::unused_async, reason = "an activity is async")]
         async fn list_files(_ctx: ActivityContext, asked: Map<String, Value>) -> Result<Value, ActivityError> {
             Ok(super::result(&asked))
         }

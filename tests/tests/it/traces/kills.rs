@@ -224,8 +224,8 @@ fn check(point: Point, live: &[Span], history: &[Span]) {
 async fn live_spans_and_those_of_history_are_the_whole_tree_wherever_a_worker_is_killed() -> anyhow::Result<()> {
     let count: u32 = std::env::var("SEEDS").ok().and_then(|seeds| seeds.parse().ok()).unwrap_or(4);
     // The first points are spread over the run.
-    let points =
-        (0..count.min(2 * MOMENTS)).map(|n| Point { moment: n * 7 % MOMENTS, holds: (n / MOMENTS + n) % 2 == 0 });
+    let points = (0..count.min(2 * MOMENTS))
+        .map(|n| Point { moment: n * 7 % MOMENTS, holds: (n / MOMENTS + n).is_multiple_of(2) });
     let server = DevServer::start().await?;
     let client = server.client().await?;
     let directory = tempfile::tempdir()?;
