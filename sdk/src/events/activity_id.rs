@@ -22,7 +22,8 @@ pub(crate) enum Role {
     McpList {
         turn: u32,
     },
-    /// An activity of the run that belongs to no turn: a guardrail or a session.
+    /// An activity of the run that belongs to no turn: a guardrail, a session, or the opening of a session with an
+    /// MCP server.
     Aside,
 }
 
@@ -61,7 +62,7 @@ impl<'i> Place<'i> {
         if let Some(place) = mcp_list(id) {
             return Some(place);
         }
-        ["-session-", "-input-guardrail-", "-output-guardrail-"].into_iter().find_map(|name| {
+        ["-mcp-session-", "-session-", "-input-guardrail-", "-output-guardrail-"].into_iter().find_map(|name| {
             let (run, number) = id.rsplit_once(name)?;
             let is_number = number.split('-').all(|part| part.parse::<u32>().is_ok());
             is_number.then_some(Self { run, role: Role::Aside })

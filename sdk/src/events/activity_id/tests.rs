@@ -18,7 +18,7 @@ fn an_id_tells_run_turn_and_role() {
     let listing = Some(("k3x9q2ab", Role::McpList { turn: 2 }));
     assert_eq!(place("k3x9q2ab-2-mcp-0"), listing);
     assert_eq!(place("k3x9q2ab-2-resume-mcp-1-again-1-retry-2"), listing);
-    assert_eq!(place("k3x9q2ab-mcp-session-0"), None);
+    assert_eq!(place("k3x9q2ab-mcp-session-0"), Some(("k3x9q2ab", Role::Aside)));
     assert_eq!(place("k3x9q2ab-session-0"), Some(("k3x9q2ab", Role::Aside)));
     assert_eq!(place("k3x9q2ab-session-0-1"), Some(("k3x9q2ab", Role::Aside)));
     assert_eq!(place("k3x9q2ab-input-guardrail-2"), Some(("k3x9q2ab", Role::Aside)));
