@@ -35,8 +35,8 @@
 //! of the workflow with the same id, unless the caller's trace contains the workflow.
 //!
 //! **A Nexus operation has the span of its call,** without its duration: history names the call
-//! only in the operation's headers, which are not read. The trace ends there, because its context
-//! is not in these headers.
+//! only in the operation's headers, which are not read. The context goes on in these headers, as
+//! `traceparent`, `tracestate` and `baggage`.
 //!
 //! # Source
 //! The semantic conventions for generative AI of OpenTelemetry, `tests/conventions/spans.json`.

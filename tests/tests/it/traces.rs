@@ -6,6 +6,7 @@ mod judged;
 mod kills;
 mod live;
 mod mcp;
+mod nexus;
 mod opened;
 mod settings;
 mod traced;

@@ -89,11 +89,17 @@ impl SentContext {
         Payload { metadata: encoding.into_iter().collect(), data, ..Payload::default() }
     }
 
-    /// Returns the context of code below this span.
-    pub(super) fn to_context(&self) -> Context {
+    /// Returns the fields of the context by their names in W3C form.
+    pub(super) fn to_fields(&self) -> HashMap<String, String> {
         let mut fields = HashMap::from([(TRACEPARENT.to_owned(), self.caller.to_traceparent())]);
         fields.extend(self.tracestate.clone().map(|state| (TRACESTATE.to_owned(), state)));
         fields.extend(self.baggage.clone().map(|baggage| (BAGGAGE.to_owned(), baggage)));
+        fields
+    }
+
+    /// Returns the context of code below this span.
+    pub(super) fn to_context(&self) -> Context {
+        let fields = self.to_fields();
         let context = TraceContextPropagator::new().extract_with_context(&Context::current(), &fields);
         BaggagePropagator::new().extract_with_context(&context, &fields)
     }

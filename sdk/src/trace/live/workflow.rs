@@ -7,6 +7,8 @@ use std::{
 };
 
 use temporalio_common::protos::temporal::api::common::v1::Payload;
+#[cfg(feature = "nexus")]
+use temporalio_workflow::workflow_interceptors::{StartNexusOperationInput, StartNexusOperationResult};
 use temporalio_workflow::{
     WorkflowTermination,
     workflow_interceptors::{
@@ -46,6 +48,11 @@ impl TracedWorkflow {
 
     /// Returns the header of what an effect of this id schedules.
     fn header(&self, ctx: &WorkflowInterceptorContext, id: &str) -> Option<Payload> {
+        Some(self.sent(ctx, id)?.to_payload())
+    }
+
+    /// Returns the context of what an effect of this id schedules.
+    fn sent(&self, ctx: &WorkflowInterceptorContext, id: &str) -> Option<SentContext> {
         Place::of(id)?;
         self.has_runs.set(true);
         let span = execution_of(ctx.workflow_id(), ctx.run_id()).call(id);
@@ -55,7 +62,7 @@ impl TracedWorkflow {
         if let Some(trace) = settings.as_ref().and_then(|settings| settings.trace()) {
             opened.named(TraceId(trace));
         }
-        Some(context.of_run(span, settings.as_deref()).to_payload())
+        Some(context.of_run(span, settings.as_deref()))
     }
 }
 
@@ -128,6 +135,25 @@ impl WorkflowInterceptor for TracedWorkflow {
         let effect = ctx.context_value::<ToolCallKey>().map(|call| call.effect.clone());
         if let Some(header) = effect.and_then(|effect| self.header(&ctx, &effect)) {
             input.headers_mut().insert(TRACER_DATA.to_owned(), header);
+        }
+        next.run(input)
+    }
+
+    #[cfg(feature = "nexus")]
+    fn start_nexus_operation(
+        &self,
+        ctx: WorkflowInterceptorContext,
+        mut input: StartNexusOperationInput,
+        next: WorkflowNext<
+            'static,
+            StartNexusOperationInput,
+            CancellableWorkflowOutboundFuture<StartNexusOperationResult>,
+        >,
+    ) -> CancellableWorkflowOutboundFuture<StartNexusOperationResult> {
+        let effect = ctx.context_value::<ToolCallKey>().map(|call| call.effect.clone());
+        if let Some(sent) = effect.and_then(|effect| self.sent(&ctx, &effect)) {
+            // These headers are those of a request over HTTP: W3C's own, as plain strings.
+            input.options_mut().nexus_header.extend(sent.to_fields());
         }
         next.run(input)
     }

@@ -126,6 +126,7 @@ pub(super) trait DurableContext {
         &self,
         input: Value,
         options: NexusOperationOptions,
+        by: ScheduledBy,
     ) -> LocalBoxFuture<'static, Result<Foreign, NexusError>>;
     #[cfg(feature = "nexus")]
     fn nexus_endpoint_activity(

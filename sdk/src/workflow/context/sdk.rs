@@ -143,9 +143,10 @@ impl<W: 'static> DurableContext for WorkflowContext<W> {
         &self,
         input: Value,
         mut options: NexusOperationOptions,
+        by: ScheduledBy,
     ) -> LocalBoxFuture<'static, Result<Foreign, NexusError>> {
         let ctx = self.clone();
-        async move {
+        let call = async move {
             let converter = ctx.payload_converter();
             let data = SerializationContextData::Nexus(NexusSerializationContext::new());
             let conversion = SerializationContext::new(&data, converter);
@@ -163,8 +164,8 @@ impl<W: 'static> DurableContext for WorkflowContext<W> {
                     Err(NexusError::Failed(failure.into()))
                 }
             }
-        }
-        .boxed_local()
+        };
+        self.with_context_value::<ToolCallKey, _>(by, call).boxed_local()
     }
 
     #[cfg(feature = "nexus")]

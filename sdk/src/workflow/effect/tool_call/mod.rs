@@ -74,7 +74,7 @@ pub(in crate::workflow) async fn call(
         ToolBinding::RemoteActivity(remote) => foreign::call_activity(ctx, remote, effect, &id, &token).await,
         ToolBinding::ChildWorkflow(child) => foreign::call_child(ctx, child, effect, &id, &token).await,
         #[cfg(feature = "nexus")]
-        ToolBinding::Nexus(operation) => nexus::call(ctx, operation, effect, &token).await,
+        ToolBinding::Nexus(operation) => nexus::call(ctx, operation, effect, &id, &token).await,
         ToolBinding::Workflow(body) => in_workflow::call(ctx, body, effect, id.clone(), token, passage).await,
         ToolBinding::ChildAgent(agent) => child_agent::call(ctx, agent, effect, &id, &token).await,
         ToolBinding::Mcp(binding) => {

@@ -17,10 +17,10 @@ use temporalio_workflow::{
     },
 };
 
-use super::foreign::{answer, check, outcome, read};
+use super::foreign::{answer, check, of_run, outcome, read};
 use crate::{
     drive::{ToolAnswer, ToolEffect, ToolEffectError},
-    tool::{NexusCancellation, NexusOperation, WorkflowToolError},
+    tool::{NexusCancellation, NexusOperation, ScheduledBy, WorkflowToolError},
     wire::failure::TOOL_ERROR,
     workflow::{
         context::{DurableContext, NexusError},
@@ -36,10 +36,11 @@ pub(super) async fn call(
     ctx: &Rc<dyn DurableContext>,
     operation: &NexusOperation,
     effect: ToolEffect<'_>,
+    id: &str,
     token: &WorkflowCancellationToken,
 ) -> Result<ToolAnswer, ToolEffectError> {
-    let key = effect.info.idempotency_key().to_owned();
-    let returned = run(ctx, operation, Value::Object(effect.arguments), key, token).await;
+    let (key, by) = (effect.info.idempotency_key().to_owned(), of_run(ctx, effect.meta, id));
+    let returned = run(ctx, operation, Value::Object(effect.arguments), key, by, token).await;
     returned.map_err(|error| outcome(error, token, operation.idempotent)).and_then(|value| answer(ctx, value))
 }
 
@@ -48,6 +49,7 @@ async fn run(
     operation: &NexusOperation,
     input: Value,
     idempotency_key: String,
+    by: ScheduledBy,
     token: &WorkflowCancellationToken,
 ) -> Result<Value, WorkflowToolError> {
     let NexusOperation { endpoint, service, operation: name, .. } = operation;
@@ -68,7 +70,7 @@ async fn run(
         // An abandoned operation does not receive the cancellation; `ended` below stops the wait.
         .cancellation_token(if is_abandoned { WorkflowCancellationToken::new() } else { token.clone() })
         .build();
-    let mut calling = ctx.nexus_operation(input, options);
+    let mut calling = ctx.nexus_operation(input, options, by);
     let ended = poll_fn(|cx| match calling.poll_unpin(cx) {
         Poll::Ready(ended) => Poll::Ready(Some(ended)),
         Poll::Pending if is_abandoned && token.is_cancelled() => Poll::Ready(None),
