@@ -22,8 +22,8 @@ pub(crate) enum Role {
     McpList {
         turn: u32,
     },
-    /// An activity of the run that belongs to no turn: a guardrail, a session, or the opening of a session with an
-    /// MCP server.
+    /// An activity of the run that belongs to no turn: a guardrail, a session, or the opening of a
+    /// session with an MCP server.
     Aside,
 }
 

@@ -64,7 +64,8 @@ pub(crate) async fn within<F: Future>(context: Option<AttemptContext>, future: F
 }
 
 impl RunTracer {
-    /// Creates a tracer from a function that returns the trace of a run; `None` without a collector.
+    /// Creates a tracer from a function that returns the trace of a run; `None` without a
+    /// collector.
     #[cfg_attr(not(feature = "otel"), expect(dead_code, reason = "traces make it"))]
     pub(crate) fn new(begin: impl Fn(&TracedRun<'_>) -> Option<RunObserver> + Send + Sync + 'static) -> Self {
         Self(Arc::new(begin))

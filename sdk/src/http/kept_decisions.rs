@@ -45,8 +45,8 @@ struct KeptRow {
     agent: String,
     /// Name of the tool.
     tool: String,
-    /// Name of the device, toolset or MCP server that has the tool, or `hosted:` and the label of an
-    /// MCP server that the provider calls; absent = the agent itself.
+    /// Name of the device, toolset or MCP server that has the tool, or `hosted:` and the label of
+    /// an MCP server that the provider calls; absent = the agent itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     place: Option<String>,
     /// The arguments of the call that was decided: JSON text of at most 4 KiB.

@@ -22,9 +22,9 @@
 //! counted lately, and counts it once. After a crash in that moment, another worker counts it
 //! again.
 //!
-//! **Runs without a workflow count their attempts alone.** Tokens, costs and durations are what
-//! nobody else knows. A run in the caller's process is a function call, which the caller counts, and
-//! a session is an activity, which the SDK counts.
+//! **Runs without a workflow count their attempts alone.** Nobody else knows their tokens, costs
+//! and durations. A run in the caller's process is a function call, which the caller counts, and a
+//! session is an activity, which the SDK counts.
 //!
 //! **A run that was terminated or timed out is not among the runs.** No code of it runs then. The
 //! server has metrics of its own for them, and the projection of the service has a row.

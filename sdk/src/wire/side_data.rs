@@ -80,7 +80,8 @@ impl SideData {
         self.server_data.is_empty() && self.bounds.is_none()
     }
 
-    /// Returns `true` if a result of an activity or a workflow of others has data beside its output.
+    /// Returns `true` if a result of an activity or a workflow of others has data beside its
+    /// output.
     pub(crate) fn is_in(result: &Value) -> bool {
         result.get(MEMBER).is_some()
     }

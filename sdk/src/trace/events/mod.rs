@@ -8,8 +8,8 @@
 //! **The parent is the context that the caller has set,** as in any code that makes spans: the
 //! current one where the request is awaited. Nothing is guessed of workflow or activity.
 //!
-//! **Code of an attempt runs in the context of the attempt's span,** with the baggage of the caller,
-//! on whatever thread polls it. In a run without spans it runs in the caller's context.
+//! **Code of an attempt runs in the context of the attempt's span,** with the baggage of the
+//! caller, on whatever thread polls it. In a run without spans it runs in the caller's context.
 //!
 //! MCP servers' lists, and the server of a tool, are in no event: these spans, and the attributes
 //! of MCP, are those of workflows only.

@@ -115,8 +115,8 @@ impl Tracing {
     /// `OTEL_TRACES_EXPORTER=none`, one that sends nothing.
     ///
     /// # Errors
-    /// [`OtlpError::NotSetUp`], also if `OTEL_EXPORTER_OTLP_PROTOCOL` is neither `http/protobuf`, the
-    /// default, nor `grpc`.
+    /// [`OtlpError::NotSetUp`], also if `OTEL_EXPORTER_OTLP_PROTOCOL` is neither `http/protobuf`,
+    /// the default, nor `grpc`.
     ///
     /// # Panics
     /// Outside of a tokio runtime.

@@ -22,8 +22,8 @@ const BAGGAGE: &str = "baggage";
 /// the workflow itself, whose trace gives way to one that a run names.
 const WORKFLOW: &str = "temporal-agents-workflow";
 
-/// Maximum bytes of `tracestate`, and of `baggage`: the limit of W3C Baggage. Each activity of a run
-/// repeats them in history, so that a longer one is not passed on.
+/// Maximum bytes of `tracestate`, and of `baggage`: the limit of W3C Baggage. Each activity of a
+/// run repeats them in history, so that a longer one is not passed on.
 const MAX_FIELD_BYTES: usize = 8_192;
 
 /// A context of a trace.

@@ -1,8 +1,9 @@
 //! The export of spans over gRPC.
 //!
 //! # Design
-//! **A runtime of its own.** A connection of `tonic` works in the runtime in which it is created. An
-//! [`Otlp`](super::Otlp) may be created where none is, and may outlive the one of its creator.
+//! **A runtime of its own.** A connection of `tonic` works in the runtime in which it is created.
+//! An [`Otlp`](super::Otlp) may be created outside of a runtime, and may outlive that of its
+//! creator.
 
 use opentelemetry_otlp::{
     SpanExporter as OtlpExporter, WithExportConfig, WithTonicConfig, tonic_types::transport::ClientTlsConfig,

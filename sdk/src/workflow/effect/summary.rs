@@ -83,7 +83,8 @@ impl Summary {
     }
 }
 
-/// Returns the text as a summary that the server accepts, also if a caller has written a part of it.
+/// Returns the text as a summary that the server accepts, also if a caller has written a part of
+/// it.
 pub(in crate::workflow) fn one_line(text: String) -> String {
     let text = if text.contains(char::is_control) { text.replace(char::is_control, " ") } else { text };
     if text.len() <= MAX_SUMMARY_BYTES {

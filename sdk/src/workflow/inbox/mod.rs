@@ -252,8 +252,8 @@ impl AgentInbox {
         }
     }
 
-    /// Returns the questions without a decision. A decision that a busy run has not taken yet leaves
-    /// its question in `waits_for`, and a reader who saw it would decide again.
+    /// Returns the questions without a decision. A decision that a busy run has not taken yet
+    /// leaves its question in `waits_for`, and a reader who saw it would decide again.
     fn undecided(&self) -> impl Iterator<Item = &AgentInterruption> {
         self.waits_for.iter().filter(|call| !self.is_decided(&call.id))
     }
