@@ -196,9 +196,14 @@ fn question(
         return Err(misbehaved(state, format!("MCP server label {server_label} not found")));
     }
     let request_id = request.id().unwrap_or_default().to_owned();
-    let is_answered = setup.answers_approvals.contains(&server_label) || kept_requests.contains(&request_id);
-    let by = if is_answered { McpAnswerer::Function } else { McpAnswerer::Person };
-    Ok(McpApproval { request_id, tool: member("name"), server_label, request: request.clone(), by, answered: false })
+    let (tool, request, by) = (member("name"), request.clone(), McpAnswerer::Person);
+    let mut asked = McpApproval { request_id, tool, server_label, request, by, answered: false };
+    // A decision for all later requests of this run is newer than those kept from earlier runs.
+    let is_kept = kept_requests.contains(&asked.request_id) && state.approvals.on_mcp(&asked).is_none();
+    if is_kept || setup.answers_approvals.contains(&asked.server_label) {
+        asked.by = McpAnswerer::Function;
+    }
+    Ok(asked)
 }
 
 /// Plans a function call: as a handoff if one has its name, otherwise as a tool call.
