@@ -155,6 +155,10 @@ impl Follower {
                 }
             }
             if has_ended {
+                #[cfg(feature = "otel")]
+                if let Some(tracing) = &self.shared.tracing {
+                    tracing.of_ended(&row.id, &row.execution).await;
+                }
                 return Ok(Some(Followed::Done));
             }
             match error {

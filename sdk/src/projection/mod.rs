@@ -63,6 +63,8 @@ use std::sync::Arc;
 use temporalio_client::{Client, NamespacedClient};
 
 use self::schedule::Schedule;
+#[cfg(feature = "otel")]
+use crate::trace::Tracing;
 use crate::{
     store::{SqlStore, sql::runs::RunFilter},
     wire::ready_made::{AGENT_WORKFLOW, CHAT_WORKFLOW},
@@ -81,6 +83,8 @@ pub struct Projector {
     client: Client,
     store: SqlStore,
     filter: RunFilter,
+    #[cfg(feature = "otel")]
+    tracing: Option<Tracing>,
 }
 
 /// The parts that all tasks of a projector share.
@@ -88,6 +92,8 @@ struct Shared {
     client: Client,
     store: SqlStore,
     filter: RunFilter,
+    #[cfg(feature = "otel")]
+    tracing: Option<Tracing>,
 }
 
 impl Projector {
@@ -99,7 +105,26 @@ impl Projector {
             workflow_types: vec![AGENT_WORKFLOW.to_owned(), CHAT_WORKFLOW.to_owned()],
             task_queues: vec![task_queue.into()],
         };
-        Self { client: client.clone(), store: store.clone(), filter }
+        Self {
+            client: client.clone(),
+            store: store.clone(),
+            filter,
+            #[cfg(feature = "otel")]
+            tracing: None,
+        }
+    }
+
+    /// Sends the trace of each workflow that has ended, from its history, once its rows are
+    /// written: also of workflows whose workers send no traces, and of those that ended before the
+    /// projector began. `tracing` is that of [`Tracing::new`] or [`Tracing::from_env`].
+    ///
+    /// Workers that send traces as well send the same spans, with the same ids. What is lost is
+    /// counted ([`Tracing::lost`]); [`export_workflow`](crate::trace::export_workflow) sends it again.
+    #[cfg(feature = "otel")]
+    #[must_use]
+    pub fn tracing(mut self, tracing: &Tracing) -> Self {
+        self.tracing = Some(tracing.clone());
+        self
     }
 
     /// Also takes workflows on this task queue.
@@ -126,8 +151,14 @@ impl Projector {
     /// # Panics
     /// Outside of a tokio runtime.
     pub async fn run(self, stopped: impl Future<Output = ()>) {
-        let Self { client, store, filter } = self;
-        Schedule::new(Arc::new(Shared { client, store, filter })).run(stopped).await;
+        let shared = Shared {
+            client: self.client,
+            store: self.store,
+            filter: self.filter,
+            #[cfg(feature = "otel")]
+            tracing: self.tracing,
+        };
+        Schedule::new(Arc::new(shared)).run(stopped).await;
     }
 }
 

@@ -1,6 +1,7 @@
 //! The export of spans to a collector, by the OpenTelemetry protocol over HTTP or gRPC.
 
 mod grpc;
+mod own_headers;
 
 use std::{sync::Arc, thread, time::Duration};
 
@@ -14,7 +15,10 @@ use opentelemetry_sdk::{
     trace::{SpanData, SpanEvents, SpanExporter, SpanLinks},
 };
 
-use self::grpc::Grpc;
+use self::{
+    grpc::Grpc,
+    own_headers::{OwnHeaders, WithHeaders},
+};
 use super::span::{Attribute, Attributes, Span};
 use crate::{provider::http_client, wire::error_debug};
 
@@ -73,12 +77,11 @@ impl Otlp {
     /// # Errors
     /// [`OtlpError::NotSetUp`].
     pub fn new(endpoint: &str) -> Result<Self, OtlpError> {
-        Self::with_headers(endpoint, [])
+        Self::to_traces(&traces_of(endpoint), None)
     }
 
     /// Creates an exporter to the collector with this base URL, with headers of each request: a key
-    /// in `authorization`, for example. The headers of the environment are sent as well, unless
-    /// they have the same name.
+    /// in `authorization`, for example. They replace those of the environment.
     ///
     /// # Errors
     /// [`OtlpError::NotSetUp`].
@@ -86,31 +89,46 @@ impl Otlp {
         endpoint: &str,
         headers: impl IntoIterator<Item = (&'h str, &'h str)>,
     ) -> Result<Self, OtlpError> {
-        Self::to_traces(&format!("{}/v1/traces", endpoint.trim_end_matches('/')), owned(headers))
+        let headers = OwnHeaders::parse(headers).map_err(not_set_up(endpoint))?;
+        Self::to_traces(&traces_of(endpoint), Some(headers))
     }
 
     /// Creates an exporter over gRPC to the collector with this URL, for example
-    /// `http://127.0.0.1:4317`, with headers of each request. The headers of the environment are
-    /// sent as well, unless they have the same name.
+    /// `http://127.0.0.1:4317`.
     ///
     /// # Errors
     /// [`OtlpError::NotSetUp`].
-    pub fn grpc<'h>(endpoint: &str, headers: impl IntoIterator<Item = (&'h str, &'h str)>) -> Result<Self, OtlpError> {
-        let failed = |reason| OtlpError::NotSetUp { endpoint: endpoint.to_owned(), reason };
-        check_scheme(endpoint).map_err(failed)?;
-        let mut grpc = Grpc::new(endpoint, owned(headers)).map_err(failed)?;
+    pub fn grpc(endpoint: &str) -> Result<Self, OtlpError> {
+        Self::over_grpc(endpoint, None)
+    }
+
+    /// Creates an exporter over gRPC to the collector with this URL, with headers of each request.
+    /// They replace those of the environment.
+    ///
+    /// # Errors
+    /// [`OtlpError::NotSetUp`].
+    pub fn grpc_with_headers<'h>(
+        endpoint: &str,
+        headers: impl IntoIterator<Item = (&'h str, &'h str)>,
+    ) -> Result<Self, OtlpError> {
+        Self::over_grpc(endpoint, Some(OwnHeaders::parse(headers).map_err(not_set_up(endpoint))?))
+    }
+
+    fn over_grpc(endpoint: &str, headers: Option<OwnHeaders>) -> Result<Self, OtlpError> {
+        check_scheme(endpoint).map_err(not_set_up(endpoint))?;
+        let mut grpc = Grpc::new(endpoint, headers).map_err(not_set_up(endpoint))?;
         grpc.exporter.set_resource(&resource());
         Ok(Self(Arc::new(Transport::Grpc(grpc))))
     }
 
     /// Creates an exporter to this URL.
-    fn to_traces(url: &str, headers: Vec<(String, String)>) -> Result<Self, OtlpError> {
+    fn to_traces(url: &str, headers: Option<OwnHeaders>) -> Result<Self, OtlpError> {
         let mut exporter = exporter(url, headers)?;
         exporter.set_resource(&resource());
         Ok(Self(Arc::new(Transport::Http(exporter))))
     }
 
-    /// Creates the exporter that the environment asks for, if it does.
+    /// Creates the exporter that the environment names; `None` if it names none.
     ///
     /// # Errors
     /// [`OtlpError::NotSetUp`].
@@ -121,14 +139,15 @@ impl Otlp {
         }
         let of_traces = set("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT");
         let Some(endpoint) = of_traces.clone().or_else(|| set("OTEL_EXPORTER_OTLP_ENDPOINT")) else { return Ok(None) };
-        let protocol = set("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL").or_else(|| set("OTEL_EXPORTER_OTLP_PROTOCOL"));
-        let exporter = match protocol.as_deref() {
-            Some("grpc") => Self::grpc(&endpoint, [])?,
-            Some("http/protobuf") | None if of_traces.is_some() => Self::to_traces(&endpoint, Vec::new())?,
-            Some("http/protobuf") | None => Self::new(&endpoint)?,
-            Some(protocol) => {
+        let names = ["OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL"];
+        let protocol = names.into_iter().find_map(|name| Some((name, set(name)?)));
+        let exporter = match protocol.as_ref().map(|(name, protocol)| (*name, &**protocol)) {
+            Some((_, "grpc")) => Self::grpc(&endpoint)?,
+            Some((_, "http/protobuf")) | None if of_traces.is_some() => Self::to_traces(&endpoint, None)?,
+            Some((_, "http/protobuf")) | None => Self::new(&endpoint)?,
+            Some((name, protocol)) => {
                 let reason = format!(
-                    "OTEL_EXPORTER_OTLP_PROTOCOL is {protocol:?}; set it to http/protobuf, usually on port 4318, or \
+                    "{name} is {protocol:?}; set it to http/protobuf, usually on port 4318, or \
                      to grpc, usually on port 4317"
                 );
                 return Err(OtlpError::NotSetUp { endpoint, reason });
@@ -165,26 +184,30 @@ impl Otlp {
 }
 
 /// Creates the exporter to the collector that takes traces at this URL, with these headers.
-fn exporter(url: &str, headers: Vec<(String, String)>) -> Result<OtlpExporter, OtlpError> {
-    let failed = |reason: String| OtlpError::NotSetUp { endpoint: url.to_owned(), reason };
-    check_scheme(url).map_err(failed)?;
+fn exporter(url: &str, headers: Option<OwnHeaders>) -> Result<OtlpExporter, OtlpError> {
+    let failed = not_set_up(url);
+    check_scheme(url).map_err(&failed)?;
     let is_https = url.starts_with("https:");
     // A blocking client cannot be created where tasks run.
     let client = thread::spawn(move || {
         let tls = http_client::tls(is_https).map_err(|error| error.to_string())?;
         let client = reqwest::blocking::Client::builder().tls_backend_preconfigured(tls).timeout(TIMEOUT);
-        client.build().map_err(|error| error.to_string())
+        // Keys are sent to the configured address only.
+        client.redirect(reqwest::redirect::Policy::none()).build().map_err(|error| error.to_string())
     });
-    let client = client.join().map_err(|_| failed("its client panicked".to_owned()))?.map_err(failed)?;
-    let builder = OtlpExporter::builder().with_http().with_http_client(client).with_protocol(Protocol::HttpBinary);
-    builder
-        .with_headers(headers.into_iter().collect())
-        .with_endpoint(url)
-        .build()
-        .map_err(|error| failed(error.to_string()))
+    let client = client.join().map_err(|_| failed("its client panicked".to_owned()))?.map_err(&failed)?;
+    let builder = OtlpExporter::builder().with_http().with_protocol(Protocol::HttpBinary).with_endpoint(url);
+    let builder = match headers {
+        Some(headers) => builder.with_http_client(WithHeaders { client, headers }),
+        None => builder.with_http_client(client),
+    };
+    builder.build().map_err(|error| failed(error.to_string()))
 }
 
 /// Checks that a URL is one of HTTP.
+///
+/// # Errors
+/// The URL has another scheme.
 fn check_scheme(url: &str) -> Result<(), String> {
     if url.starts_with("https://") || url.starts_with("http://") {
         return Ok(());
@@ -192,8 +215,13 @@ fn check_scheme(url: &str) -> Result<(), String> {
     Err("it starts with neither https:// nor http://".to_owned())
 }
 
-fn owned<'h>(headers: impl IntoIterator<Item = (&'h str, &'h str)>) -> Vec<(String, String)> {
-    headers.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
+/// Returns the URL of traces below this base URL.
+fn traces_of(endpoint: &str) -> String {
+    format!("{}/v1/traces", endpoint.trim_end_matches('/'))
+}
+
+fn not_set_up(endpoint: &str) -> impl Fn(String) -> OtlpError {
+    move |reason| OtlpError::NotSetUp { endpoint: endpoint.to_owned(), reason }
 }
 
 /// Returns the resource of all spans.

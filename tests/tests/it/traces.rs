@@ -8,6 +8,7 @@ mod live;
 mod mcp;
 mod nexus;
 mod opened;
+mod projected;
 mod settings;
 mod traced;
 

@@ -27,6 +27,7 @@ use tokio::time::timeout;
 pub(super) use self::queue::{Job, Queue};
 use self::{
     attempt::{Attempt, AttemptKind},
+    queue::Extent,
     workflow::TracedWorkflow,
 };
 use super::{
@@ -152,6 +153,17 @@ impl Tracing {
             queue.add_collector(name.into(), otlp);
         }
         self
+    }
+
+    /// Sends the trace of a workflow that has ended with this execution, from its history. While
+    /// many wait, it waits also.
+    #[cfg_attr(not(any(feature = "postgres", feature = "sqlite")), expect(dead_code, reason = "projectors call it"))]
+    pub(crate) async fn of_ended(&self, workflow_id: &str, run_id: &str) {
+        if let Some(queue) = self.0.as_ref().filter(|queue| queue.reads_histories) {
+            queue.room().await;
+            let (workflow_id, run_id) = (workflow_id.to_owned(), run_id.to_owned());
+            queue.add(Job::Ended { workflow_id, run_id, extent: Extent::Workflow });
+        }
     }
 
     /// Waits until everything so far is sent, for 15 s at most.

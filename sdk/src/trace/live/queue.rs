@@ -71,7 +71,16 @@ pub(in crate::trace) enum Job {
     /// A span to send.
     Span(Box<Span>),
     /// An execution that has ended, whose spans are read from its history.
-    Ended { workflow_id: String, run_id: String },
+    Ended { workflow_id: String, run_id: String, extent: Extent },
+}
+
+/// The part of a workflow that has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::trace) enum Extent {
+    /// The execution, without the attempts at activities, which their workers send.
+    Execution,
+    /// All executions up to this one, with the attempts that history records.
+    Workflow,
 }
 
 impl Queue {
@@ -109,6 +118,13 @@ impl Queue {
                 return;
             }
             done.await;
+        }
+    }
+
+    /// Waits until there is room for more, if much waits.
+    pub(super) async fn room(&self) {
+        if self.open.load(Ordering::Acquire) >= QUEUED / 2 {
+            self.empty().await;
         }
     }
 
@@ -161,13 +177,13 @@ async fn send(mut queue: mpsc::Receiver<Job>, client: Option<Client>, otlp: Otlp
         for job in jobs {
             match job {
                 Job::Span(span) => batch.push(*span),
-                Job::Ended { workflow_id, run_id } => {
+                Job::Ended { workflow_id, run_id, extent } => {
                     ended += 1;
                     let (client, otlp, shared) = (client.clone(), otlp.clone(), Arc::clone(&shared));
                     let readers = Arc::clone(&readers);
                     tokio::spawn(async move {
                         let read = match client {
-                            Some(client) => spans_at_end(&client, &readers, &workflow_id, &run_id).await,
+                            Some(client) => spans_at_end(&client, &readers, &workflow_id, &run_id, extent).await,
                             None => Ok(Vec::new()),
                         };
                         match read {
@@ -224,18 +240,24 @@ enum Unread {
     Failed(#[from] TranscriptError),
 }
 
-/// Reads the spans of an execution from its history, once that has its end.
+/// Reads the spans of an execution, or of its workflow, from history, once that has its end.
 async fn spans_at_end(
     client: &Client,
     readers: &Semaphore,
     workflow_id: &str,
     run_id: &str,
+    extent: Extent,
 ) -> Result<Vec<Span>, Unread> {
     let read = || async {
         let _one = readers.acquire().await;
         Transcript::of_workflow(client, workflow_id, Some(run_id)).await
     };
     let transcript = ended(read).await?;
+    if extent == Extent::Workflow {
+        let _one = readers.acquire().await;
+        let chain = Transcript::of_chain(client, workflow_id, Some(run_id)).await?;
+        return Ok(spans(&chain, Part::Whole));
+    }
     let is_first = transcript.first_run_id == transcript.run_id;
     let goes_on = matches!(transcript.end, End::ContinuedAsNew { .. });
     // The earlier executions of a long chat are not read again at each end.

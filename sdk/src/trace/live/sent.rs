@@ -26,6 +26,11 @@ const WORKFLOW: &str = "temporal-agents-workflow";
 /// run repeats them in history, so that a longer one is not passed on.
 const MAX_FIELD_BYTES: usize = 8_192;
 
+/// Maximum bytes of the values of a context in the headers of a Nexus operation: half of what servers
+/// accept of all headers together.
+#[cfg(feature = "nexus")]
+const MAX_NEXUS_BYTES: usize = 2_048;
+
 /// A context of a trace.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct SentContext {
@@ -94,6 +99,19 @@ impl SentContext {
         let mut fields = HashMap::from([(TRACEPARENT.to_owned(), self.caller.to_traceparent())]);
         fields.extend(self.tracestate.clone().map(|state| (TRACESTATE.to_owned(), state)));
         fields.extend(self.baggage.clone().map(|baggage| (BAGGAGE.to_owned(), baggage)));
+        fields
+    }
+
+    /// Returns the fields for the headers of a Nexus operation. The server rejects headers that are
+    /// large together, and with them the workflow task: state and baggage are then left out.
+    #[cfg(feature = "nexus")]
+    pub(super) fn to_nexus_fields(&self) -> HashMap<String, String> {
+        let mut fields = self.to_fields();
+        let is_visible = |value: &String| value.bytes().all(|byte| (0x20..0x7f).contains(&byte));
+        let bytes: usize = fields.values().map(String::len).sum();
+        if bytes > MAX_NEXUS_BYTES || !fields.values().all(is_visible) {
+            fields.retain(|name, _| name == TRACEPARENT);
+        }
         fields
     }
 

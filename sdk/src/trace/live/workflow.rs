@@ -22,7 +22,7 @@ use temporalio_workflow::{
 use super::{
     execution_of,
     opened::Opened,
-    queue::{Job, Queue},
+    queue::{Extent, Job, Queue},
     sent::SentContext,
 };
 use crate::{
@@ -86,7 +86,7 @@ impl WorkflowInterceptor for TracedWorkflow {
             let is_evicted = matches!(ended, Err(WorkflowTermination::Evicted));
             let has_spans = self.has_runs.get() || opened.has_ended();
             if has_spans && is_sampled && !is_evicted && !ctx.is_replaying_history_events() {
-                self.queue.add(Job::Ended { workflow_id, run_id });
+                self.queue.add(Job::Ended { workflow_id, run_id, extent: Extent::Execution });
             }
             ended
         })
@@ -153,7 +153,7 @@ impl WorkflowInterceptor for TracedWorkflow {
         let effect = ctx.context_value::<ToolCallKey>().map(|call| call.effect.clone());
         if let Some(sent) = effect.and_then(|effect| self.sent(&ctx, &effect)) {
             // These headers are those of a request over HTTP: W3C's own, as plain strings.
-            input.options_mut().nexus_header.extend(sent.to_fields());
+            input.options_mut().nexus_header.extend(sent.to_nexus_fields());
         }
         next.run(input)
     }

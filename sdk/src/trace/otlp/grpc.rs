@@ -12,10 +12,12 @@ use opentelemetry_sdk::{
     error::OTelSdkError,
     trace::{SpanData, SpanExporter},
 };
-use tokio::runtime::{Builder, Runtime};
-use tonic::metadata::{AsciiMetadataKey, AsciiMetadataValue, MetadataMap};
+use tokio::{
+    runtime::{Builder, Runtime},
+    time::timeout,
+};
 
-use super::TIMEOUT;
+use super::{TIMEOUT, own_headers::OwnHeaders};
 
 /// An exporter over gRPC.
 pub(super) struct Grpc {
@@ -26,14 +28,19 @@ pub(super) struct Grpc {
 
 impl Grpc {
     /// Creates the exporter to the collector at this URL; connects with the first export.
-    pub(super) fn new(url: &str, headers: Vec<(String, String)>) -> Result<Self, String> {
-        let metadata = metadata(headers)?;
+    ///
+    /// # Errors
+    /// The runtime or the exporter cannot be created.
+    pub(super) fn new(url: &str, headers: Option<OwnHeaders>) -> Result<Self, String> {
         let runtime = Builder::new_multi_thread().worker_threads(1).thread_name("otlp").enable_all().build();
         let runtime = runtime.map_err(|error| error.to_string())?;
         let exporter = {
             let _entered = runtime.enter();
-            let builder = OtlpExporter::builder().with_tonic().with_metadata(metadata);
-            let builder = builder.with_endpoint(url).with_timeout(TIMEOUT);
+            let builder = OtlpExporter::builder().with_tonic().with_endpoint(url).with_timeout(TIMEOUT);
+            let builder = match headers {
+                Some(headers) => builder.with_interceptor(headers),
+                None => builder,
+            };
             let is_https = url.starts_with("https:");
             let builder =
                 if is_https { builder.with_tls_config(ClientTlsConfig::new().with_native_roots()) } else { builder };
@@ -42,12 +49,18 @@ impl Grpc {
         Ok(Self { exporter, runtime: Some(runtime) })
     }
 
-    /// Exports a batch. Blocks.
+    /// Exports a batch of spans; blocks until the collector has answered.
+    ///
+    /// # Errors
+    /// The collector is not reached in time, or refuses the batch.
+    ///
+    /// # Panics
+    /// Within a task of a runtime.
     pub(super) fn export(&self, batch: Vec<SpanData>) -> Result<(), OTelSdkError> {
-        match &self.runtime {
-            Some(runtime) => runtime.block_on(self.exporter.export(batch)),
-            None => Ok(()),
-        }
+        let runtime = self.runtime.as_ref().expect("it is taken only when the exporter is dropped");
+        // The exporter's own limit does not include the time to connect.
+        let export = async { timeout(TIMEOUT, self.exporter.export(batch)).await };
+        runtime.block_on(export).unwrap_or(Err(OTelSdkError::Timeout(TIMEOUT)))
     }
 }
 
@@ -58,17 +71,4 @@ impl Drop for Grpc {
             runtime.shutdown_background();
         }
     }
-}
-
-/// Returns the headers of each request.
-fn metadata(headers: Vec<(String, String)>) -> Result<MetadataMap, String> {
-    let mut metadata = MetadataMap::new();
-    for (name, value) in headers {
-        let key = AsciiMetadataKey::from_bytes(name.to_ascii_lowercase().as_bytes());
-        let (Ok(key), Ok(value)) = (key, AsciiMetadataValue::try_from(value)) else {
-            return Err(format!("the name or the value of the header {name:?} is malformed"));
-        };
-        metadata.insert(key, value);
-    }
-    Ok(metadata)
 }

@@ -49,7 +49,9 @@ fn another_protocol_and_a_malformed_url_are_errors_that_say_what_to_do() {
 
 #[test]
 fn a_malformed_header_is_named() {
-    let error = Otlp::grpc("http://127.0.0.1:4317", [("not a name", "value")]).map(|_| ()).map_err(|e| e.to_string());
+    let error = Otlp::grpc_with_headers("http://127.0.0.1:4317", [("not a name", "value")])
+        .map(|_| ())
+        .map_err(|e| e.to_string());
     assert_eq!(
         error,
         Err(

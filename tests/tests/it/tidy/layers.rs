@@ -30,7 +30,7 @@ const MAY_IMPORT: [(&str, &[&str], &[&str]); 26] = [
     ("resources", LOOP, &["mcp", "provider", "remote", "secret", "store"]),
     ("inline", LOOP, &["activity", "deltas", "events", "mcp", "metrics", "provider", "remote", "resources", "secret"]),
     ("remote", &["wire", "tool"], &["activity", "conversations", "deltas", "metrics", "secret", "store"]),
-    ("projection", LOOP, &["client", "events", "store"]),
+    ("projection", LOOP, &["client", "events", "store", "trace"]),
     // The engine, the inbox and the chat of the workflows, as tasks.
     (
         "in_process",

@@ -55,7 +55,7 @@ async fn live_spans_are_those_of_history_also_without_a_cache(
 async fn spans_over_grpc_are_those_over_http() -> anyhow::Result<()> {
     let (mut over_grpc, mut over_http) = (Collector::start_grpc().await?, Collector::start().await?);
     let plugin = AgentsPlugin::new(script()).agent(desk);
-    let grpc = Otlp::grpc(&over_grpc.url, [("authorization", "Bearer key")])?;
+    let grpc = Otlp::grpc(&over_grpc.url)?;
     let traced = Traced::start_to::<Reading>(grpc.clone(), plugin, true).await?;
     traced.run(Reading::run, go(), "live", None).await?;
     let count = export_workflow(traced.env.client(), "live", &Otlp::new(&over_http.url)?).await?;
@@ -149,7 +149,7 @@ async fn a_collector_that_is_down_costs_a_run_nothing_and_is_counted(
 ) -> anyhow::Result<()> {
     let plugin = AgentsPlugin::new(script()).agent(desk);
     let down = "http://127.0.0.1:9";
-    let otlp = if is_grpc { Otlp::grpc(down, [])? } else { Otlp::new(down)? };
+    let otlp = if is_grpc { Otlp::grpc(down)? } else { Otlp::new(down)? };
     let traced = Traced::start_to::<Reading>(otlp, plugin, true).await?;
     traced.run(Reading::run, go(), "down", None).await?;
     assert!(traced.tracing.lost() > 10, "{:?}", traced.tracing);
