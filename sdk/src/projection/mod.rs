@@ -119,7 +119,8 @@ impl Projector {
     /// projector began. `tracing` is that of [`Tracing::new`] or [`Tracing::from_env`].
     ///
     /// Workers that send traces as well send the same spans, with the same ids. What is lost is
-    /// counted ([`Tracing::lost`]); [`export_workflow`](crate::trace::export_workflow) sends it again.
+    /// counted ([`Tracing::lost`]), and [`export_workflow`](crate::trace::export_workflow) sends it
+    /// again.
     #[cfg(feature = "otel")]
     #[must_use]
     pub fn tracing(mut self, tracing: &Tracing) -> Self {

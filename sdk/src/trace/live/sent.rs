@@ -26,8 +26,8 @@ const WORKFLOW: &str = "temporal-agents-workflow";
 /// run repeats them in history, so that a longer one is not passed on.
 const MAX_FIELD_BYTES: usize = 8_192;
 
-/// Maximum bytes of the values of a context in the headers of a Nexus operation: half of what servers
-/// accept of all headers together.
+/// Maximum bytes of the values of a context in the headers of a Nexus operation: half of what
+/// servers accept of all headers together.
 #[cfg(feature = "nexus")]
 const MAX_NEXUS_BYTES: usize = 2_048;
 
