@@ -105,6 +105,25 @@ fn a_decision_for_good_answers_this_tool_of_this_server_at_once_for_every_agent(
 }
 
 #[test]
+fn a_decision_for_good_is_newer_than_one_that_was_kept_before_the_run() {
+    let mut run = asked(with_server(false), &["q1"]);
+    let mut state = run.engine.state().clone();
+    state.decide_always("q1", Decision::reject_with("never")).unwrap();
+    run.take_up(state);
+    run.offer(&[]).unwrap();
+    run.engine.set_kept_requests(["q2", "q3"].map(str::to_owned).into());
+    run.turn(with_server(false), vec![question("q2", "delete"), question("q3", "read")]).unwrap();
+    // Only the request without a decision of the run is answered by the kept one.
+    let Step::AnswerMcp { questions, .. } = run.next() else { panic!("nothing is asked, but {:?}", run.next()) };
+    let ids: Vec<&str> = questions.iter().map(|question| &*question.request_id).collect();
+    assert_eq!(ids, ["q3"]);
+    run.resolve(Resolution::McpAnswered(vec![Decision::approve()])).unwrap();
+    let answers = run.raw_items().into_iter().map(|item| item.to_value());
+    let answers: Vec<Value> = answers.filter(|item| item["type"] == "mcp_approval_response").collect();
+    assert_eq!(answers[1..], [answer("q2", false, Some("never")), answer("q3", true, None)]);
+}
+
+#[test]
 fn a_function_of_the_author_answers_its_servers_questions_in_their_order() {
     let mut run = asked(with_server(true), &["q1", "q2"]);
     let Step::AnswerMcp { agent, questions } = run.next() else { panic!("nothing is asked, but {:?}", run.next()) };

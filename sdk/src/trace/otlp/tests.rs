@@ -1,4 +1,11 @@
+use std::{
+    io::{BufRead, BufReader, Write},
+    net::TcpListener,
+};
+
+use opentelemetry_http::{HttpClient, Request};
 use rstest::rstest;
+use tonic::service::Interceptor;
 
 use super::*;
 
@@ -60,4 +67,44 @@ fn a_malformed_header_is_named() {
                 .to_owned()
         )
     );
+}
+
+fn own_headers() -> OwnHeaders {
+    OwnHeaders::parse([("Authorization", "Bearer own")]).expect("they are headers")
+}
+
+#[test]
+fn own_headers_replace_those_of_the_environment_over_grpc() {
+    let mut request = tonic::Request::new(());
+    for (name, value) in [("authorization", "Bearer environment"), ("x-team", "a"), ("user-agent", "exporter")] {
+        request.metadata_mut().insert(name, value.parse().expect("it is a value"));
+    }
+    let sent = own_headers().call(request).expect("nothing is refused").into_parts().0.into_headers();
+    let mut names: Vec<&str> = sent.keys().map(|name| name.as_str()).collect();
+    names.sort_unstable();
+    assert_eq!(names, ["authorization", "user-agent"]);
+    assert_eq!(sent["authorization"], "Bearer own");
+}
+
+#[test]
+fn own_headers_replace_those_of_the_environment_over_http() {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("there is a free port");
+    let url = format!("http://{}/v1/traces", listener.local_addr().expect("it is bound"));
+    let receiving = thread::spawn(move || {
+        let (mut stream, _) = listener.accept().expect("a client connects");
+        let lines = BufReader::new(&stream).lines().map_while(Result::ok).take_while(|line| !line.is_empty());
+        let lines: Vec<String> = lines.map(|line| line.to_ascii_lowercase()).collect();
+        stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n").expect("the client reads");
+        lines
+    });
+    let client =
+        reqwest::blocking::Client::builder().tls_backend_preconfigured(http_client::tls(false).expect("it is"));
+    let client = WithHeaders { client: client.build().expect("it is complete"), headers: own_headers() };
+    let request = Request::post(&url).header("authorization", "Bearer environment").header("x-team", "a");
+    let request = request.header("content-type", "application/x-protobuf").body(Vec::new().into());
+    futures::executor::block_on(client.send_bytes(request.expect("it is a request"))).expect("it is answered");
+    let lines = receiving.join().expect("it does not panic");
+    let has = |line: &str| lines.iter().any(|other| other == line);
+    assert!(has("authorization: bearer own") && has("content-type: application/x-protobuf"), "{lines:?}");
+    assert!(!lines.iter().any(|line| line.contains("environment") || line.starts_with("x-team")), "{lines:?}");
 }

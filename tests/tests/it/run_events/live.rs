@@ -25,6 +25,8 @@ use temporal_agents_testing::{
     fake_model::{Reply, text, tool_call},
     history::{self, History},
 };
+use temporalio_client::{UntypedWorkflow, WorkflowDescribeOptions};
+use tokio::time::timeout;
 
 use super::reading::all;
 
@@ -100,6 +102,38 @@ pub(super) async fn check(env: &AgentEnvironment, id: &str, events: &[RunEvent])
             _ => {}
         }
     }
+    Ok(())
+}
+
+/// Returns the heartbeat details of the pending activities of a workflow, as text.
+async fn heartbeat(env: &AgentEnvironment, id: &str) -> anyhow::Result<String> {
+    let handle = env.client().get_workflow_handle::<UntypedWorkflow>(id);
+    let described = handle.describe(WorkflowDescribeOptions::default()).await?.raw_description;
+    let details = described.pending_activities.into_iter().filter_map(|activity| activity.heartbeat_details);
+    let payloads = details.flat_map(|details| details.payloads);
+    Ok(payloads.map(|payload| String::from_utf8_lossy(&payload.data).into_owned()).collect())
+}
+
+#[tokio::test]
+async fn the_heartbeat_of_a_call_that_streams_has_its_progress() -> anyhow::Result<()> {
+    let model = FakeModel::script([text(STORY).chunk_size(1).chunk_pause(Duration::from_millis(50))]);
+    let env = environment(&model, |plugin| plugin.deltas(HeartbeatDeltas::new())).await?;
+    let started = env.start_workflow(AgentWorkflow::run, AgentRequest::new("narrator", "Tell me.")).await?;
+    let looking = async {
+        loop {
+            let heartbeat = heartbeat(&env, &started.info().workflow_id).await?;
+            if let Some((_, progress)) = heartbeat.split_once("Streaming LLM response: ") {
+                return anyhow::Ok(progress.split('"').next().unwrap_or_default().to_owned());
+            }
+            tokio::task::yield_now().await;
+        }
+    };
+    let progress = timeout(crate::PATIENCE, looking).await??;
+    let (chunks, characters) = progress.split_once(" chunks, ").expect("it counts both");
+    // Each chunk is one character here.
+    assert_eq!(characters, format!("{chunks} characters"));
+    env.await_run(&started).await?.output()?;
+    env.finish().await?;
     Ok(())
 }
 

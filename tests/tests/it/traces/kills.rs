@@ -1,7 +1,7 @@
-//! Worker processes that are killed with SIGKILL at points of a run: the union by id of the spans that were sent live and of
-//! those from history is the whole tree.
+//! Worker processes that are killed with SIGKILL at points of a run: the union by id of the spans
+//! that were sent live and of those from history is the whole tree.
 //!
-//! `SEEDS=20` kills at 20 points; the default is 4 of them.
+//! `SEEDS=20` kills at all 20 points; the default is 4 of them.
 
 use std::{
     fs,
@@ -51,15 +51,15 @@ const AT_ONCE: usize = 4;
 /// For ever, as far as a test is concerned.
 const FOR_EVER: Duration = Duration::from_mins(10);
 
-/// Where a worker process is killed.
+/// The point of a run at which its worker process is killed.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Point {
     moment: u32,
-    /// `true` if the process holds still there; else the kill comes while the run goes on.
+    /// `true` if the process blocks there until it is killed; otherwise the run continues meanwhile.
     holds: bool,
 }
 
-/// What a worker process is told.
+/// The task of a worker process.
 #[derive(Debug, Serialize, Deserialize)]
 struct Task {
     address: String,
