@@ -80,7 +80,7 @@ fn own_headers_replace_those_of_the_environment_over_grpc() {
         request.metadata_mut().insert(name, value.parse().expect("it is a value"));
     }
     let sent = own_headers().call(request).expect("nothing is refused").into_parts().0.into_headers();
-    let mut names: Vec<&str> = sent.keys().map(|name| name.as_str()).collect();
+    let mut names: Vec<&str> = sent.keys().map(reqwest::header::HeaderName::as_str).collect();
     names.sort_unstable();
     assert_eq!(names, ["authorization", "user-agent"]);
     assert_eq!(sent["authorization"], "Bearer own");
