@@ -88,13 +88,17 @@ impl ToolActivity {
             mcp: _,
             remote: _,
             schema: _,
+            session_id,
+            parent_call,
         } = request;
         let measured = self.metrics.as_ref().map(|metrics| metrics.execution(&tool));
         let key = idempotency_key.unwrap_or_else(|| key_of(info));
         let call = CallInfo::new(tool, call_id, agent, turn)
             .at_attempt(info.attempt)
             .with_idempotency_key(key)
-            .with_run_id(info.workflow_id.as_deref().unwrap_or_default());
+            .with_run_id(info.workflow_id.as_deref().unwrap_or_default())
+            .with_session_id(session_id.unwrap_or_default())
+            .with_parent_call_id(parent_call.unwrap_or_default());
         let mut given = Given::default();
         if let Err(withheld) = self.env.fill_members(&mut settings, &mut given) {
             return Err(env_variable_error(&self.tool, &withheld));

@@ -114,9 +114,7 @@ impl SessionHost {
         if let Some(answer) = self.effect_answer(&id) {
             let outcome = restored(&id, answer);
             if call.tool.binding().leaves_a_reply() {
-                let told = self.inner.told(&id, &call.info.agent, call.info.turn);
-                told.tool_scheduled();
-                told.tool_ended(&call.info, &outcome);
+                self.inner.told(&id, &call.info.agent, call.info.turn).restored(&call.info, &outcome);
             }
             return outcome;
         }

@@ -14,6 +14,7 @@ use super::{
     kept::Kept,
     mcp::McpLists,
     mcp_session::McpSessions,
+    session::SessionRef,
     toolsets,
 };
 use crate::{
@@ -38,6 +39,8 @@ pub(super) struct Env<'r, H: Host> {
     pub(super) path: String,
     /// Id of the call that this run answers: its idempotency key; `None` for the outermost run.
     pub(super) parent_call: Option<String>,
+    /// Id of the stored session of the outermost run.
+    pub(super) session_id: Option<String>,
     /// The items of earlier model calls, to find duplicates without a comparison of the whole
     /// conversation.
     pub(super) once: RefCell<Once>,
@@ -65,6 +68,10 @@ impl<'r, H: Host> Env<'r, H> {
         let (once, mcp, mcp_tools) = (RefCell::default(), Rc::default(), RefCell::default());
         let (mcp_sessions, shown, selected) = (McpSessions::default(), RefCell::default(), OnceCell::new());
         let (parent_call, kept) = (None, Rc::default());
+        let session_id = match &config.session {
+            Some(SessionRef::Stored { session_id, .. }) => Some(session_id.clone()),
+            Some(SessionRef::Memory(_)) | None => None,
+        };
         Self {
             host,
             graph,
@@ -73,6 +80,7 @@ impl<'r, H: Host> Env<'r, H> {
             guard_scope,
             path,
             parent_call,
+            session_id,
             once,
             mcp,
             mcp_sessions,
@@ -95,8 +103,8 @@ impl<'r, H: Host> Env<'r, H> {
         'r: 'n,
     {
         let mcp_sessions = self.mcp_sessions.of_nested();
-        let (mcp, kept) = (Rc::clone(&self.mcp), Rc::clone(&self.kept));
-        Env { mcp, mcp_sessions, kept, ..Env::new(self.host, graph, config, inside, path) }
+        let (mcp, kept, session_id) = (Rc::clone(&self.mcp), Rc::clone(&self.kept), self.session_id.clone());
+        Env { session_id, mcp, mcp_sessions, kept, ..Env::new(self.host, graph, config, inside, path) }
     }
 
     /// Takes over the tools that were selected for the run. Nested runs have none.

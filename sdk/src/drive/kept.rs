@@ -18,6 +18,7 @@
 //! run: the decision holds in the run as one that is not kept, and the failure is logged.
 
 use std::{
+    borrow::Cow,
     cell::{Cell, RefCell},
     collections::BTreeSet,
 };
@@ -250,8 +251,12 @@ pub(super) async fn keep_on_requests<H: Host>(env: &Env<'_, H>, engine: &Engine,
 /// Passes an approval request on as the call that it is about.
 fn as_call<T>(request: &Item, read: impl FnOnce(&GatedCall<'_>) -> T) -> T {
     let place = format!("hosted:{}", member(request, "server_label"));
-    let (tool, arguments) = (member(request, "name"), member(request, "arguments"));
-    read(&GatedCall { tool, place: &place, arguments, mode: None })
+    let arguments = match request.get("arguments") {
+        Some(Value::String(text)) => Cow::Borrowed(&**text),
+        Some(other) => Cow::Owned(other.to_string()),
+        None => Cow::Borrowed(""),
+    };
+    read(&GatedCall { tool: member(request, "name"), place: &place, arguments: &arguments, mode: None })
 }
 
 fn member<'i>(request: &'i Item, name: &str) -> &'i str {

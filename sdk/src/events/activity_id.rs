@@ -93,6 +93,11 @@ impl<'i> Place<'i> {
     }
 }
 
+/// Returns `true` if the effect with this id in its own run is one that no fact reports.
+pub(crate) fn is_aside(effect: &str) -> bool {
+    Place::of(&format!("run-{effect}")).is_some_and(|place| place.role == Role::Aside)
+}
+
 /// Returns the run that is shortened, and the turn after which.
 fn summary(id: &str) -> Option<(&str, u32)> {
     last_number(id.strip_suffix("-summary")?)

@@ -11,8 +11,8 @@ use std::{
 use prost_types::Timestamp;
 use serde_json::Value;
 
-use super::{AttemptContext, AttemptOf, Facts, RunObserver, fact_id};
-use crate::wire::{EventKind, RunEvent};
+use super::{Aside, AsideKind, AttemptContext, AttemptOf, Facts, RunObserver, fact_id, lineage};
+use crate::wire::{EventKind, RecordedFailure, RunEvent};
 
 /// A function that receives the events of runs.
 pub(crate) type EventSink = Arc<dyn Fn(&RunEvent) + Send + Sync>;
@@ -41,11 +41,6 @@ struct Published {
 }
 
 impl EventPublisher {
-    /// Creates a publisher for a subscriber in this process.
-    pub(crate) fn new(run: impl Into<String>, sink: EventSink) -> Self {
-        Self { run: run.into(), state: Mutex::default(), keeper: None, sink: Some(sink), observer: None }
-    }
-
     /// Creates a publisher for a subscriber, an observer, or both; `None` without any.
     pub(crate) fn of_both(run: &str, sink: Option<EventSink>, observer: Option<RunObserver>) -> Option<Self> {
         let is_wanted = sink.is_some() || observer.is_some();
@@ -107,6 +102,25 @@ impl EventPublisher {
         let observer = self.observer.as_ref()?;
         let call = fact_id(&self.run_at(path), effect);
         Some((observer.contexts)(AttemptOf { run: &self.run, call: &call, attempt }))
+    }
+
+    /// Returns `true` if somebody wants to know of effects that no fact reports.
+    pub(crate) fn wants_asides(&self) -> bool {
+        self.observer.as_ref().is_some_and(|observer| observer.asides.is_some())
+    }
+
+    /// Passes on an effect of the run at this path that no fact reports.
+    pub(crate) fn aside(
+        &self,
+        path: &str,
+        kind: AsideKind<'_>,
+        times: (SystemTime, SystemTime),
+        failure: Option<RecordedFailure>,
+    ) {
+        if let Some(asides) = self.observer.as_ref().and_then(|observer| observer.asides.as_ref()) {
+            let path = lineage(&self.run_at(path)).1;
+            asides(&Aside { run: &self.run, path, kind, times, failure });
+        }
     }
 
     /// Passes an observation to the facts, and the facts that follow from it to the keeper and the

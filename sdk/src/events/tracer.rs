@@ -1,9 +1,9 @@
 //! The connection of runs outside of workflows to traces.
 
-use std::{any::Any, fmt, future::poll_fn, sync::Arc};
+use std::{any::Any, fmt, future::poll_fn, sync::Arc, time::SystemTime};
 
 use super::EventSink;
-use crate::wire::TraceSettings;
+use crate::wire::{RecordedFailure, ToolOutput, TraceSettings};
 
 /// Makes the spans of runs outside of workflows: `Tracing::tracer` returns it (feature `otel`).
 #[derive(Clone)]
@@ -26,6 +26,37 @@ pub(crate) struct RunObserver {
     pub(crate) sink: Option<EventSink>,
     /// Returns the context of the code of an attempt.
     pub(crate) contexts: Arc<AttemptContexts>,
+    /// Receives effects that no fact reports; `None` if the run has no spans.
+    pub(crate) asides: Option<Arc<Asides>>,
+}
+
+type Asides = dyn Fn(&Aside<'_>) + Send + Sync;
+
+/// An effect of a run that no fact reports: a guardrail in an activity, or a call of a session store.
+#[cfg_attr(not(feature = "otel"), expect(dead_code, reason = "traces read it"))]
+pub(crate) struct Aside<'a> {
+    /// Id of the outermost run.
+    pub(crate) run: &'a str,
+    /// The path of the run among nested runs.
+    pub(crate) path: Vec<String>,
+    pub(crate) kind: AsideKind<'a>,
+    pub(crate) times: (SystemTime, SystemTime),
+    pub(crate) failure: Option<RecordedFailure>,
+}
+
+/// The kind of an effect that no fact reports.
+#[cfg_attr(not(feature = "otel"), expect(dead_code, reason = "traces read it"))]
+pub(crate) enum AsideKind<'a> {
+    Guardrail {
+        /// Id of the effect in its own run.
+        effect: &'a str,
+        name: &'a str,
+        output: Option<&'a ToolOutput>,
+    },
+    Session {
+        /// `read` or `add`.
+        operation: &'static str,
+    },
 }
 
 type AttemptContexts = dyn Fn(AttemptOf<'_>) -> AttemptContext + Send + Sync;

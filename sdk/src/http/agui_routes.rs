@@ -137,14 +137,17 @@ async fn answers(thread: &Thread, input: &RunAgentInput) -> Result<Vec<Answer>, 
         return Ok(Vec::new());
     }
     let Some(state) = thread.state().await? else { return Ok(Vec::new()) };
+    let is_supplied = |decided: &&DecidedInterruption| matches!(decided.decision, Verdict::SupplyOutput { .. });
     let mut answers = Vec::new();
     for entry in &input.resume {
-        let call = state.interruptions.iter().find(|call| call.id == entry.interrupt_id);
-        answers.push(answer(entry, call).map_err(ApiError::invalid)?);
+        let asks_for_input = match state.interruptions.iter().find(|call| call.id == entry.interrupt_id) {
+            Some(call) => call.kind == InterruptionKind::Input,
+            None => state.decided.iter().any(|decided| decided.id == entry.interrupt_id && is_supplied(&decided)),
+        };
+        answers.push(answer(entry, asks_for_input).map_err(ApiError::invalid)?);
     }
     // Results of calls that were answered come from a request that is sent again.
     let is_output = |call: &&AgentInterruption| call.kind == InterruptionKind::Output;
-    let is_supplied = |decided: &&DecidedInterruption| matches!(decided.decision, Verdict::SupplyOutput { .. });
     let waiting = state.interruptions.iter().filter(is_output).map(|call| &*call.id);
     let supplied = state.decided.iter().filter(is_supplied).map(|decided| &*decided.id);
     let ids: Vec<&str> = waiting.chain(supplied).collect();
@@ -157,9 +160,9 @@ async fn answers(thread: &Thread, input: &RunAgentInput) -> Result<Vec<Answer>, 
 }
 
 /// Returns the answer of an entry. A call that no longer waits was decided, maybe by this request.
-fn answer(entry: &ResumeEntry, call: Option<&AgentInterruption>) -> Result<Answer, String> {
+fn answer(entry: &ResumeEntry, asks_for_input: bool) -> Result<Answer, String> {
     let id = &*entry.interrupt_id;
-    if call.is_some_and(|call| call.kind == InterruptionKind::Input) {
+    if asks_for_input {
         return Ok(match entry.input_answer()? {
             InputAnswer::Answer(values) => Answer::Output(SuppliedOutput::new(id, Value::Object(values).to_string())),
             InputAnswer::Declined => Answer::Decision(AgentDecision::reject(id)),

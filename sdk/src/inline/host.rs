@@ -6,7 +6,7 @@ use std::{
         Arc,
         atomic::{AtomicU32, Ordering},
     },
-    time::Duration,
+    time::{Duration, SystemTime},
 };
 
 use futures::{
@@ -27,14 +27,14 @@ use crate::{
         SessionEffect, SessionEffectError, SourceEffectError, ToolAnswer, ToolEffect, ToolEffectError, ToolsetsEffect,
         model_limits::{FACTOR, LONGEST_PAUSE, Retries},
     },
-    events::EventPublisher,
+    events::{AsideKind, EventPublisher},
     metrics::Metrics,
     remote::ToolsetQuery,
     resources::Resources,
     tool::{BoxError, CallInfo, DeltaTransport, StateMap, ToolBinding, ToolDef},
     wire::{
-        AgentInterruption, Interruption, Item, McpTool, ModelCall, ModelFailureKind, ModelResponse, RunState,
-        SelectedToolset,
+        AgentInterruption, Interruption, Item, McpTool, ModelCall, ModelFailureKind, ModelResponse, RecordedFailure,
+        RunState, SelectedToolset,
         asked_questions::AskedQuestions,
         event::{NoteKind, RunNote},
         kept_decision::KeptDecision,
@@ -273,10 +273,16 @@ impl Host for InlineHost {
         scope: &'a Self::Scope,
     ) -> LocalBoxFuture<'a, Result<Vec<Item>, SessionEffectError>> {
         async move {
-            let is_write = matches!(call.action, SessionAction::Add { .. });
+            let (is_write, since) = (matches!(call.action, SessionAction::Add { .. }), SystemTime::now());
             let calling = self.session(call);
             // A write that has begun is completed, even if the run is cancelled meanwhile.
             let settled = if is_write { Some(calling.await) } else { scope.run_until_cancelled(calling).await };
+            if let (Some(publisher), Some(settled)) = (&self.publisher, &settled) {
+                let kind = AsideKind::Session { operation: if is_write { "add" } else { "read" } };
+                let failure =
+                    settled.as_ref().err().map(|error| RecordedFailure::new("Application", error.to_string()));
+                publisher.aside("", kind, (since, SystemTime::now()), failure);
+            }
             settled.ok_or(SessionEffectError::Cancelled)?.map_err(SessionEffectError::from)
         }
         .boxed_local()

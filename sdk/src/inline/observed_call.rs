@@ -2,7 +2,7 @@
 //! to metrics.
 
 use std::{
-    cell::RefCell,
+    cell::{Cell, RefCell},
     sync::Arc,
     time::{Duration, SystemTime},
 };
@@ -10,7 +10,7 @@ use std::{
 use crate::{
     deltas::ModelEvents,
     drive::{EffectId, ToolAnswer, ToolEffectError},
-    events::{AttemptContext, Attempts, EventPublisher, ScheduledModelCall, rfc3339},
+    events::{AsideKind, AttemptContext, Attempts, EventPublisher, ScheduledModelCall, is_aside, rfc3339},
     metrics::{Execution, Inference, Metrics},
     provider::{ModelDeltas, ModelError},
     tool::CallInfo,
@@ -26,6 +26,8 @@ pub(crate) struct ObservedCall<'t> {
     agent: String,
     turn: u32,
     attempts: RefCell<Attempts>,
+    /// Time at which a call began that no fact reports.
+    aside_since: Cell<Option<SystemTime>>,
 }
 
 impl<'t> ObservedCall<'t> {
@@ -38,7 +40,7 @@ impl<'t> ObservedCall<'t> {
         turn: u32,
     ) -> Self {
         let agent = publisher.map(|_| agent.to_owned()).unwrap_or_default();
-        Self { publisher, metrics, id, agent, turn, attempts: RefCell::default() }
+        Self { publisher, metrics, id, agent, turn, attempts: RefCell::default(), aside_since: Cell::default() }
     }
 
     /// Begins to measure an attempt at a call of this model.
@@ -134,7 +136,17 @@ impl<'t> ObservedCall<'t> {
     pub(crate) fn tool_scheduled(&self) {
         let Some(publisher) = self.publisher else { return };
         let id = publisher.id(self.id.as_str());
+        if publisher.wants_asides() && is_aside(self.effect()) {
+            self.aside_since.set(Some(SystemTime::now()));
+        }
         publisher.observe(|facts| facts.tool_scheduled(&id, &self.agent, self.turn));
+    }
+
+    /// Reports a call whose outcome an earlier attempt of a session has recorded.
+    pub(crate) fn restored(&self, info: &CallInfo, outcome: &Result<ToolAnswer, ToolEffectError>) {
+        self.tool_scheduled();
+        self.aside_since.set(None);
+        self.tool_ended(info, outcome);
     }
 
     /// Reports the outcome of a tool call. A question to people is not an output.
@@ -142,6 +154,14 @@ impl<'t> ObservedCall<'t> {
         let Some(publisher) = self.publisher else { return };
         let id = publisher.id(self.id.as_str());
         let call = (&*info.call_id, &*info.tool);
+        if let Some(since) = self.aside_since.take() {
+            let (output, failure) = match outcome {
+                Ok(answer) => (Some(&answer.output), None),
+                Err(error) => (None, Some(of_tool(error))),
+            };
+            let kind = AsideKind::Guardrail { effect: self.effect(), name: &info.tool, output };
+            publisher.aside(self.id.path(), kind, (since, SystemTime::now()), failure);
+        }
         publisher.observe(|facts| match outcome {
             Ok(ToolAnswer { question: Some(_), .. }) | Err(ToolEffectError::Cancelled) => {}
             Ok(answer) => {

@@ -6,7 +6,9 @@ use std::{future::Future, time::Duration};
 use serde_json::{Map, Value};
 use tokio::time::sleep;
 
-use super::message::{ToolCallMessage, ToolCallMeta};
+#[cfg(feature = "otel")]
+use super::message::TraceContext;
+use super::message::{CallMessage, ToolCallMessage, ToolCallMeta};
 use crate::{
     tool::{OUTCOME_UNKNOWN, ToolContext, ToolError},
     wire::{SideData, ToolOutput, remote_call::RemoteTarget},
@@ -67,6 +69,9 @@ pub(super) fn message_of(
 ) -> (String, ToolCallMessage) {
     let info = ctx.info();
     let id = info.idempotency_key().to_owned();
+    let trace = info.trace_context().clone();
+    #[cfg(feature = "otel")]
+    let trace = trace.extract(TraceContext::current());
     let meta = ToolCallMeta {
         run_id: info.run_id().to_owned(),
         session_id: target.session_id.clone().unwrap_or_default(),
@@ -75,15 +80,9 @@ pub(super) fn message_of(
         parent_tool_call_id: target.parent_call.clone().unwrap_or_default(),
     };
     let tool = format!("{}.{}", target.toolset, target.tool);
-    let message = ToolCallMessage::call(&*id, tool, Value::Object(arguments), Some(meta));
-    #[cfg(feature = "otel")]
-    let message = match message {
-        ToolCallMessage::Call(call) => {
-            ToolCallMessage::Call(Box::new(call.with_trace_context(super::message::TraceContext::current())))
-        }
-        other => other,
-    };
-    (id, message)
+    let payload = Some(Value::Object(arguments));
+    let call = CallMessage { tool_use_id: id.clone(), tool, payload, meta: Some(meta), ..CallMessage::default() };
+    (id, ToolCallMessage::Call(Box::new(call.with_trace_context(trace))))
 }
 
 /// Returns the output for the model, and gives the call the data for other readers.

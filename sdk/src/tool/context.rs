@@ -6,7 +6,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use super::{deltas::DeltaTransport, idempotency::idempotency_key, run_context::RunContext, state::StateMap};
-use crate::wire::{Bounds, ServerData, SideData, error_debug};
+use crate::wire::{Bounds, ServerData, SideData, error_debug, trace_context::TraceContext};
 
 /// A call of a tool: the agent that made it, and its id.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,7 +24,19 @@ pub struct CallInfo {
     pub attempt: u32,
     idempotency_key: String,
     run_id: String,
+    surroundings: Option<Arc<Surroundings>>,
 }
+
+/// The session, the parent call and the trace of a run, which most runs do not have.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Surroundings {
+    session_id: String,
+    parent_call_id: String,
+    trace: TraceContext,
+}
+
+static NO_TRACE: TraceContext =
+    TraceContext { traceparent: String::new(), tracestate: String::new(), baggage: String::new() };
 
 impl CallInfo {
     /// Creates the first attempt of a call. Its idempotency key is derived from agent, turn and
@@ -32,7 +44,16 @@ impl CallInfo {
     pub fn new(tool: impl Into<String>, call_id: impl Into<String>, agent: impl Into<String>, turn: u32) -> Self {
         let (call_id, agent) = (call_id.into(), agent.into());
         let idempotency_key = idempotency_key([&*agent, &*turn.to_string(), &*call_id]);
-        Self { tool: tool.into(), call_id, agent, turn, attempt: 1, idempotency_key, run_id: String::new() }
+        Self {
+            tool: tool.into(),
+            call_id,
+            agent,
+            turn,
+            attempt: 1,
+            idempotency_key,
+            run_id: String::new(),
+            surroundings: None,
+        }
     }
 
     /// Sets the idempotency key that the host derived for the call.
@@ -56,7 +77,8 @@ impl CallInfo {
     }
 
     /// Returns the id of the run that makes the call: in a workflow that of the workflow, without
-    /// Temporal a random one. Empty where the body runs in the workflow itself.
+    /// Temporal a random one, and in a [`ToolProvider`](crate::worker::ToolProvider) the one that
+    /// the caller states. Empty where the body runs in the workflow itself.
     pub fn run_id(&self) -> &str {
         &self.run_id
     }
@@ -65,6 +87,56 @@ impl CallInfo {
     #[must_use]
     pub fn with_run_id(mut self, id: impl Into<String>) -> Self {
         self.run_id = id.into();
+        self
+    }
+
+    /// Returns the id of the stored session of the run, or of the run that contains it; otherwise
+    /// an empty string.
+    pub fn session_id(&self) -> &str {
+        self.surroundings.as_ref().map_or("", |around| &around.session_id)
+    }
+
+    /// Sets the id of the session.
+    #[must_use]
+    pub fn with_session_id(self, id: impl Into<String>) -> Self {
+        self.inside(|around| around.session_id = id.into())
+    }
+
+    /// Returns the idempotency key of the call that an agent, used as a tool, answers with the run
+    /// that makes this call; otherwise an empty string.
+    pub fn parent_call_id(&self) -> &str {
+        self.surroundings.as_ref().map_or("", |around| &around.parent_call_id)
+    }
+
+    /// Sets the idempotency key of the call that the run answers.
+    #[must_use]
+    pub fn with_parent_call_id(self, id: impl Into<String>) -> Self {
+        self.inside(|around| around.parent_call_id = id.into())
+    }
+
+    /// Returns the ids of session and parent call, for messages.
+    pub(crate) fn origin(&self) -> (Option<String>, Option<String>) {
+        let some = |id: &str| Some(id.to_owned()).filter(|id| !id.is_empty());
+        (some(self.session_id()), some(self.parent_call_id()))
+    }
+
+    /// Returns the trace in which the caller of a [`ToolProvider`](crate::worker::ToolProvider)
+    /// makes the call, for requests of the tool to other services; otherwise an empty one. With
+    /// feature `otel`, the body also runs in this trace.
+    pub fn trace_context(&self) -> &TraceContext {
+        self.surroundings.as_ref().map_or(&NO_TRACE, |around| &around.trace)
+    }
+
+    /// Sets the trace of the call.
+    #[must_use]
+    pub fn with_trace_context(self, trace: TraceContext) -> Self {
+        self.inside(|around| around.trace = trace)
+    }
+
+    fn inside(mut self, set: impl FnOnce(&mut Surroundings)) -> Self {
+        let mut around = self.surroundings.take().unwrap_or_default();
+        set(Arc::make_mut(&mut around));
+        self.surroundings = Some(around).filter(|around| **around != Surroundings::default());
         self
     }
 

@@ -19,6 +19,7 @@ pub(crate) const CAPTURE_CONTENT: &str = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MES
 
 /// The attribute with the name of an MCP server, as the agent has it.
 const MCP_SERVER: &str = "temporal_agents.mcp_server";
+const TRIGGERED: &str = "temporal_agents.guardrail.triggered";
 
 /// Returns `true` if spans may have content.
 pub(crate) fn captures_content() -> bool {
@@ -68,6 +69,11 @@ impl Described {
     pub(crate) fn with(mut self, name: &'static str, value: impl Into<Attribute>) -> Self {
         self.attributes.push((name.into(), value.into()));
         self
+    }
+
+    /// Marks the span as one that goes on.
+    pub(crate) fn open_if(self, is_open: bool) -> Self {
+        self.maybe("temporal_agents.open", is_open.then_some(true))
     }
 
     pub(crate) fn maybe(self, name: &'static str, value: Option<impl Into<Attribute>>) -> Self {
@@ -235,9 +241,36 @@ pub(crate) fn custom(execution: &Execution<'_>, name: String) -> Described {
     Described::new(name, execution, execution.run_id)
 }
 
-/// Describes another activity of a run: of a session, or of a guardrail.
-pub(crate) fn aside(execution: &Execution<'_>, activity_id: &str, what: &str, name: &str) -> Described {
-    Described::new(format!("{what} {name}"), execution, execution.run_id).of_activity(activity_id)
+/// Describes a guardrail in an activity; `triggered` = its verdict, if it has one.
+pub(crate) fn guardrail(
+    execution: &Execution<'_>,
+    activity_id: &str,
+    name: &str,
+    triggered: Option<bool>,
+) -> Described {
+    Described::new(format!("guardrail {name}"), execution, execution.run_id)
+        .of_activity(activity_id)
+        .maybe(TRIGGERED, triggered)
+}
+
+/// Describes a guardrail in the loop that has tripped; `tool` = the tool that it belongs to.
+pub(crate) fn tripped(execution: &Execution<'_>, name: &str, tool: Option<&str>) -> Described {
+    Described::new(format!("guardrail {name}"), execution, execution.run_id)
+        .with(TRIGGERED, true)
+        .maybe("gen_ai.tool.name", tool)
+}
+
+/// Describes a read or a write of a session.
+pub(crate) fn session(execution: &Execution<'_>, activity_id: &str, operation: &str) -> Described {
+    Described::new(format!("session {operation}"), execution, execution.run_id).of_activity(activity_id)
+}
+
+/// Returns the verdict in the output of a guardrail.
+pub(crate) fn triggered(output: &Value) -> Option<bool> {
+    match output {
+        Value::String(text) => triggered(&serde_json::from_str(text).ok().filter(Value::is_object)?),
+        output => output.get("tripwire_triggered")?.as_bool(),
+    }
 }
 
 /// Returns the name of a verdict.

@@ -65,6 +65,12 @@ impl Execution<'_> {
         self.span("wait", self.run_id, &[run, question])
     }
 
+    /// Returns the id of the span of a guardrail in the loop of this run that has tripped, which
+    /// ends the run.
+    pub(crate) fn tripped(&self, run: &str) -> SpanId {
+        self.span("tripped", self.run_id, &[run])
+    }
+
     /// Returns the id of a span that the author of the workflow opens, by its number.
     pub(crate) fn custom(&self, number: u64) -> SpanId {
         self.span("custom", self.run_id, &[&number.to_string()])

@@ -34,9 +34,13 @@
 //! that spans from history have them. A run that names a trace has its own tree there, below a span
 //! of the workflow with the same id, unless the caller's trace contains the workflow.
 //!
+//! **A guardrail that is a function has a span only when it trips.** It takes no time, and history
+//! does not record one that passes: spans of those would be in a live trace alone.
+//!
 //! **A Nexus operation has the span of its call,** without its duration: history names the call
-//! only in the operation's headers, which are not read. The context goes on in these headers, as
-//! `traceparent`, `tracestate` and `baggage`.
+//! only in the operation's headers, which are not read. The same holds for a child workflow whose
+//! id its author chooses. The context is propagated in these headers, as `traceparent`,
+//! `tracestate` and `baggage`.
 //!
 //! # Source
 //! The semantic conventions for generative AI of OpenTelemetry, `tests/conventions/spans.json`.

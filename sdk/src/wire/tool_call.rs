@@ -57,6 +57,13 @@ pub struct ToolRequest {
     /// several versions; absent = the only tool of its name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schema: Option<Digest>,
+    /// Id of the run's session, if it has one; a [`RemoteTarget`] has its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session_id: Option<String>,
+    /// Id of the call of the agent that runs as a tool and makes this call; a [`RemoteTarget`] has
+    /// its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent_call: Option<String>,
 }
 
 impl Versioned for ToolRequest {

@@ -1,6 +1,7 @@
 //! The service over HTTP: its router, called without a socket, in front of a real server.
 
 mod doors;
+mod input_questions;
 mod kept;
 mod openapi;
 mod over_redis;

@@ -2,6 +2,7 @@
 
 mod calls;
 mod kills;
+mod known_callers;
 mod lost;
 mod other_language;
 mod redis;

@@ -1,6 +1,7 @@
 //! Traces of runs, read by a collector of OpenTelemetry.
 
 mod collector;
+mod guarded;
 mod hosts;
 mod judged;
 mod kills;
@@ -9,7 +10,9 @@ mod mcp;
 mod nexus;
 mod opened;
 mod projected;
+mod remote;
 mod settings;
+mod side_by_side;
 mod traced;
 
 use std::{fs, path::Path};

@@ -27,7 +27,7 @@ use crate::{
 /// # Errors
 /// [`TranscriptError::NoStart`].
 pub(super) fn transcript(events: Events<'_>) -> Result<Transcript, TranscriptError> {
-    let Events { mut records, start, end, approvals, times, traces, children, .. } = events;
+    let Events { mut records, start, end, approvals, times, traces, mut tripped, children, .. } = events;
     let Start { workflow_id, run_id, first_run_id, continued_from, workflow_type, input, tracer_data } =
         start.ok_or(TranscriptError::NoStart)?;
     let mut all = Assembly { recorded: recorded(&mut records), runs: Vec::new(), indices: BTreeMap::new(), calls: 0 };
@@ -45,6 +45,9 @@ pub(super) fn transcript(events: Events<'_>) -> Result<Transcript, TranscriptErr
     for run in &mut runs {
         set_children(run, &children);
         run.trace = settings_of(&run.id, &traces).cloned();
+    }
+    for guardrail in &mut tripped {
+        guardrail.trace = settings_of(&guardrail.run, &traces).cloned();
     }
     let approvals = approvals.assign_to_calls(&mut runs);
     let mut usage = Usage::default();
@@ -64,6 +67,7 @@ pub(super) fn transcript(events: Events<'_>) -> Result<Transcript, TranscriptErr
         end,
         times,
         tracer_data,
+        tripped,
         recorded,
     })
 }
@@ -303,6 +307,8 @@ impl RunBuilder {
             mcp,
             remote: _,
             schema: _,
+            session_id: _,
+            parent_call: _,
         } = request;
         let at = self.turn(turn, &agent);
         // A call during which an MCP server asked a question is repeated; only the repetition has
@@ -346,7 +352,7 @@ impl RunBuilder {
 /// Adds to the calls of a run the times of the child workflows that make them.
 fn set_children(run: &mut Run, children: &BTreeMap<String, Times>) {
     for turn in &mut run.turns {
-        let calls = turn.tools.iter_mut().filter(|tool| !matches!(tool.kind, ToolKind::Handoff { .. }));
+        let calls = turn.tools.iter_mut().filter(|tool| !tool.is_handoff());
         for (index, call) in calls.enumerate().filter(|(_, call)| call.kind == ToolKind::InWorkflow) {
             call.child = children.get(&format!("{}-{}-tool-{index}", run.id, turn.number)).copied();
         }

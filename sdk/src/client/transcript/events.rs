@@ -14,7 +14,7 @@ use temporalio_common::{
 use super::{
     TranscriptError,
     approvals::Approvals,
-    shape::{Activity, End, Status, Times},
+    shape::{Activity, End, Status, Times, Tripped},
 };
 use crate::{
     client::history::{self, ActivityKey, HistoryReader, Record as OfEvent, Reply, Request, Start},
@@ -41,6 +41,8 @@ pub(super) struct Events<'c> {
     pub(super) times: Times,
     /// Settings of the traces of runs, by the id of the run.
     pub(super) traces: BTreeMap<String, TraceSettings>,
+    /// The guardrails that have tripped, in order.
+    pub(super) tripped: Vec<Tripped>,
     /// Ids and times of child workflows, by the id of the event that initiated them.
     pub(super) children: BTreeMap<i64, (String, Times)>,
     by_event: HashMap<ActivityKey, usize>,
@@ -100,6 +102,7 @@ impl<'c> Events<'c> {
             approvals: Approvals::default(),
             times: Times::default(),
             traces: BTreeMap::new(),
+            tripped: Vec::new(),
             children: BTreeMap::new(),
             by_event: HashMap::new(),
         }
@@ -168,11 +171,8 @@ impl<'c> Events<'c> {
                 self.records.push(Record { activity, exchange });
             }
             OfEvent::Noted { note, questions } => {
-                if let Some(RunNote { run, trace, note, .. }) = note {
-                    self.traced(run, trace);
-                    if let NoteKind::Expired { decisions } = note {
-                        self.approvals.expired(at.as_ref(), decisions);
-                    }
+                if let Some(note) = note {
+                    self.noted(note, at.as_ref(), time);
                 }
                 if let Some(questions) = questions {
                     self.approvals.asked(at.as_ref(), questions);
@@ -224,6 +224,18 @@ impl<'c> Events<'c> {
     }
 
     /// Keeps the settings that a run has written first.
+    fn noted(&mut self, note: RunNote, at: Option<&String>, time: Option<SystemTime>) {
+        let RunNote { run, trace, note, .. } = note;
+        match note {
+            NoteKind::Expired { decisions } => self.approvals.expired(at, decisions),
+            NoteKind::GuardrailTripped { guardrail } | NoteKind::Failed { guardrail: Some(guardrail), .. } => {
+                self.tripped.push(Tripped { run: run.clone(), guardrail, at: time, trace: None });
+            }
+            _ => {}
+        }
+        self.traced(run, trace);
+    }
+
     fn traced(&mut self, run: String, settings: Option<Box<TraceSettings>>) {
         if let Some(settings) = settings {
             self.traces.entry(run).or_insert(*settings);

@@ -33,12 +33,12 @@ use serde_json::Value;
 use temporalio_client::Client;
 use temporalio_common::{data_converters::DataConverter, protos::temporal::api::history::v1::History};
 
-#[cfg(feature = "otel")]
-pub(crate) use self::shape::McpListing;
 pub(crate) use self::shape::Times;
 pub use self::shape::{
     Activity, Approval, Call, End, GuardrailCall, Run, SessionCall, Status, ToolKind, ToolUse, Turn,
 };
+#[cfg(feature = "otel")]
+pub(crate) use self::shape::{McpListing, Tripped};
 #[cfg(feature = "http")]
 pub(crate) use self::timeline::FactTimeline;
 use crate::{
@@ -99,6 +99,9 @@ pub struct Transcript {
     /// Context of the trace to which the workflow belongs, from the header of its start.
     #[serde(skip)]
     pub(crate) tracer_data: BTreeMap<String, String>,
+    /// The guardrails that have tripped, in order.
+    #[serde(skip)]
+    pub(crate) tripped: Vec<Tripped>,
     #[serde(skip)]
     recorded: Recorded,
 }

@@ -7,7 +7,7 @@ use std::time::SystemTime;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::wire::{Item, RecordedFailure, TraceSettings, Usage, Verdict};
+use crate::wire::{Item, RecordedFailure, TraceSettings, Usage, Verdict, event::TrippedGuardrail};
 
 /// A run of agents: that of one call of a [`Runner`](crate::Runner), or one nested in another run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -177,6 +177,13 @@ pub enum ToolKind {
     InWorkflow,
 }
 
+impl ToolUse {
+    /// Returns `true` if the call hands the run over to another agent.
+    pub(crate) fn is_handoff(&self) -> bool {
+        matches!(self.kind, ToolKind::Handoff { .. })
+    }
+}
+
 /// A read or a write of a session.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
@@ -207,6 +214,18 @@ pub struct GuardrailCall {
     pub output: Option<Value>,
     /// The activity of the guardrail.
     pub activity: Activity,
+}
+
+/// A guardrail that has tripped.
+#[derive(Clone, Debug)]
+#[cfg_attr(not(feature = "otel"), expect(dead_code, reason = "traces read it"))]
+pub(crate) struct Tripped {
+    /// Id of its run, which may have no activities.
+    pub(crate) run: String,
+    pub(crate) guardrail: TrippedGuardrail,
+    pub(crate) at: Option<SystemTime>,
+    /// Settings of the trace of the run.
+    pub(crate) trace: Option<TraceSettings>,
 }
 
 /// The listing of the tools of an MCP server.

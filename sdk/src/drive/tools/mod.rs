@@ -138,8 +138,13 @@ pub(super) async fn run<'g, H: Host>(
     let listed = mcp::known_tools(env, agent);
     let response = engine.state().last_response_id.clone().unwrap_or_default();
     let scope = engine.key_scope(|| env.host.idempotency_scope()).to_owned();
-    let key = |call_id: &str| env.idempotency_key(&scope, &agent.name, turn, &response, call_id);
-    let mut calls: Vec<Call<'_>> = due.into_iter().map(|call| Call::new(agent, &listed, turn, call, key)).collect();
+    let info = |tool: String, call_id: String| {
+        let key = env.idempotency_key(&scope, &agent.name, turn, &response, &call_id);
+        let info = CallInfo::new(tool, call_id, &*agent.name, turn).with_idempotency_key(key);
+        let session_id = env.session_id.as_deref().unwrap_or_default();
+        info.with_session_id(session_id).with_parent_call_id(env.parent_call.as_deref().unwrap_or_default())
+    };
+    let mut calls: Vec<Call<'_>> = due.into_iter().map(|call| Call::new(agent, &listed, call, info)).collect();
     if let Err(error) = gate::judge(env, turn, &mut calls).await {
         let found = GuardrailResults::default();
         engine.resolve(Resolution::ToolsFailed { outcomes: Vec::new(), found })?;
@@ -204,11 +209,15 @@ fn decided(due: &[DueCall]) -> usize {
 }
 
 impl<'c> Call<'c> {
-    fn new(agent: &'c AgentDef, listed: &'c [ToolDef], turn: u32, due: DueCall, key: impl Fn(&str) -> String) -> Self {
+    fn new(
+        agent: &'c AgentDef,
+        listed: &'c [ToolDef],
+        due: DueCall,
+        info: impl Fn(String, String) -> CallInfo,
+    ) -> Self {
         let DueCall { index, call, is_known, decision, is_permanent, is_for_good, paused, answers } = due;
         let PlannedCall { tool: name, variant, call_id, arguments, native: _ } = call;
-        let key = key(&call_id);
-        let info = CallInfo::new(name, call_id, &*agent.name, turn).with_idempotency_key(key);
+        let info = info(name, call_id);
         let tool = if is_known { mcp::named(agent, listed, &info.tool, variant) } else { None };
         Self {
             info,

@@ -15,7 +15,6 @@ use crate::{
         keywords,
         mcp_session::{self, Asking},
         nested::{AgentCall, AgentInput, call_agent},
-        session::SessionRef,
         tool_failure::{self, FailedCall},
     },
     engine::{CallResult, RunError},
@@ -257,25 +256,18 @@ impl<H: Host> CallExecution<'_, '_, '_, H> {
 
     /// Returns the target of a call at a provider, in the run's session.
     fn remote_target(&self, binding: &RemoteBinding) -> RemoteTarget {
-        binding.target(self.session_id(), self.env.parent_call.clone())
-    }
-
-    /// Returns the id of the run's session, if it is stored.
-    fn session_id(&self) -> Option<String> {
-        match &self.env.config.session {
-            Some(SessionRef::Stored { session_id, .. }) => Some(session_id.clone()),
-            Some(SessionRef::Memory(_)) | None => None,
-        }
+        let (session_id, parent_call) = self.call.info.origin();
+        binding.target(session_id, parent_call)
     }
 
     /// Returns session, turn and ids of the call.
     fn call_meta(&self) -> ToolCallMeta {
         ToolCallMeta {
             run_id: String::new(),
-            session_id: self.session_id().unwrap_or_default(),
+            session_id: self.call.info.session_id().to_owned(),
             turn_id: self.call.info.turn.to_string(),
             tool_call_id: self.call.info.idempotency_key().to_owned(),
-            parent_tool_call_id: self.env.parent_call.clone().unwrap_or_default(),
+            parent_tool_call_id: self.call.info.parent_call_id().to_owned(),
         }
     }
 

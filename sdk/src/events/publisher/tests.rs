@@ -26,7 +26,7 @@ fn a_subscriber_may_cause_events_and_may_panic() {
             _ => {}
         }
     });
-    let publisher = Arc::new(EventPublisher::new("run", sink));
+    let publisher = Arc::new(EventPublisher::of_both("run", Some(sink), None).expect("there is a subscriber"));
     assert!(itself.set(Arc::clone(&publisher)).is_ok());
     for name in ["first", "bad", "last"] {
         publisher.delta("", "a", 1, emitted(name));

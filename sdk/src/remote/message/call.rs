@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{ToolCallMeta, lenient, trace_context::TraceContext};
+use super::{ToolCallMeta, TraceContext, lenient};
 use crate::wire::absent;
 
 /// A message of the request stream of a toolset. JSON: `{"type": "call" | "ping", ..}`.

@@ -21,15 +21,15 @@ mod lenient;
 mod result;
 mod result_bounds;
 mod stream_name;
+#[cfg(feature = "otel")]
 mod trace_context;
 
-pub use crate::wire::tool_call_meta::ToolCallMeta;
+pub use crate::wire::{tool_call_meta::ToolCallMeta, trace_context::TraceContext};
 pub use call::{CallMessage, ToolCallMessage};
 pub use delta::ToolOutputDeltaMessage;
 pub use field_issue::FieldIssue;
 pub use result::{RemoteError, ToolResultMessage};
 pub use stream_name::{INIT_EVENT, OUTPUT_DELTA_EVENT, RESULT_EVENT, result_stream, toolset_stream};
-pub use trace_context::TraceContext;
 
 #[cfg(test)]
 mod tests;

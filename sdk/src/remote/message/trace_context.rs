@@ -1,29 +1,15 @@
-//! The trace context of a call, in the headers of W3C.
+//! The conversion of a trace context in the headers of W3C from and to that of running code.
 
-#[cfg(feature = "otel")]
 use opentelemetry::{
     Context,
-    propagation::{Injector, TextMapPropagator},
+    propagation::{Extractor, Injector, TextMapPropagator},
 };
-#[cfg(feature = "otel")]
 use opentelemetry_sdk::propagation::{BaggagePropagator, TraceContextPropagator};
 
-/// The trace that a call is a part of: the values of the headers `traceparent`, `tracestate` and
-/// `baggage`. They are passed on as they came; a string that is empty has no meaning.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct TraceContext {
-    /// The value of `traceparent`.
-    pub traceparent: String,
-    /// The value of `tracestate`.
-    pub tracestate: String,
-    /// The value of `baggage`.
-    pub baggage: String,
-}
+use crate::wire::trace_context::TraceContext;
 
 impl TraceContext {
     /// Returns the context of the span in which the caller's code runs; empty without one.
-    #[cfg(feature = "otel")]
     pub(in crate::remote) fn current() -> Self {
         let mut fields = Fields(Self::default());
         let context = Context::current();
@@ -32,22 +18,18 @@ impl TraceContext {
         fields.0
     }
 
-    /// Returns this context with the headers of a received one: its trace and its baggage each
-    /// replace those of this context unless they are empty.
-    #[must_use]
-    pub fn extract(self, received: Self) -> Self {
-        let of_trace = if received.traceparent.is_empty() { &self } else { &received };
-        let (traceparent, tracestate) = (of_trace.traceparent.clone(), of_trace.tracestate.clone());
-        let baggage = if received.baggage.is_empty() { self.baggage } else { received.baggage };
-        Self { traceparent, tracestate, baggage }
+    /// Returns the context of code of the call. Headers that are empty, or cannot be read, change
+    /// nothing.
+    pub(crate) fn to_context(&self) -> Context {
+        let fields = Fields(self.clone());
+        let context = TraceContextPropagator::new().extract_with_context(&Context::current(), &fields);
+        BaggagePropagator::new().extract_with_context(&context, &fields)
     }
 }
 
-/// The headers that the propagators of OpenTelemetry write.
-#[cfg(feature = "otel")]
+/// The headers, as the propagators of OpenTelemetry read and write them.
 struct Fields(TraceContext);
 
-#[cfg(feature = "otel")]
 impl Injector for Fields {
     fn set(&mut self, name: &str, value: String) {
         match name {
@@ -56,5 +38,21 @@ impl Injector for Fields {
             "baggage" => self.0.baggage = value,
             _ => {}
         }
+    }
+}
+
+impl Extractor for Fields {
+    fn get(&self, name: &str) -> Option<&str> {
+        let value = match name {
+            "traceparent" => &self.0.traceparent,
+            "tracestate" => &self.0.tracestate,
+            "baggage" => &self.0.baggage,
+            _ => return None,
+        };
+        Some(&**value).filter(|value| !value.is_empty())
+    }
+
+    fn keys(&self) -> Vec<&str> {
+        ["traceparent", "tracestate", "baggage"].into_iter().filter(|name| self.get(name).is_some()).collect()
     }
 }

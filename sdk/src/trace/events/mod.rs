@@ -18,13 +18,15 @@
 //! |---|---|
 //! | `reader.rs` | from events to what ends: agents, calls, attempts, waits |
 //! | `tools.rs` | the calls of tools among them |
+//! | `asides.rs` | guardrails and calls of session stores, which no event reports |
 //! | `writer.rs` | their ids, parents and attributes |
 
+mod asides;
 mod reader;
 mod tools;
 mod writer;
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use opentelemetry::{Context, trace::TraceContextExt};
 
@@ -35,7 +37,7 @@ use super::{
     live::Queue,
 };
 use crate::{
-    events::{AttemptContext, AttemptOf, EventSink, RunObserver, RunTracer},
+    events::{Aside, AttemptContext, AttemptOf, RunObserver, RunTracer},
     wire::RunEvent,
 };
 
@@ -46,12 +48,17 @@ pub(super) fn tracer(queue: Arc<Queue>) -> RunTracer {
         let is_captured = queue.is_captured && may_have_content(Some(run.settings));
         Some(match Writer::new(&queue, run, caller(&context), is_captured) {
             Some(writer) => {
-                let sink = sink(Reader::new(writer.clone()));
+                let reader = Arc::new(Mutex::new(Reader::new(writer.clone())));
+                let of_asides = Arc::clone(&reader);
                 let contexts = move |attempt: AttemptOf<'_>| entered(writer.context(&context, &attempt));
-                RunObserver { sink: Some(sink), contexts: Arc::new(contexts) }
+                RunObserver {
+                    sink: Some(Arc::new(move |event: &RunEvent| locked(&reader).take(event))),
+                    contexts: Arc::new(contexts),
+                    asides: Some(Arc::new(move |aside: &Aside<'_>| locked(&of_asides).aside(aside))),
+                }
             }
             // Spans of the author's code are below the caller's, sampled or not.
-            None => RunObserver { sink: None, contexts: Arc::new(move |_| entered(context.clone())) },
+            None => RunObserver { sink: None, contexts: Arc::new(move |_| entered(context.clone())), asides: None },
         })
     })
 }
@@ -71,7 +78,6 @@ fn caller(context: &Context) -> Option<Caller> {
     })
 }
 
-fn sink(reader: Reader) -> EventSink {
-    let reader = Mutex::new(reader);
-    Arc::new(move |event: &RunEvent| reader.lock().unwrap_or_else(PoisonError::into_inner).take(event))
+fn locked(reader: &Mutex<Reader>) -> MutexGuard<'_, Reader> {
+    reader.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -9,11 +9,12 @@ use prost_types::Timestamp;
 use serde_json::Value;
 
 use super::{
+    asides::Asides,
     tools::{Called, ToolAttempts},
     writer::{Ended, Writer},
 };
 use crate::{
-    events::fact_id_at,
+    events::{fact_id_at, is_aside},
     trace::{
         attributes::{self, Described},
         ids::SpanId,
@@ -45,6 +46,8 @@ pub(super) struct Reader {
     pub(super) attempts: BTreeMap<String, ToolAttempts>,
     /// The calls of tools that have failed, whose outputs are messages for the model.
     pub(super) failed: BTreeSet<(Path, String)>,
+    /// Effects that no event reports, until an agent works in its run.
+    pub(super) asides: Asides,
     /// The questions, by their ids.
     waits: BTreeMap<String, Waiting>,
 }
@@ -57,11 +60,11 @@ pub(super) struct Working {
     pub(super) id: SpanId,
     pub(super) start: SystemTime,
     /// Time of its latest event.
-    latest: SystemTime,
+    pub(super) latest: SystemTime,
     /// The agent with which its run began, and the time.
     pub(super) first: (String, SystemTime),
-    /// The agent that worked around its run when that began.
-    outer: SpanId,
+    /// The agent that worked around its run when that began, if one did.
+    outer: Option<SpanId>,
 }
 
 struct ModelCall {
@@ -104,6 +107,7 @@ impl Reader {
             calls: BTreeMap::new(),
             attempts: BTreeMap::new(),
             failed: BTreeSet::new(),
+            asides: Asides::default(),
             waits: BTreeMap::new(),
         }
     }
@@ -114,8 +118,7 @@ impl Reader {
             return;
         }
         let at = time_of(event);
-        self.begun.get_or_insert(at);
-        self.latest = self.latest.max(at);
+        self.spans((at, at));
         self.run.clone_from(&event.run);
         let item = match &event.kind {
             EventKind::Message { item, .. }
@@ -169,6 +172,9 @@ impl Reader {
                 let id = execution.wait(&self.run, question_id);
                 self.end(described, id, Some(self.agent_of(&event.path)), (start, at), None, Vec::new());
             }
+            EventKind::GuardrailTripped { guardrail, tool, .. } => {
+                self.tripped(&event.path, guardrail, tool.as_deref(), at);
+            }
             EventKind::RunFinished { .. } if event.path.is_empty() => self.finish(at, None, false),
             EventKind::RunFailed { failure, .. } if event.path.is_empty() => self.finish(at, Some(failure), false),
             EventKind::RunCancelled { .. } if event.path.is_empty() => {
@@ -176,6 +182,12 @@ impl Reader {
             }
             _ => {}
         }
+    }
+
+    /// Notes that something of the run happens from `since` to `until`.
+    pub(super) fn spans(&mut self, (since, until): (SystemTime, SystemTime)) {
+        self.begun = Some(self.begun.map_or(since, |begun| begun.min(since)));
+        self.latest = self.latest.max(until);
     }
 
     fn model_scheduled(&mut self, event: &RunEvent, model: &str, at: SystemTime) {
@@ -193,6 +205,9 @@ impl Reader {
         failure: Option<&RecordedFailure>,
         at: SystemTime,
     ) {
+        if is_aside(effect) {
+            return;
+        }
         let id = fact_id_at(&event.run, &event.path, effect);
         let Some(call) = self.model_calls.get_mut(&id) else {
             return self.tool_attempt(event, id, attempt, failure, at);
@@ -260,38 +275,48 @@ impl Reader {
 
     /// Records that an agent works in the run at this path.
     pub(super) fn works(&mut self, path: &Path, agent: &str, at: SystemTime) {
-        let (ordinal, first, outer) = match self.agents.get(path) {
+        let (ordinal, first, outer, start) = match self.agents.get(path) {
             Some(working) if working.agent == agent => return,
-            Some(working) => (working.ordinal + 1, working.first.clone(), working.outer),
+            Some(working) => (working.ordinal + 1, working.first.clone(), working.outer, at),
             None => {
-                let outer = path.split_last().map(|(_, outer)| outer.to_vec()).unwrap_or_default();
-                (0, (agent.to_owned(), at), self.agent_of(&outer))
+                let outer = path.split_last().and_then(|(_, outer)| self.agents.get(outer)).map(|outer| outer.id);
+                // What came before its first call belongs to the agent.
+                let start = self.asides.since(path).map_or(at, |since| since.min(at));
+                (0, (agent.to_owned(), start), outer, start)
             }
         };
         self.rest(path, None);
         let of_run = self.of_path(path);
         let id = self.writer.execution(&self.run).agent(&of_run, ordinal);
-        let working = Working { agent: agent.to_owned(), ordinal, id, start: at, latest: at, first, outer };
+        let working = Working { agent: agent.to_owned(), ordinal, id, start, latest: at, first, outer };
         self.agents.insert(path.clone(), working);
+        self.asides.firsts.entry(path.clone()).or_insert(id);
+        self.send_asides(path);
     }
 
     /// Ends the agent that works in the run at this path.
     pub(super) fn rest(&mut self, path: &Path, end: Option<SystemTime>) {
         // The latest answer of a nested run has no event after it.
         self.answer(path);
-        let Some(Working { agent, id, start, latest, .. }) = self.agents.remove(path) else { return };
+        let Some(Working { agent, id, start, latest, outer, .. }) = self.agents.remove(path) else { return };
         let described = attributes::agent(&self.writer.execution(&self.run), &agent);
-        self.end(described, id, Some(self.parent_of(path)), (start, end.unwrap_or(latest)), None, Vec::new());
+        let parent = self.parent_of(path, outer);
+        self.end(described, id, Some(parent), (start, end.unwrap_or(latest)), None, Vec::new());
     }
 
     /// Returns the parent of the agents of the run at this path: the call that runs it, the agent
     /// that works meanwhile, or the whole run.
-    fn parent_of(&self, path: &Path) -> SpanId {
-        let Some((last, outer)) = path.split_last() else { return self.writer.root(&self.run) };
+    fn parent_of(&self, path: &Path, outer: Option<SpanId>) -> SpanId {
+        let Some((last, around)) = path.split_last() else { return self.writer.root(&self.run) };
         if last.contains("-tool-") || is_judge(last) {
-            return self.writer.execution(&self.run).call(&fact_id_at(&self.run, outer, last));
+            return self.writer.execution(&self.run).call(&fact_id_at(&self.run, around, last));
         }
-        self.agent_of(&outer.to_vec())
+        outer.unwrap_or_else(|| self.first_agent_of(around))
+    }
+
+    /// Returns the agent with which the run at this path began.
+    pub(super) fn first_agent_of(&self, path: &[String]) -> SpanId {
+        self.asides.firsts.get(path).copied().unwrap_or_else(|| self.writer.root(&self.run))
     }
 
     /// Returns the agent that works in the run at this path.
@@ -312,16 +337,18 @@ impl Reader {
         }
         // Runs inside others first.
         for path in self.agents.keys().rev().cloned().collect::<Vec<_>>() {
-            let is_judge = path.last().is_some_and(|last| is_judge(last));
-            if is_judge {
+            let last = path.last().map_or("", String::as_str);
+            if is_judge(last) {
                 self.judged(&path);
             }
             self.nested_ends(&path, at);
-            self.rest(&path, Some(at).filter(|_| !is_judge));
+            // Other runs inside are those of judges and guardrails, and summaries, which have ended.
+            let goes_on = path.is_empty() || last.contains("-tool-");
+            self.rest(&path, Some(at).filter(|_| goes_on));
         }
+        self.send_all_asides();
         let execution = self.writer.execution(&self.run);
-        let described = attributes::workflow(&execution, self.writer.name());
-        let described = if is_open { described.with("temporal_agents.open", true) } else { described };
+        let described = attributes::workflow(&execution, self.writer.name()).open_if(is_open);
         let (root, parent) = (self.writer.root(&self.run), self.writer.parent_of_root());
         self.end(described, root, parent, (self.begun.unwrap_or(at), at), failure, Vec::new());
     }
@@ -332,7 +359,8 @@ impl Reader {
         let execution = self.writer.execution(&self.run);
         let described = attributes::judge(&execution, self.call_at(outer, &last.replace("-gate-", "-tool-")));
         let id = execution.call(&fact_id_at(&self.run, outer, last));
-        self.end(described, id, Some(working.outer), (working.first.1, working.latest), None, Vec::new());
+        let parent = working.outer.unwrap_or_else(|| self.first_agent_of(outer));
+        self.end(described, id, Some(parent), (working.first.1, working.latest), None, Vec::new());
     }
 
     /// Sends a span that has ended.

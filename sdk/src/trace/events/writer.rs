@@ -9,7 +9,7 @@ use opentelemetry::{
 use serde_json::Value;
 
 use crate::{
-    events::{AttemptOf, TracedRun},
+    events::{AttemptOf, TracedRun, is_aside},
     trace::{
         attributes::{Described, content},
         ids::{Caller, Execution, SpanId, TraceId},
@@ -94,7 +94,10 @@ impl Writer {
     /// Returns the context of the code of an attempt, below the caller's.
     pub(super) fn context(&self, caller: &Context, attempt: &AttemptOf<'_>) -> Context {
         let AttemptOf { run, call, attempt } = *attempt;
-        let (trace, span) = (self.trace(run), self.execution(run).attempt(call, attempt));
+        let (trace, execution) = (self.trace(run), self.execution(run));
+        // A guardrail has one span for all its attempts.
+        let is_whole = call.rsplit('/').next().is_some_and(is_aside);
+        let span = if is_whole { execution.call(call) } else { execution.attempt(call, attempt) };
         let state = caller.span().span_context().trace_state().clone();
         let (trace, span) = (opentelemetry::TraceId::from_bytes(trace.0), opentelemetry::SpanId::from_bytes(span.0));
         caller.with_remote_span_context(SpanContext::new(trace, span, TraceFlags::SAMPLED, false, state))

@@ -6,13 +6,15 @@ use serde_json::Value;
 
 use super::{places::Places, tree::Tree};
 use crate::{
-    client::transcript::{Activity, Call, McpListing, Run, Status, Times, ToolKind, ToolUse, Transcript, Turn},
+    client::transcript::{
+        Activity, Call, McpListing, Run, Status, Times, ToolKind, ToolUse, Transcript, Tripped, Turn,
+    },
     events::Place,
     trace::{
-        attributes::{self, Described, content},
+        attributes::{self, Described, content, triggered},
         ids::{Execution, SpanId},
     },
-    wire::{Item, RecordedFailure},
+    wire::{Item, RecordedFailure, event::TrippedGuardrail},
 };
 
 /// The spans of one execution.
@@ -37,11 +39,31 @@ impl<'t> Branch<'t> {
     pub(super) fn add_to(mut self, tree: &mut Tree<'t>) {
         // A run is listed after the run that contains it.
         for run in &self.transcript.runs {
-            if self.places.trace_of(run) == Some(tree.trace) {
+            if self.places.trace_of(run.trace.as_ref()) == Some(tree.trace) {
                 tree.settings = run.trace.as_ref();
                 self.run(run, tree);
             }
         }
+        for tripped in &self.transcript.tripped {
+            if self.places.trace_of(tripped.trace.as_ref()) == Some(tree.trace) {
+                tree.settings = tripped.trace.as_ref();
+                self.tripped(tripped, tree);
+            }
+        }
+    }
+
+    /// Adds a guardrail in the loop that has tripped; one in an activity has a span already.
+    fn tripped(&self, Tripped { run, guardrail, at, trace: _ }: &'t Tripped, tree: &mut Tree<'t>) {
+        let TrippedGuardrail { name, stage: _, tool, output_info: _ } = guardrail;
+        let of_run = self.transcript.runs.iter().find(|other| other.id == *run);
+        let has_activity = of_run.is_some_and(|run| run.guardrails.iter().any(|call| call.name == *name));
+        let Some(at) = at.filter(|_| !has_activity) else { return };
+        let described = attributes::tripped(&self.execution, name, tool.as_deref());
+        let parent = self.agent_at(run, at).unwrap_or_else(|| match of_run {
+            Some(run) => self.parent_of(run, at),
+            None => self.execution.workflow(),
+        });
+        tree.add(described, self.execution.tripped(run), Some(parent), (at, at), None);
     }
 
     fn run(&mut self, run: &'t Run, tree: &mut Tree<'t>) {
@@ -52,7 +74,7 @@ impl<'t> Branch<'t> {
         if let Some((of, turn, index)) = Place::judged(&run.id) {
             let described = attributes::judge(&self.execution, self.judged(of, turn, index));
             let is_open = run.turns.iter().any(is_pending);
-            let described = if is_open { described.with("temporal_agents.open", true) } else { described };
+            let described = described.open_if(is_open);
             let end = last_end.filter(|_| !is_open).unwrap_or(self.end);
             let judge = self.execution.call(&run.id);
             tree.add(described, judge, Some(parent), (start, end), None);
@@ -81,8 +103,7 @@ impl<'t> Branch<'t> {
             let is_open = is_last && of_agent.iter().any(|turn| is_pending(turn));
             let end = if is_open { self.end } else { times.iter().max().copied().unwrap_or(start) };
             let id = self.execution.agent(&run.id, segments.len());
-            let described = attributes::agent(&self.execution, &first.agent);
-            let described = if is_open { described.with("temporal_agents.open", true) } else { described };
+            let described = attributes::agent(&self.execution, &first.agent).open_if(is_open);
             tree.add(described, id, Some(parent), (start, end), None);
             segments.push(Segment { id, start });
             for list in lists {
@@ -98,10 +119,15 @@ impl<'t> Branch<'t> {
         for list in run.mcp_lists.iter().filter(|list| run.turns.iter().all(|turn| turn.number != list.turn)) {
             self.mcp_list(list, agent(list.activity.times.scheduled), tree);
         }
-        let asides = run.guardrails.iter().map(|call| (&call.activity, "guardrail", &*call.name));
-        let asides = asides.chain(run.sessions.iter().map(|call| (&call.activity, "session", call.operation)));
-        for (activity, what, name) in asides {
-            let described = attributes::aside(&self.execution, &activity.id, what, name);
+        let guardrails = run.guardrails.iter().map(|call| {
+            let triggered = call.output.as_ref().and_then(triggered);
+            (&call.activity, attributes::guardrail(&self.execution, &call.activity.id, &call.name, triggered))
+        });
+        let sessions = run
+            .sessions
+            .iter()
+            .map(|call| (&call.activity, attributes::session(&self.execution, &call.activity.id, call.operation)));
+        for (activity, described) in guardrails.chain(sessions) {
             let parent = agent(activity.times.scheduled);
             if let Some(times) = times_of_call(activity) {
                 tree.add(described, self.execution.call(&activity.id), Some(parent), times, failure_of(activity));
@@ -115,6 +141,7 @@ impl<'t> Branch<'t> {
             other.id == run.id || other.id.strip_prefix(&*run.id).is_some_and(|rest| rest.starts_with('-'))
         };
         let runs = self.transcript.runs.iter().filter(is_inside);
+        let trips = self.transcript.tripped.iter().filter(|tripped| tripped.run == run.id).filter_map(|trip| trip.at);
         let of_run = |run: &Run| {
             let sessions = run.sessions.iter().map(|call| &call.activity);
             let lists = run.mcp_lists.iter().map(|list| &list.activity);
@@ -122,7 +149,7 @@ impl<'t> Branch<'t> {
             let asides = asides.flat_map(times_of_activity);
             run.turns.iter().flat_map(times_of).chain(asides).collect::<Vec<_>>()
         };
-        runs.flat_map(of_run).collect()
+        runs.flat_map(of_run).chain(trips).collect()
     }
 
     /// Returns the parent of a run's agents: the call that runs it, the agent that works meanwhile,
@@ -141,7 +168,7 @@ impl<'t> Branch<'t> {
     fn judged(&self, run: &str, turn: u32, index: u32) -> Option<(&'t str, &'t str)> {
         let run = self.transcript.runs.iter().find(|other| other.id == run)?;
         let turn = run.turns.iter().find(|other| other.number == turn)?;
-        let mut calls = turn.tools.iter().filter(|tool| !matches!(tool.kind, ToolKind::Handoff { .. }));
+        let mut calls = turn.tools.iter().filter(|tool| !tool.is_handoff());
         calls.nth(usize::try_from(index).ok()?).map(|call| (&*call.name, &*call.call_id))
     }
 
@@ -160,7 +187,7 @@ impl<'t> Branch<'t> {
         let mut index = 0;
         for tool in &turn.tools {
             let id = format!("{}-{}-tool-{index}", run.id, turn.number);
-            if !matches!(tool.kind, ToolKind::Handoff { .. }) {
+            if !tool.is_handoff() {
                 index += 1;
             }
             self.tool(run, turn, tool, (agent, &id), answered, tree);
@@ -242,7 +269,10 @@ fn times_of_activity(activity: &Activity) -> impl Iterator<Item = SystemTime> + 
 /// Returns `true` if something of a turn goes on.
 pub(super) fn is_pending(turn: &Turn) -> bool {
     let activities = turn.calls.iter().map(|call| &call.activity).chain(turn.tools.iter().filter_map(activity_of));
-    let waits = |tool: &ToolUse| tool.approval.as_ref().is_some_and(|approval| approval.decision.is_none());
+    let waits = |tool: &ToolUse| {
+        let is_open = |times: Times| times.scheduled.is_some() && times.ended.is_none();
+        tool.approval.as_ref().is_some_and(|approval| approval.decision.is_none()) || tool.child.is_some_and(is_open)
+    };
     activities.into_iter().any(|activity| activity.status == Status::Pending) || turn.tools.iter().any(waits)
 }
 

@@ -105,8 +105,8 @@ pub(super) fn spans(chain: &[Transcript], part: Part) -> Vec<Span> {
     for (trace, settings) in &traces {
         let has_attempts = part == Part::Whole;
         let mut tree = Tree { trace: *trace, captures, settings: Some(settings), has_attempts, spans };
-        let root = attributes::workflow(&execution, settings.workflow_name.as_deref().unwrap_or(&first.workflow_type));
-        let root = if is_open { root.with("temporal_agents.open", true) } else { root };
+        let root = attributes::workflow(&execution, settings.workflow_name.as_deref().unwrap_or(&first.workflow_type))
+            .open_if(is_open);
         let parent = places.caller().map(|caller| caller.span);
         if has_root {
             tree.add(root, execution.workflow(), parent, (start, end), failure.as_ref());

@@ -1,7 +1,7 @@
 //! The traces of the runs of a workflow.
 
 use crate::{
-    client::transcript::{Run, Transcript},
+    client::transcript::Transcript,
     trace::ids::{Caller, Execution, TraceId},
     wire::TraceSettings,
 };
@@ -31,9 +31,8 @@ impl Places {
         self.caller
     }
 
-    /// Returns the trace of a run; `None` if the run has no spans.
-    pub(super) fn trace_of(&self, run: &Run) -> Option<TraceId> {
-        let settings = run.trace.as_ref();
+    /// Returns the trace of a run with these settings; `None` if the run has no spans.
+    pub(super) fn trace_of(&self, settings: Option<&TraceSettings>) -> Option<TraceId> {
         if settings.is_some_and(|settings| settings.disabled) {
             return None;
         }
@@ -47,10 +46,14 @@ impl Places {
     pub(super) fn traces(&self, chain: &[Transcript]) -> Vec<(TraceId, TraceSettings)> {
         let mut traces: Vec<(TraceId, TraceSettings)> = Vec::new();
         let mut has_runs = false;
-        for run in chain.iter().flat_map(|execution| &execution.runs) {
+        let of_execution = |execution: &'_ Transcript| {
+            let of_runs = execution.runs.iter().map(|run| run.trace.clone());
+            of_runs.chain(execution.tripped.iter().map(|tripped| tripped.trace.clone())).collect::<Vec<_>>()
+        };
+        for settings in chain.iter().flat_map(of_execution) {
             has_runs = true;
-            let Some(trace) = self.trace_of(run) else { continue };
-            let settings = run.trace.clone().unwrap_or_default();
+            let Some(trace) = self.trace_of(settings.as_ref()) else { continue };
+            let settings = settings.unwrap_or_default();
             match traces.iter_mut().find(|(other, _)| *other == trace) {
                 Some((_, root)) => {
                     // Content of any of its runs may be in the failure of the workflow.

@@ -52,8 +52,8 @@ impl<'t> Branch<'t> {
                 let start = times.iter().min().copied().or(answered).unwrap_or(self.end);
                 let is_open = tool.output.is_none() && called.is_some_and(|run| run.turns.iter().any(is_pending));
                 let end = if is_open { self.end } else { times.iter().max().copied().unwrap_or(start) };
-                let described = attributes::transfer(execution, &turn.agent, &tool.name, &tool.call_id, target, true);
-                let described = if is_open { described.with("temporal_agents.open", true) } else { described };
+                let described = attributes::transfer(execution, &turn.agent, &tool.name, &tool.call_id, target, true)
+                    .open_if(is_open);
                 tree.add(described, execution.call(id), Some(agent), (start, end), None);
                 tree.add_content_of(tool);
             }

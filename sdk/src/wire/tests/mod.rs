@@ -66,6 +66,7 @@ fn tool_requests_have_their_golden_shape() {
     check("tool_request-minimal", &values::tool_request_minimal());
     check("tool_request-keyed", &values::tool_request_keyed());
     check("tool_request-set", &values::tool_request_set());
+    check("tool_request-inside", &values::tool_request_inside());
     check("tool_request-version", &values::tool_request_version());
 }
 

@@ -52,6 +52,12 @@ pub struct ToolBatchRequest {
     /// Longest time of all attempts together, in milliseconds; absent = no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) schedule_to_close_ms: Option<u64>,
+    /// Id of the run's session, if it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) session_id: Option<String>,
+    /// Id of the call of the agent that runs as a tool and makes these calls.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) parent_call: Option<String>,
     /// The calls, in the order of the model's response.
     pub(crate) calls: Vec<BatchedCall>,
 }
@@ -171,7 +177,8 @@ impl ToolBatchRequest {
     /// Returns the calls as requests of their own.
     #[cfg(any(feature = "worker", test))]
     pub(crate) fn into_requests(self) -> Vec<(u32, ToolRequest)> {
-        let Self { version, agent, turn, time_limit_ms: _, schedule_to_close_ms: _, calls } = self;
+        let Self { version, agent, turn, time_limit_ms: _, schedule_to_close_ms: _, session_id, parent_call, calls } =
+            self;
         let of_call = |call| {
             let BatchedCall {
                 index,
@@ -200,6 +207,8 @@ impl ToolBatchRequest {
                 mcp,
                 remote,
                 schema,
+                session_id: session_id.clone(),
+                parent_call: parent_call.clone(),
             };
             (index, request)
         };

@@ -14,7 +14,7 @@ use crate::{
     },
     tool::{ToolDef, ToolFailure, ToolFailureKind, value_of},
     wire::{SideData, ToolOutput},
-    worker::tool_registry::{DispatchError, DispatchResult},
+    worker::tool_registry::{DispatchError, DispatchResult, Served},
 };
 
 /// Code of the error of a tool that failed.
@@ -60,6 +60,7 @@ impl Shared {
 
     /// Makes the call.
     async fn made(&self, tool: &ToolDef, call: CallMessage) -> ToolResultMessage {
+        let trace = call.trace_context();
         let CallMessage { tool_use_id: id, payload, meta, .. } = call;
         let arguments = match payload {
             None | Some(Value::Null) => "{}".to_owned(),
@@ -67,12 +68,15 @@ impl Shared {
         };
         let meta = meta.unwrap_or_default();
         let deltas = OutputDeltas::start(&self.streams, &id);
+        let call_id = if meta.tool_call_id.is_empty() { &id } else { &meta.tool_call_id };
         let dispatch = self
             .registry
             .dispatch(tool.name(), arguments)
-            .call_id(if meta.tool_call_id.is_empty() { id.clone() } else { meta.tool_call_id })
+            .call_id(call_id)
             .idempotency_key(&*id)
-            .events(deltas.sink());
+            // Other callers may have ids of turns that are no numbers.
+            .turn(meta.turn_id.parse().unwrap_or(1))
+            .served(Served { events: Some(deltas.sink()), meta, trace });
         let outcome = dispatch.await;
         deltas.finish().await;
         match outcome {

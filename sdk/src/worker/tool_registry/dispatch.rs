@@ -11,6 +11,8 @@ use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use super::{ToolRegistry, error::DispatchError};
+#[cfg(feature = "otel")]
+use crate::events::{AttemptContext, RunObserver};
 use crate::{
     drive::{SingleAnswer, SingleCall, SingleError, call_single},
     engine::RunError,
@@ -20,7 +22,7 @@ use crate::{
         run_threads::{BodyThread, run_on_run_thread},
     },
     tool::{CallInfo, RunContext, ToolBinding, ToolDef, ToolFailure, idempotency_key},
-    wire::{SideData, ToolOutput},
+    wire::{SideData, ToolOutput, tool_call_meta::ToolCallMeta, trace_context::TraceContext},
 };
 
 impl ToolRegistry {
@@ -45,7 +47,7 @@ impl ToolRegistry {
         Dispatch {
             tool,
             registry: self.clone(),
-            events: None,
+            served: None,
             arguments: arguments.into(),
             call_id: None,
             idempotency_key: None,
@@ -68,7 +70,7 @@ impl ToolRegistry {
         }
     }
 
-    fn host(&self, events: Option<EventSink>) -> InlineHost {
+    fn host(&self) -> InlineHost {
         let Self { tools: _, resources, patience } = self;
         InlineHost {
             resources: resources.clone(),
@@ -78,7 +80,7 @@ impl ToolRegistry {
             session_writes: AtomicU32::new(0),
             patience: Patience::clone(patience),
             cancelled: CancellationToken::new(),
-            publisher: events.map(|sink| Arc::new(EventPublisher::new("", sink))),
+            publisher: None,
             bodies: BodyThread::default(),
             metrics: None,
         }
@@ -115,7 +117,7 @@ fn elsewhere(binding: &ToolBinding) -> Option<(&'static str, &'static str)> {
 pub struct Dispatch {
     tool: Result<ToolDef, DispatchError>,
     registry: ToolRegistry,
-    events: Option<EventSink>,
+    served: Option<Served>,
     arguments: String,
     call_id: Option<String>,
     idempotency_key: Option<String>,
@@ -166,9 +168,9 @@ impl Dispatch {
         self
     }
 
-    /// Sets the subscriber of the call's events, of which a provider passes on the deltas.
-    pub(in crate::worker) fn events(mut self, events: EventSink) -> Self {
-        self.events = Some(events);
+    /// Sets the caller of a call that a provider serves.
+    pub(in crate::worker) fn served(mut self, served: Served) -> Self {
+        self.served = Some(served);
         self
     }
 
@@ -176,7 +178,7 @@ impl Dispatch {
         let Self {
             tool,
             registry,
-            events,
+            served,
             arguments,
             call_id,
             idempotency_key: key,
@@ -185,10 +187,11 @@ impl Dispatch {
             context,
             is_approved,
         } = self;
-        let (tool, mut host) = (tool?, registry.host(events));
+        let (tool, mut host, served) = (tool?, registry.host(), served.unwrap_or_default());
         let call_id = call_id.unwrap_or_else(|| format!("call_{}", Uuid::new_v4().simple()));
         let key = key.unwrap_or_else(|| idempotency_key([&*host.run, tool.name(), &*call_id]));
         let info = CallInfo::new(tool.name(), &*call_id, agent, turn).with_idempotency_key(key);
+        let info = served.place(&mut host, info);
         let (name, context) = (info.tool.clone(), context.into_values());
         let stopped = RunError::Cancelled { agent: info.agent.clone(), turn };
         let single = SingleCall { info, arguments, context, is_approved };
@@ -206,6 +209,41 @@ impl Dispatch {
             None => Err(stopped.into()),
         }
     }
+}
+
+/// The caller of a call that a provider serves.
+#[derive(Default)]
+pub(in crate::worker) struct Served {
+    /// The subscriber of the call's events, of which the provider passes on the deltas.
+    pub(in crate::worker) events: Option<EventSink>,
+    /// The run of the caller.
+    pub(in crate::worker) meta: ToolCallMeta,
+    /// The trace of the caller.
+    pub(in crate::worker) trace: TraceContext,
+}
+
+impl Served {
+    /// Adds the caller to the host and to the call.
+    fn place(self, host: &mut InlineHost, info: CallInfo) -> CallInfo {
+        let Self { events, meta, trace } = self;
+        if !meta.run_id.is_empty() {
+            host.run = meta.run_id;
+        }
+        host.publisher = EventPublisher::of_both("", events, None).map(|publisher| {
+            #[cfg(feature = "otel")]
+            let publisher = publisher.with_observer(Some(inside(&trace)));
+            Arc::new(publisher)
+        });
+        info.with_session_id(meta.session_id).with_parent_call_id(meta.parent_tool_call_id).with_trace_context(trace)
+    }
+}
+
+/// Returns the observer that runs the code of the call in this trace.
+#[cfg(feature = "otel")]
+fn inside(trace: &TraceContext) -> RunObserver {
+    let context = trace.to_context();
+    let entered = AttemptContext::new(move || Box::new(context.clone().attach()));
+    RunObserver { sink: None, contexts: Arc::new(move |_| entered.clone()), asides: None }
 }
 
 impl IntoFuture for Dispatch {

@@ -20,6 +20,7 @@ mod mcp;
 
 use std::{collections::BTreeSet, fmt, time::Duration};
 
+pub(super) use self::dispatch::Served;
 pub use self::{
     dispatch::{Dispatch, DispatchResult},
     error::{DispatchError, RegisterError},

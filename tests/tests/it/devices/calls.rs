@@ -2,7 +2,7 @@
 
 use std::{
     sync::{Arc, Mutex},
-    time::Duration,
+    time::{Duration, SystemTime},
 };
 
 use futures::StreamExt;
@@ -18,10 +18,11 @@ use temporal_agents::{
     run::{PausedRun, RunOutcome},
     tool::OUTCOME_UNKNOWN,
     wire::{Decision, EventKind, RunEvent},
-    workflow::AgentWorkflow,
+    workflow::{AgentWorkflow, ContinueOptions},
 };
-use temporal_agents_testing::RedisServer;
-use tokio::time::timeout;
+use temporal_agents_testing::{RedisServer, history};
+use temporalio_common::protos::temporal::api::history::v1::{HistoryEvent, history_event::Attributes};
+use tokio::time::{sleep, timeout};
 
 use super::support::{Laptop, Setting, agent, environment, model, request, runner, told};
 use crate::PATIENCE;
@@ -104,6 +105,74 @@ async fn a_durable_and_an_inline_run_tell_the_same_of_a_device_that_asks_for_eac
 }
 
 #[tokio::test]
+async fn a_question_about_a_device_is_rejected_after_ten_minutes() -> anyhow::Result<()> {
+    let channels = MemoryTransport::new();
+    let holder = DeviceGateway::new(channels.clone());
+    let laptop = Laptop::default();
+    let working = laptop.connect(&holder, Some(GateMode::ApproveEach)).await?;
+    let model = model(&calls());
+    // The state of a run that continues as new is in its history.
+    let continues = Some(ContinueOptions::builder().new_events(0).build());
+    let env = environment(&model, channels, Setting { continues, ..Setting::default() }).await?;
+    let started = env.start_workflow(AgentWorkflow::run, request("ada")).await?;
+    let handle = env.agent_handle(&started).by("ada");
+    let before = millis(SystemTime::now());
+    let asked = handle.wait_for_interruptions().await?;
+    let expires_at = asked[0].expires_at.expect("questions about devices expire");
+    // The clock of the workflow may lag a little behind.
+    let minutes = (expires_at + 30_000 - before) / 60_000;
+    assert_eq!(minutes, 10, "it expires at {expires_at}, and was asked after {before}");
+    let continued = async {
+        loop {
+            let history = history::fetch(env.client(), &started.info().workflow_id, None).await?;
+            let timers: Vec<i64> = history.events.iter().filter_map(timer).collect();
+            if let (Some(state), false) = (continued_with(&history.events[0]), timers.is_empty()) {
+                return anyhow::Ok((state, timers));
+            }
+            sleep(Duration::from_millis(100)).await;
+        }
+    };
+    let (state, timers) = timeout(PATIENCE, continued).await??;
+    assert!(timers.iter().all(|seconds| (570..=600).contains(seconds)), "{timers:?}");
+    assert!(state.contains("Nobody has approved this call within 10 minutes."), "{state}");
+    handle.approve(&*asked[0].id).await?;
+    let asked = handle.wait_for_interruptions().await?;
+    assert!(asked[0].expires_at.is_some_and(|next| next >= expires_at), "the next question has a time of its own");
+    handle.approve(&*asked[0].id).await?;
+    let run = env.await_run(&started).await?;
+    env.replay(&run.history).await?;
+    env.finish().await?;
+    working.abort();
+    Ok(())
+}
+
+fn millis(time: SystemTime) -> u64 {
+    let since = time.duration_since(SystemTime::UNIX_EPOCH).expect("it is after 1970");
+    u64::try_from(since.as_millis()).expect("it fits")
+}
+
+/// The input of an execution that continues another.
+fn continued_with(event: &HistoryEvent) -> Option<String> {
+    match event.attributes.as_ref()? {
+        Attributes::WorkflowExecutionStartedEventAttributes(started)
+            if !started.continued_execution_run_id.is_empty() =>
+        {
+            let payloads = &started.input.as_ref()?.payloads;
+            Some(payloads.iter().map(|payload| String::from_utf8_lossy(&payload.data).into_owned()).collect())
+        }
+        _ => None,
+    }
+}
+
+/// The seconds of the timer that an event starts.
+fn timer(event: &HistoryEvent) -> Option<i64> {
+    match event.attributes.as_ref()? {
+        Attributes::TimerStartedEventAttributes(started) => Some(started.start_to_fire_timeout?.seconds),
+        _ => None,
+    }
+}
+
+#[tokio::test]
 async fn a_device_of_the_same_process_is_called_without_channels() -> anyhow::Result<()> {
     let channels = MemoryTransport::new();
     let gateway = DeviceGateway::new(channels.clone());
@@ -139,7 +208,7 @@ async fn a_call_whose_worker_was_killed_is_joined_and_has_one_effect() -> anyhow
     env.kill_worker().await?;
     env.start_worker()?;
     // The device ends before, or after, the next attempt asks.
-    tokio::time::sleep(Duration::from_millis(200)).await;
+    sleep(Duration::from_millis(200)).await;
     laptop.ends.notify_one();
     let run = env.await_run(&started).await?;
     env.replay(&run.history).await?;
@@ -189,7 +258,7 @@ async fn redis_that_loses_everything_in_mid_call_changes_nothing() -> anyhow::Re
         laptop.begun.notified().await;
         server.restart().await.expect("it restarts");
         while holder.find_device("laptop").await.ok().flatten().is_none() {
-            tokio::time::sleep(Duration::from_millis(20)).await;
+            sleep(Duration::from_millis(20)).await;
         }
         laptop.ends.notify_one();
     };

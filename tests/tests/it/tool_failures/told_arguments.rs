@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rstest::rstest;
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 use temporal_agents::{
     Agent, RunConfig, Runner, Tool,
@@ -86,32 +86,46 @@ fn told(model: &FakeModel) -> (Vec<String>, Vec<String>) {
     (of("clerk"), of("inner"))
 }
 
-fn expected(is_told: bool) -> (Vec<String>, Vec<String>) {
-    let say = |tool: &str| {
-        if is_told {
-            format!(
-                "Invalid JSON input for tool {tool}. What does not fit: \
-         [{{\"field\":\"zone\",\"constraint\":\"enum\",\"allowed\":[\"Inland\",\"Abroad\"]}}]"
-            )
-        } else {
-            TOOL_FAILED.to_owned()
+/// The rule of a run.
+#[derive(Clone, Copy, Serialize, Deserialize)]
+pub(crate) enum Rule {
+    None,
+    Described,
+    Hints,
+}
+
+impl Rule {
+    fn on_tool_error(self) -> OnToolError {
+        match self {
+            Self::None => OnToolError::Standard,
+            Self::Described => OnToolError::describe_argument_errors(),
+            Self::Hints => OnToolError::retry_hints(),
+        }
+    }
+}
+
+fn expected(rule: Rule) -> (Vec<String>, Vec<String>) {
+    let issues = r#"[{"field":"zone","constraint":"enum","allowed":["Inland","Abroad"]}]"#;
+    let say = |tool: &str| match rule {
+        Rule::None => TOOL_FAILED.to_owned(),
+        Rule::Described => format!("Invalid JSON input for tool {tool}. What does not fit: {issues}"),
+        Rule::Hints => {
+            format!(r#"{{"reason":"invalid_arguments","fields":{issues},"prior_input":{{"zone":"Moon"}}}}"#)
         }
     };
     (vec![say("price"), say("tax"), TOOL_FAILED.to_owned(), "one".to_owned()], vec![say("tax")])
 }
 
 #[rstest]
-#[case::by_default(false)]
-#[case::by_the_rule_of_the_run(true)]
+#[case::by_default(Rule::None)]
+#[case::by_the_rule_of_the_run(Rule::Described)]
+#[case::as_retry_hints(Rule::Hints)]
 #[tokio::test]
-async fn an_inline_run_tells_which_arguments_do_not_fit(#[case] is_told: bool) -> anyhow::Result<()> {
+async fn an_inline_run_tells_which_arguments_do_not_fit(#[case] rule: Rule) -> anyhow::Result<()> {
     let model = script();
-    let mut runner = InlineRunner::new(model.clone());
-    if is_told {
-        runner = runner.on_tool_error(OnToolError::describe_argument_errors());
-    }
+    let runner = InlineRunner::new(model.clone()).on_tool_error(rule.on_tool_error());
     assert_eq!(runner.run(&clerk(), "Prices?").await?.final_output, "done");
-    assert_eq!(told(&model), expected(is_told));
+    assert_eq!(told(&model), expected(rule));
     Ok(())
 }
 
@@ -120,9 +134,9 @@ struct Desk(FakeModel);
 #[activities]
 impl Desk {
     #[activity]
-    async fn desk(self: Arc<Self>, ctx: ActivityContext) -> Result<String, ActivityError> {
+    async fn desk(self: Arc<Self>, ctx: ActivityContext, rule: Rule) -> Result<String, ActivityError> {
         AgenticSession::run(&ctx, async |session| {
-            let config = RunConfig::builder().on_tool_error(OnToolError::describe_argument_errors()).build();
+            let config = RunConfig::builder().on_tool_error(rule.on_tool_error()).build();
             let runner = InlineRunner::with_config(self.0.clone(), config);
             Ok(session.runner(&runner).run(&clerk(), "Prices?").await?.final_output)
         })
@@ -130,13 +144,16 @@ impl Desk {
     }
 }
 
+#[rstest]
 #[tokio::test]
-async fn a_session_tells_which_arguments_do_not_fit() -> anyhow::Result<()> {
+async fn a_session_tells_which_arguments_do_not_fit(
+    #[values(Rule::Described, Rule::Hints)] rule: Rule,
+) -> anyhow::Result<()> {
     let model = script();
     let of_env = model.clone();
     let env = SessionEnvironment::new().register_activities(move || Desk(of_env.clone()));
-    assert_eq!(env.attempt().run(Desk::desk, ()).await.result?, "done");
-    assert_eq!(told(&model), expected(true));
+    assert_eq!(env.attempt().run(Desk::desk, rule).await.result?, "done");
+    assert_eq!(told(&model), expected(rule));
     Ok(())
 }
 
@@ -147,8 +164,8 @@ pub(crate) struct Pricing;
 #[workflow_methods]
 impl Pricing {
     #[run(name = "pricing")]
-    pub(crate) async fn run(ctx: &mut WorkflowContext<Self>) -> WorkflowResult<String> {
-        let runner = Runner::new(ctx).on_tool_error(OnToolError::describe_argument_errors());
+    pub(crate) async fn run(ctx: &mut WorkflowContext<Self>, rule: Rule) -> WorkflowResult<String> {
+        let runner = Runner::new(ctx).on_tool_error(rule.on_tool_error());
         Ok(runner.run(&clerk(), "Prices?").await?.final_output)
     }
 }
@@ -157,15 +174,18 @@ impl Pricing {
 #[case::with_the_workflow_cache(true)]
 #[case::without_the_workflow_cache(false)]
 #[tokio::test]
-async fn a_workflow_tells_which_arguments_do_not_fit_and_replays(#[case] cached: bool) -> anyhow::Result<()> {
+async fn a_workflow_tells_which_arguments_do_not_fit_and_replays(
+    #[case] cached: bool,
+    #[values(Rule::Described, Rule::Hints)] rule: Rule,
+) -> anyhow::Result<()> {
     let model = script();
     let mut builder = AgentEnvironment::builder().workflow::<Pricing>()?.model(&model).agents((clerk,));
     if !cached {
         builder = builder.without_workflow_cache();
     }
     let env = builder.start().await?;
-    assert_eq!(env.run(Pricing::run, ()).await?.output()?, "done");
+    assert_eq!(env.run(Pricing::run, rule).await?.output()?, "done");
     env.finish().await?;
-    assert_eq!(told(&model), expected(true));
+    assert_eq!(told(&model), expected(rule));
     Ok(())
 }

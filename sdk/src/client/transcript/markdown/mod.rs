@@ -30,6 +30,7 @@ pub(super) fn transcript(transcript: &Transcript) -> String {
         end,
         times: _,
         tracer_data: _,
+        tripped: _,
         recorded: _,
     } = transcript;
     let mut page = format!("# {} {}\n\n", plain(workflow_type), code(workflow_id));

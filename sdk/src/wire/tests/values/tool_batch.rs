@@ -34,6 +34,8 @@ pub(in crate::wire::tests) fn tool_batch_requests() -> Vec<(&'static str, ToolBa
         turn: 2,
         time_limit_ms: 60_000,
         schedule_to_close_ms: None,
+        session_id: None,
+        parent_call: None,
         calls,
     };
     let full = BatchedCall {
@@ -44,7 +46,12 @@ pub(in crate::wire::tests) fn tool_batch_requests() -> Vec<(&'static str, ToolBa
         ..call(3)
     };
     let limited = ToolBatchRequest { schedule_to_close_ms: Some(600_000), ..request(vec![full]) };
-    vec![("minimal", request(vec![call(0), call(1)])), ("full", limited)]
+    let inside = ToolBatchRequest {
+        session_id: Some("chat 7".to_owned()),
+        parent_call: Some("X-msHvbBsvCjqPS3".to_owned()),
+        ..request(vec![call(0), call(1)])
+    };
+    vec![("minimal", request(vec![call(0), call(1)])), ("full", limited), ("inside", inside)]
 }
 
 pub(in crate::wire::tests) fn failure_details() -> Vec<(&'static str, FailureDetail)> {

@@ -27,6 +27,8 @@ pub(in crate::wire::tests) fn tool_request_minimal() -> ToolRequest {
         mcp: None,
         remote: None,
         schema: None,
+        session_id: None,
+        parent_call: None,
     }
 }
 
@@ -37,6 +39,11 @@ pub(in crate::wire::tests) fn tool_request_version() -> ToolRequest {
 
 pub(in crate::wire::tests) fn tool_request_keyed() -> ToolRequest {
     ToolRequest { idempotency_key: Some("X-msHvbBsvCjqPS3".to_owned()), ..tool_request_full() }
+}
+
+pub(in crate::wire::tests) fn tool_request_inside() -> ToolRequest {
+    let (session_id, parent_call) = (Some("chat 7".to_owned()), Some("q_XAF0Z9tz0nyCWh".to_owned()));
+    ToolRequest { session_id, parent_call, ..tool_request_keyed() }
 }
 
 pub(in crate::wire::tests) fn tool_request_set() -> ToolRequest {

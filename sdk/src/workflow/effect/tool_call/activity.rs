@@ -68,6 +68,8 @@ pub(super) async fn call(
     let task_queue = || options.task_queue.clone().unwrap_or_else(|| ctx.task_queue());
     let summary = summary_of(&info);
     let idempotency_key = Some(info.idempotency_key().to_owned());
+    // A remote target has these.
+    let (session_id, parent_call) = if remote.is_some() { (None, None) } else { info.origin() };
     let CallInfo { tool: name, call_id, agent, turn, .. } = info;
     let request = ToolRequest {
         version: WIRE_VERSION,
@@ -82,6 +84,8 @@ pub(super) async fn call(
         mcp,
         remote,
         schema,
+        session_id,
+        parent_call,
     };
     let what = match tool.binding() {
         ToolBinding::Mcp(binding) => Requirement::McpServer(binding.server().name()),

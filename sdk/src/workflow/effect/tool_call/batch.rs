@@ -66,12 +66,15 @@ pub(in crate::workflow) async fn call(
     let (Some((first, Some(options))), Some(batch)) = (first, batch_of(calls.iter().map(|call| call.id))) else {
         return alone();
     };
+    let (session_id, parent_call) = first.info.origin();
     let request = ToolBatchRequest {
         version: WIRE_VERSION,
         agent: first.info.agent.clone(),
         turn: first.info.turn,
         time_limit_ms: millis(options.start_to_close),
         schedule_to_close_ms: options.schedule_to_close.map(millis),
+        session_id,
+        parent_call,
         calls: calls.iter().map(batched).collect(),
     };
     let of_all = ToolActivityOptions {

@@ -1,0 +1,26 @@
+//! The trace context of a call, in the headers of W3C.
+
+/// The trace that a call is a part of: the values of the headers `traceparent`, `tracestate` and
+/// `baggage`. They are passed on as they came; a string that is empty has no meaning.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct TraceContext {
+    /// The value of `traceparent`.
+    pub traceparent: String,
+    /// The value of `tracestate`.
+    pub tracestate: String,
+    /// The value of `baggage`.
+    pub baggage: String,
+}
+
+impl TraceContext {
+    /// Returns this context with the headers of a received one: its trace and its baggage each
+    /// replace those of this context unless they are empty.
+    #[must_use]
+    pub fn extract(self, received: Self) -> Self {
+        let of_trace = if received.traceparent.is_empty() { &self } else { &received };
+        let (traceparent, tracestate) = (of_trace.traceparent.clone(), of_trace.tracestate.clone());
+        let baggage = if received.baggage.is_empty() { self.baggage } else { received.baggage };
+        Self { traceparent, tracestate, baggage }
+    }
+}
