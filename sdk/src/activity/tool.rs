@@ -97,8 +97,7 @@ impl ToolActivity {
             .at_attempt(info.attempt)
             .with_idempotency_key(key)
             .with_run_id(info.workflow_id.as_deref().unwrap_or_default())
-            .with_session_id(session_id.unwrap_or_default())
-            .with_parent_call_id(parent_call.unwrap_or_default());
+            .with_session_and_parent(session_id, parent_call);
         let mut given = Given::default();
         if let Err(withheld) = self.env.fill_members(&mut settings, &mut given) {
             return Err(env_variable_error(&self.tool, &withheld));

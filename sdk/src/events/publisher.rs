@@ -47,9 +47,14 @@ impl EventPublisher {
         is_wanted.then(|| Self { run: run.to_owned(), state: Mutex::default(), keeper: None, sink, observer })
     }
 
-    /// Sets the trace of the run.
+    /// Sets the trace of the run, which may have begun in an earlier attempt.
     pub(crate) fn with_observer(self, observer: Option<RunObserver>) -> Self {
-        Self { observer, ..self }
+        let publisher = Self { observer, ..self };
+        let since = publisher.lock().facts.since();
+        if let Some(since) = since {
+            publisher.aside("", AsideKind::Earlier { tripped: None }, (since, since), None);
+        }
+        publisher
     }
 
     /// Creates a publisher whose facts are kept, with or without a subscriber. It continues from
@@ -104,8 +109,8 @@ impl EventPublisher {
         Some((observer.contexts)(AttemptOf { run: &self.run, call: &call, attempt }))
     }
 
-    /// Returns `true` if somebody wants to know of effects that no fact reports.
-    pub(crate) fn wants_asides(&self) -> bool {
+    /// Returns `true` if the observer receives effects that no fact reports.
+    pub(crate) fn receives_asides(&self) -> bool {
         self.observer.as_ref().is_some_and(|observer| observer.asides.is_some())
     }
 
@@ -119,6 +124,7 @@ impl EventPublisher {
     ) {
         if let Some(asides) = self.observer.as_ref().and_then(|observer| observer.asides.as_ref()) {
             let path = lineage(&self.run_at(path)).1;
+            self.lock().facts.begins_by(times.0);
             asides(&Aside { run: &self.run, path, kind, times, failure });
         }
     }

@@ -53,10 +53,11 @@ pub(crate) enum AsideKind<'a> {
         name: &'a str,
         output: Option<&'a ToolOutput>,
     },
-    Session {
-        /// `read` or `add`.
-        operation: &'static str,
-    },
+    /// An effect that an earlier attempt of a session has reported: a guardrail with this name, if
+    /// it has tripped, or any other.
+    Earlier { tripped: Option<&'a str> },
+    /// A read of a session store, or the write with this number in the run.
+    Session { write: Option<u32> },
 }
 
 type AttemptContexts = dyn Fn(AttemptOf<'_>) -> AttemptContext + Send + Sync;

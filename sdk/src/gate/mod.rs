@@ -15,10 +15,9 @@
 //! **The gate only narrows.** An approval that a tool requires by itself is requested in every
 //! mode; a rule that allows a call does not change that.
 //!
-//! **The gate is about calls, not their outputs.** When an output is there, the call has had its
-//! effect. What the model may read of it is decided where its form is known: by the output
-//! guardrails of the tool or of its MCP server, and by [`Gate::privileged`], which keeps tools from
-//! a run with content that nobody answers for.
+//! **The gate decides about calls, not outputs.** A call with an output has had its effect. Output
+//! guardrails of the tool or of its MCP server decide which part of the output reaches the model.
+//! [`Gate::privileged`] restricts the later calls of a run with untrusted content.
 //!
 //! **The worst part of a command decides.** `ls && rm -rf /` is as bad as `rm -rf /`.
 

@@ -140,11 +140,13 @@ async fn answers(thread: &Thread, input: &RunAgentInput) -> Result<Vec<Answer>, 
     let is_supplied = |decided: &&DecidedInterruption| matches!(decided.decision, Verdict::SupplyOutput { .. });
     let mut answers = Vec::new();
     for entry in &input.resume {
-        let asks_for_input = match state.interruptions.iter().find(|call| call.id == entry.interrupt_id) {
-            Some(call) => call.kind == InterruptionKind::Input,
-            None => state.decided.iter().any(|decided| decided.id == entry.interrupt_id && is_supplied(&decided)),
+        let waiting = state.interruptions.iter().find(|call| call.id == entry.interrupt_id);
+        let is_answered = |decided: &DecidedInterruption| decided.id == entry.interrupt_id && is_supplied(&decided);
+        let kind = match waiting {
+            Some(call) => Some(call.kind),
+            None => state.decided.iter().any(is_answered).then_some(InterruptionKind::Input),
         };
-        answers.push(answer(entry, asks_for_input).map_err(ApiError::invalid)?);
+        answers.push(answer(entry, kind).map_err(ApiError::invalid)?);
     }
     // Results of calls that were answered come from a request that is sent again.
     let is_output = |call: &&AgentInterruption| call.kind == InterruptionKind::Output;
@@ -159,10 +161,15 @@ async fn answers(thread: &Thread, input: &RunAgentInput) -> Result<Vec<Answer>, 
     Ok(answers)
 }
 
-/// Returns the answer of an entry. A call that no longer waits was decided, maybe by this request.
-fn answer(entry: &ResumeEntry, asks_for_input: bool) -> Result<Answer, String> {
+/// Returns the answer of an entry to a question of this kind: values for a question of an MCP
+/// server, a decision for others. A call of no kind no longer waits, maybe because of this request.
+fn answer(entry: &ResumeEntry, kind: Option<InterruptionKind>) -> Result<Answer, String> {
     let id = &*entry.interrupt_id;
-    if asks_for_input {
+    let is_input = match kind {
+        Some(kind) => kind == InterruptionKind::Input,
+        None => entry.decision().is_err() && entry.input_answer().is_ok(),
+    };
+    if is_input {
         return Ok(match entry.input_answer()? {
             InputAnswer::Answer(values) => Answer::Output(SuppliedOutput::new(id, Value::Object(values).to_string())),
             InputAnswer::Declined => Answer::Decision(AgentDecision::reject(id)),

@@ -6,7 +6,8 @@
 //! after it has ended, and a repeated request has the same events.
 //!
 //! **A resumed turn begins after the decisions.** The frontend has the events before them. The turn
-//! skips everything until the history has all decisions of the request.
+//! skips everything until the history has all decisions of the request. The run then works on the
+//! decided calls, and pauses again for the others, with a fact.
 
 mod chat_runs;
 mod start;
@@ -254,10 +255,6 @@ impl Turn {
             && self.undecided.remove(question_id)
         {
             self.due.push_back(event.clone());
-            // Calls that are still open pause the run again, without a fact.
-            if self.undecided.is_empty() && !self.asked.is_empty() {
-                return Observed::Pause;
-            }
         }
         if was_undecided {
             return if is_root && is_own && event.kind.ends_the_run() { Observed::End } else { Observed::Skip };

@@ -106,7 +106,7 @@ pub(crate) struct InlineHost {
     /// Returns the states for each attempt at a call, in place of those of the resources; `None` if
     /// all attempts get the same ones.
     pub(crate) attempt_states: Option<AttemptStates>,
-    /// Unique id of the run. It is part of the keys of its session writes, and the scope of its
+    /// Unique id of the run; for a call that a provider serves, that of the caller. It is part of the keys of its session writes, and the scope of its
     /// idempotency keys.
     pub(crate) run: String,
     /// Number of session writes so far; each write has its number in its key.
@@ -273,12 +273,14 @@ impl Host for InlineHost {
         scope: &'a Self::Scope,
     ) -> LocalBoxFuture<'a, Result<Vec<Item>, SessionEffectError>> {
         async move {
-            let (is_write, since) = (matches!(call.action, SessionAction::Add { .. }), SystemTime::now());
-            let calling = self.session(call);
+            let since = SystemTime::now();
+            let is_write = matches!(call.action, SessionAction::Add { .. });
+            let write = is_write.then(|| self.session_writes.fetch_add(1, Ordering::Relaxed));
+            let calling = self.session(call, write.unwrap_or_default());
             // A write that has begun is completed, even if the run is cancelled meanwhile.
             let settled = if is_write { Some(calling.await) } else { scope.run_until_cancelled(calling).await };
             if let (Some(publisher), Some(settled)) = (&self.publisher, &settled) {
-                let kind = AsideKind::Session { operation: if is_write { "add" } else { "read" } };
+                let kind = AsideKind::Session { write };
                 let failure =
                     settled.as_ref().err().map(|error| RecordedFailure::new("Application", error.to_string()));
                 publisher.aside("", kind, (since, SystemTime::now()), failure);
@@ -331,12 +333,13 @@ impl InlineHost {
             }
             Either::Right(((), calling)) => {
                 let outcome = timeout(GRACE, calling).await.unwrap_or(Err(ToolEffectError::Cancelled));
+                told.cancelled(&info);
                 Settled { outcome, is_late: true }
             }
         }
     }
 
-    async fn session(&self, call: SessionEffect) -> Result<Vec<Item>, BoxError> {
+    async fn session(&self, call: SessionEffect, number: u32) -> Result<Vec<Item>, BoxError> {
         let SessionEffect { store, session_id, action, agent: _ } = call;
         let Some(session) = self.resources.sessions.get(&store) else {
             return Err(format!("there is no session store {store:?}; add it with Resources::session_store(..)").into());
@@ -344,7 +347,6 @@ impl InlineHost {
         match action {
             SessionAction::Read { limit } => session.items(&session_id, limit).await,
             SessionAction::Add { items } => {
-                let number = self.session_writes.fetch_add(1, Ordering::Relaxed);
                 session.add(&session_id, items, &format!("{}-{number}", self.run)).await.map(|()| Vec::new())
             }
         }

@@ -8,6 +8,7 @@ use std::{
 };
 
 use crate::{
+    agent::parse_guardrail_output,
     deltas::ModelEvents,
     drive::{EffectId, ToolAnswer, ToolEffectError},
     events::{AsideKind, AttemptContext, Attempts, EventPublisher, ScheduledModelCall, is_aside, rfc3339},
@@ -26,7 +27,7 @@ pub(crate) struct ObservedCall<'t> {
     agent: String,
     turn: u32,
     attempts: RefCell<Attempts>,
-    /// Time at which a call began that no fact reports.
+    /// Start of the call, if no fact reports it.
     aside_since: Cell<Option<SystemTime>>,
 }
 
@@ -136,7 +137,7 @@ impl<'t> ObservedCall<'t> {
     pub(crate) fn tool_scheduled(&self) {
         let Some(publisher) = self.publisher else { return };
         let id = publisher.id(self.id.as_str());
-        if publisher.wants_asides() && is_aside(self.effect()) {
+        if publisher.receives_asides() && is_aside(self.effect()) {
             self.aside_since.set(Some(SystemTime::now()));
         }
         publisher.observe(|facts| facts.tool_scheduled(&id, &self.agent, self.turn));
@@ -145,8 +146,28 @@ impl<'t> ObservedCall<'t> {
     /// Reports a call whose outcome an earlier attempt of a session has recorded.
     pub(crate) fn restored(&self, info: &CallInfo, outcome: &Result<ToolAnswer, ToolEffectError>) {
         self.tool_scheduled();
-        self.aside_since.set(None);
+        if let (Some(since), Some(publisher)) = (self.aside_since.take(), self.publisher) {
+            let found = outcome.as_ref().ok().and_then(|answer| parse_guardrail_output(&answer.output).ok());
+            let tripped = found.filter(|found| found.tripwire_triggered).map(|_| &*info.tool);
+            publisher.aside(self.id.path(), AsideKind::Earlier { tripped }, (since, since), None);
+        }
         self.tool_ended(info, outcome);
+    }
+
+    /// Reports that the call was cancelled.
+    pub(crate) fn cancelled(&self, info: &CallInfo) {
+        self.aside_ended(info, &Err(ToolEffectError::Cancelled));
+    }
+
+    /// Reports the end of a call that no fact reports.
+    fn aside_ended(&self, info: &CallInfo, outcome: &Result<ToolAnswer, ToolEffectError>) {
+        let (Some(since), Some(publisher)) = (self.aside_since.take(), self.publisher) else { return };
+        let (output, failure) = match outcome {
+            Ok(answer) => (Some(&answer.output), None),
+            Err(error) => (None, Some(of_tool(error))),
+        };
+        let kind = AsideKind::Guardrail { effect: self.effect(), name: &info.tool, output };
+        publisher.aside(self.id.path(), kind, (since, SystemTime::now()), failure);
     }
 
     /// Reports the outcome of a tool call. A question to people is not an output.
@@ -154,14 +175,7 @@ impl<'t> ObservedCall<'t> {
         let Some(publisher) = self.publisher else { return };
         let id = publisher.id(self.id.as_str());
         let call = (&*info.call_id, &*info.tool);
-        if let Some(since) = self.aside_since.take() {
-            let (output, failure) = match outcome {
-                Ok(answer) => (Some(&answer.output), None),
-                Err(error) => (None, Some(of_tool(error))),
-            };
-            let kind = AsideKind::Guardrail { effect: self.effect(), name: &info.tool, output };
-            publisher.aside(self.id.path(), kind, (since, SystemTime::now()), failure);
-        }
+        self.aside_ended(info, outcome);
         publisher.observe(|facts| match outcome {
             Ok(ToolAnswer { question: Some(_), .. }) | Err(ToolEffectError::Cancelled) => {}
             Ok(answer) => {

@@ -6,7 +6,9 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use super::{deltas::DeltaTransport, idempotency::idempotency_key, run_context::RunContext, state::StateMap};
-use crate::wire::{Bounds, ServerData, SideData, error_debug, trace_context::TraceContext};
+#[cfg(feature = "worker")]
+use crate::wire::trace_context::TraceContext;
+use crate::wire::{Bounds, ServerData, SideData, error_debug};
 
 /// A call of a tool: the agent that made it, and its id.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,23 +20,26 @@ pub struct CallInfo {
     pub call_id: String,
     /// Name of the agent that made the call.
     pub agent: String,
-    /// The turn in which the call was made, counted from 1.
+    /// The turn in which the call was made, counted from 1; at a
+    /// [`ToolProvider`](crate::worker::ToolProvider) that of the caller, or 1.
     pub turn: u32,
     /// The attempt, counted from 1; always 1 for inline tools.
     pub attempt: u32,
     idempotency_key: String,
     run_id: String,
-    surroundings: Option<Arc<Surroundings>>,
+    caller: Option<Arc<CallerOfRun>>,
 }
 
-/// The session, the parent call and the trace of a run, which most runs do not have.
+/// The session, the parent call and the trace of a run. Most runs have none of them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Surroundings {
-    session_id: String,
-    parent_call_id: String,
+struct CallerOfRun {
+    session_id: Option<String>,
+    parent_call_id: Option<String>,
+    #[cfg(feature = "worker")]
     trace: TraceContext,
 }
 
+#[cfg(feature = "worker")]
 static NO_TRACE: TraceContext =
     TraceContext { traceparent: String::new(), tracestate: String::new(), baggage: String::new() };
 
@@ -52,7 +57,7 @@ impl CallInfo {
             attempt: 1,
             idempotency_key,
             run_id: String::new(),
-            surroundings: None,
+            caller: None,
         }
     }
 
@@ -90,53 +95,60 @@ impl CallInfo {
         self
     }
 
-    /// Returns the id of the stored session of the run, or of the run that contains it; otherwise
-    /// an empty string.
-    pub fn session_id(&self) -> &str {
-        self.surroundings.as_ref().map_or("", |around| &around.session_id)
+    /// Returns the id of the stored session of the run, or of the run that contains it.
+    pub fn session_id(&self) -> Option<&str> {
+        self.caller.as_ref()?.session_id.as_deref()
     }
 
     /// Sets the id of the session.
     #[must_use]
     pub fn with_session_id(self, id: impl Into<String>) -> Self {
-        self.inside(|around| around.session_id = id.into())
+        self.with_caller(|caller| caller.session_id = Some(id.into()))
     }
 
     /// Returns the idempotency key of the call that an agent, used as a tool, answers with the run
-    /// that makes this call; otherwise an empty string.
-    pub fn parent_call_id(&self) -> &str {
-        self.surroundings.as_ref().map_or("", |around| &around.parent_call_id)
+    /// that makes this call.
+    pub fn parent_call_id(&self) -> Option<&str> {
+        self.caller.as_ref()?.parent_call_id.as_deref()
     }
 
     /// Sets the idempotency key of the call that the run answers.
     #[must_use]
     pub fn with_parent_call_id(self, id: impl Into<String>) -> Self {
-        self.inside(|around| around.parent_call_id = id.into())
+        self.with_caller(|caller| caller.parent_call_id = Some(id.into()))
     }
 
-    /// Returns the ids of session and parent call, for messages.
-    pub(crate) fn origin(&self) -> (Option<String>, Option<String>) {
-        let some = |id: &str| Some(id.to_owned()).filter(|id| !id.is_empty());
-        (some(self.session_id()), some(self.parent_call_id()))
+    /// Returns the ids of session and parent call.
+    pub(crate) fn session_and_parent(&self) -> (Option<String>, Option<String>) {
+        (self.session_id().map(str::to_owned), self.parent_call_id().map(str::to_owned))
+    }
+
+    /// Sets the ids of session and parent call.
+    #[must_use]
+    pub(crate) fn with_session_and_parent(self, session_id: Option<String>, parent_call_id: Option<String>) -> Self {
+        if session_id.is_none() && parent_call_id.is_none() {
+            return self;
+        }
+        self.with_caller(|caller| (caller.session_id, caller.parent_call_id) = (session_id, parent_call_id))
     }
 
     /// Returns the trace in which the caller of a [`ToolProvider`](crate::worker::ToolProvider)
     /// makes the call, for requests of the tool to other services; otherwise an empty one. With
     /// feature `otel`, the body also runs in this trace.
+    #[cfg(feature = "worker")]
     pub fn trace_context(&self) -> &TraceContext {
-        self.surroundings.as_ref().map_or(&NO_TRACE, |around| &around.trace)
+        self.caller.as_ref().map_or(&NO_TRACE, |caller| &caller.trace)
     }
 
     /// Sets the trace of the call.
+    #[cfg(feature = "worker")]
     #[must_use]
     pub fn with_trace_context(self, trace: TraceContext) -> Self {
-        self.inside(|around| around.trace = trace)
+        self.with_caller(|caller| caller.trace = trace)
     }
 
-    fn inside(mut self, set: impl FnOnce(&mut Surroundings)) -> Self {
-        let mut around = self.surroundings.take().unwrap_or_default();
-        set(Arc::make_mut(&mut around));
-        self.surroundings = Some(around).filter(|around| **around != Surroundings::default());
+    fn with_caller(mut self, set: impl FnOnce(&mut CallerOfRun)) -> Self {
+        set(Arc::make_mut(self.caller.get_or_insert_default()));
         self
     }
 

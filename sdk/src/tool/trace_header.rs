@@ -49,6 +49,9 @@ pub(crate) trait OpenedSpans {
     /// Returns the number of the next span, counted from 0 in each execution; the same on replay.
     fn number(&self) -> u64;
 
+    /// Records that a run with these settings is in the history by a note, even without an effect.
+    fn noted(&self, settings: Option<&TraceSettings>);
+
     /// Receives a span that has ended, not on replay.
     fn ended(&self, span: OpenedSpan);
 }

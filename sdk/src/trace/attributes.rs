@@ -71,7 +71,7 @@ impl Described {
         self
     }
 
-    /// Marks the span as one that goes on.
+    /// Marks the span as open, if it has not ended.
     pub(crate) fn open_if(self, is_open: bool) -> Self {
         self.maybe("temporal_agents.open", is_open.then_some(true))
     }
@@ -253,7 +253,7 @@ pub(crate) fn guardrail(
         .maybe(TRIGGERED, triggered)
 }
 
-/// Describes a guardrail in the loop that has tripped; `tool` = the tool that it belongs to.
+/// Describes a guardrail that has tripped and is not an activity; `tool` = the tool that it belongs to.
 pub(crate) fn tripped(execution: &Execution<'_>, name: &str, tool: Option<&str>) -> Described {
     Described::new(format!("guardrail {name}"), execution, execution.run_id)
         .with(TRIGGERED, true)
@@ -265,7 +265,8 @@ pub(crate) fn session(execution: &Execution<'_>, activity_id: &str, operation: &
     Described::new(format!("session {operation}"), execution, execution.run_id).of_activity(activity_id)
 }
 
-/// Returns the verdict in the output of a guardrail.
+/// Returns `tripwire_triggered` of a guardrail's output, an object or its JSON in a string; `None`
+/// without one.
 pub(crate) fn triggered(output: &Value) -> Option<bool> {
     match output {
         Value::String(text) => triggered(&serde_json::from_str(text).ok().filter(Value::is_object)?),

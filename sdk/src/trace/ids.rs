@@ -65,8 +65,8 @@ impl Execution<'_> {
         self.span("wait", self.run_id, &[run, question])
     }
 
-    /// Returns the id of the span of a guardrail in the loop of this run that has tripped, which
-    /// ends the run.
+    /// Returns the id of the span of the guardrail that has tripped, and ended this run, and is not
+    /// an activity.
     pub(crate) fn tripped(&self, run: &str) -> SpanId {
         self.span("tripped", self.run_id, &[run])
     }

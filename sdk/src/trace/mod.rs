@@ -39,8 +39,8 @@
 //!
 //! **A Nexus operation has the span of its call,** without its duration: history names the call
 //! only in the operation's headers, which are not read. The same holds for a child workflow whose
-//! id its author chooses. The context is propagated in these headers, as `traceparent`,
-//! `tracestate` and `baggage`.
+//! id its author chooses. The context is propagated in the headers of the operation, as
+//! `traceparent`, `tracestate` and `baggage`.
 //!
 //! # Source
 //! The semantic conventions for generative AI of OpenTelemetry, `tests/conventions/spans.json`.

@@ -57,11 +57,11 @@ pub struct ToolRequest {
     /// several versions; absent = the only tool of its name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schema: Option<Digest>,
-    /// Id of the run's session, if it has one; a [`RemoteTarget`] has its own.
+    /// Id of the stored session of the outermost run; absent = none. A [`RemoteTarget`] has its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_id: Option<String>,
-    /// Id of the call of the agent that runs as a tool and makes this call; a [`RemoteTarget`] has
-    /// its own.
+    /// Idempotency key of the call that the run answers, if an agent runs as a tool; absent = none.
+    /// A [`RemoteTarget`] has its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent_call: Option<String>,
 }

@@ -405,8 +405,9 @@ fn admin() -> Agent {
 }
 
 /// Requests the calls that the input names, of the hosted server or of the helper, and ends with what it is told.
-fn hosted_model() -> FakeModel {
-    FakeModel::function(|call: &ModelCall, number| -> Reply {
+/// With `is_text`, the arguments are JSON in a string, as OpenAI sends them.
+fn hosted_model(is_text: bool) -> FakeModel {
+    FakeModel::function(move |call: &ModelCall, number| -> Reply {
         let told = |item: &Item| match item.kind() {
             "mcp_approval_response" => Some(json!([item.get("approve"), item.get("reason")]).to_string()),
             _ => output(item),
@@ -419,9 +420,11 @@ fn hosted_model() -> FakeModel {
         let request = |(index, asked): (usize, &str)| {
             let (name, argument) = asked.split_once(' ').expect("a tool and its argument");
             let member = if name == "run" { "command" } else { "id" };
+            let arguments = json!({member: argument});
+            let arguments = if is_text { json!(arguments.to_string()) } else { arguments };
             item(json!({
                 "type": "mcp_approval_request", "id": format!("mcpr_{number}_{index}"), "server_label": "crm",
-                "name": name, "arguments": json!({member: argument}).to_string(),
+                "name": name, "arguments": arguments,
             }))
         };
         match asked.strip_prefix("help: ") {
@@ -438,6 +441,7 @@ type Decide<'d> = &'d dyn Fn(&str) -> AgentDecision;
 #[tokio::test]
 async fn a_decision_about_a_hosted_server_holds_for_one_tool_of_one_agent(
     #[values(true, false)] cached: bool,
+    #[values(true, false)] is_text: bool,
 ) -> anyhow::Result<()> {
     let database = Kind::Sqlite.create().await?;
     let kept = store(&database).await?;
@@ -447,7 +451,7 @@ async fn a_decision_about_a_hosted_server_holds_for_one_tool_of_one_agent(
         .workflow_with_factory::<AgentWorkflow, _>(AgentWorkflow::factory(AgentSet::new((admin,)).config(config)))?
         .agent(admin)
         .resources(|all| all.decision_store(resources))
-        .model(&hosted_model());
+        .model(&hosted_model(is_text));
     let env = if cached { builder } else { builder.without_workflow_cache() }.start().await?;
     let mut workflows = Vec::new();
     // What each run asks, what a person decides for good, and what the model is told.

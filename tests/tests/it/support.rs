@@ -1,9 +1,10 @@
 //! The agents most tests run: a triage agent that hands off to a specialist with tools.
 
+use futures::future::BoxFuture;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
-use temporal_agents::{Agent, Runner, State, ToolError, tool};
+use temporal_agents::{Agent, Runner, State, ToolError, store::Session, tool, tool::BoxError, wire::Item};
 use temporalio_macros::{workflow, workflow_methods};
 use temporalio_sdk::{WorkflowContext, WorkflowResult};
 
@@ -30,6 +31,19 @@ pub(crate) async fn stock_of(State(stock): State<Stock>, product: String) -> Res
 #[tool(inline)]
 fn add(a: i64, b: i64) -> i64 {
     a + b
+}
+
+/// A store whose sessions are empty.
+pub(crate) struct EmptySessions;
+
+impl Session for EmptySessions {
+    fn items<'a>(&'a self, _: &'a str, _: Option<u32>) -> BoxFuture<'a, Result<Vec<Item>, BoxError>> {
+        Box::pin(async { Ok(Vec::new()) })
+    }
+
+    fn add<'a>(&'a self, _: &'a str, _: Vec<Item>, _: &'a str) -> BoxFuture<'a, Result<(), BoxError>> {
+        Box::pin(async { Ok(()) })
+    }
 }
 
 /// A typed answer.

@@ -223,7 +223,7 @@ impl<'c> Events<'c> {
         }
     }
 
-    /// Keeps the settings that a run has written first.
+    /// Reads a note: expired questions, the guardrail that has ended the run, its settings.
     fn noted(&mut self, note: RunNote, at: Option<&String>, time: Option<SystemTime>) {
         let RunNote { run, trace, note, .. } = note;
         match note {
@@ -236,6 +236,7 @@ impl<'c> Events<'c> {
         self.traced(run, trace);
     }
 
+    /// Keeps the settings that a run has written first.
     fn traced(&mut self, run: String, settings: Option<Box<TraceSettings>>) {
         if let Some(settings) = settings {
             self.traces.entry(run).or_insert(*settings);

@@ -33,12 +33,12 @@ use serde_json::Value;
 use temporalio_client::Client;
 use temporalio_common::{data_converters::DataConverter, protos::temporal::api::history::v1::History};
 
-pub(crate) use self::shape::Times;
+#[cfg(feature = "otel")]
+pub(crate) use self::shape::McpListing;
 pub use self::shape::{
     Activity, Approval, Call, End, GuardrailCall, Run, SessionCall, Status, ToolKind, ToolUse, Turn,
 };
-#[cfg(feature = "otel")]
-pub(crate) use self::shape::{McpListing, Tripped};
+pub(crate) use self::shape::{Times, Tripped};
 #[cfg(feature = "http")]
 pub(crate) use self::timeline::FactTimeline;
 use crate::{
@@ -98,9 +98,11 @@ pub struct Transcript {
     pub(crate) times: Times,
     /// Context of the trace to which the workflow belongs, from the header of its start.
     #[serde(skip)]
+    #[cfg_attr(not(feature = "otel"), expect(dead_code, reason = "traces read it"))]
     pub(crate) tracer_data: BTreeMap<String, String>,
     /// The guardrails that have tripped, in order.
     #[serde(skip)]
+    #[cfg_attr(not(feature = "otel"), expect(dead_code, reason = "traces read it"))]
     pub(crate) tripped: Vec<Tripped>,
     #[serde(skip)]
     recorded: Recorded,

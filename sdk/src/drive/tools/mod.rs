@@ -141,8 +141,7 @@ pub(super) async fn run<'g, H: Host>(
     let info = |tool: String, call_id: String| {
         let key = env.idempotency_key(&scope, &agent.name, turn, &response, &call_id);
         let info = CallInfo::new(tool, call_id, &*agent.name, turn).with_idempotency_key(key);
-        let session_id = env.session_id.as_deref().unwrap_or_default();
-        info.with_session_id(session_id).with_parent_call_id(env.parent_call.as_deref().unwrap_or_default())
+        info.with_session_and_parent(env.session_id.clone(), env.parent_call.clone())
     };
     let mut calls: Vec<Call<'_>> = due.into_iter().map(|call| Call::new(agent, &listed, call, info)).collect();
     if let Err(error) = gate::judge(env, turn, &mut calls).await {

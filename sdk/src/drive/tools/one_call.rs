@@ -256,7 +256,7 @@ impl<H: Host> CallExecution<'_, '_, '_, H> {
 
     /// Returns the target of a call at a provider, in the run's session.
     fn remote_target(&self, binding: &RemoteBinding) -> RemoteTarget {
-        let (session_id, parent_call) = self.call.info.origin();
+        let (session_id, parent_call) = self.call.info.session_and_parent();
         binding.target(session_id, parent_call)
     }
 
@@ -264,10 +264,10 @@ impl<H: Host> CallExecution<'_, '_, '_, H> {
     fn call_meta(&self) -> ToolCallMeta {
         ToolCallMeta {
             run_id: String::new(),
-            session_id: self.call.info.session_id().to_owned(),
+            session_id: self.call.info.session_id().unwrap_or_default().to_owned(),
             turn_id: self.call.info.turn.to_string(),
             tool_call_id: self.call.info.idempotency_key().to_owned(),
-            parent_tool_call_id: self.call.info.parent_call_id().to_owned(),
+            parent_tool_call_id: self.call.info.parent_call_id().unwrap_or_default().to_owned(),
         }
     }
 

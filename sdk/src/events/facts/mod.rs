@@ -11,13 +11,15 @@ mod ends;
 mod guarded;
 mod notes;
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, time::SystemTime};
 
+use prost_types::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{
     activity_id::{Place, Role},
+    publisher::rfc3339,
     run::ObservedRun,
 };
 use crate::wire::{EventKind, HandoffSpec, Item, ItemView, RecordedFailure, RunEvent};
@@ -33,6 +35,9 @@ pub(crate) struct Facts {
     runs: BTreeMap<String, ObservedRun>,
     /// The prefixes, in the order in which the runs began.
     order: Vec<String>,
+    /// Start of the earliest effect that no fact reports (RFC 3339, UTC).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    since: Option<String>,
     /// Distinguishes the ids of facts of the workflow; empty without a workflow.
     #[serde(skip)]
     execution: String,
@@ -129,6 +134,18 @@ impl Facts {
         RunEvent { run: root, path, agent: agent.to_owned(), turn, time: self.now.clone(), ..RunEvent::new(kind) }
     }
 
+    /// Records the start of an effect that no fact reports.
+    pub(crate) fn begins_by(&mut self, time: SystemTime) {
+        if self.since().is_none_or(|since| time < since) {
+            self.since = Some(rfc3339(time));
+        }
+    }
+
+    /// Returns the start of the earliest effect that no fact reports.
+    pub(crate) fn since(&self) -> Option<SystemTime> {
+        self.since.as_ref()?.parse::<Timestamp>().ok()?.try_into().ok()
+    }
+
     /// Continues from the data of a snapshot; `None` if it is not one of this build.
     pub(crate) fn continued_from(snapshot: Value) -> Option<Self> {
         let facts: Self = serde_json::from_value(snapshot).ok()?;
@@ -143,7 +160,7 @@ impl Facts {
         let is_kept = |run: &&String| nested || self.runs[*run].path.is_empty();
         let order: Vec<String> = self.order.iter().filter(is_kept).cloned().collect();
         let runs = order.iter().map(|run| (run.clone(), self.runs[run].clone())).collect();
-        let kept = Self { runs, order, ..Self::default() };
+        let kept = Self { runs, order, since: self.since.clone(), ..Self::default() };
         serde_json::to_value(kept).expect("the facts are maps with string keys")
     }
 

@@ -1,4 +1,5 @@
-//! Effects that no event reports: guardrails, and calls of session stores.
+//! Guardrails and calls of session stores: effects that no event reports, and guardrails that have
+//! tripped.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -15,20 +16,20 @@ use crate::{
     wire::RecordedFailure,
 };
 
-/// Effects so far that no event has reported.
+/// The effects so far that no event has reported.
 #[derive(Default)]
 pub(super) struct Asides {
     /// The agents with which runs began, by the path of their run.
-    pub(super) firsts: BTreeMap<Path, SpanId>,
-    /// Effects that ended before an agent worked in their run.
-    early: Vec<(Path, Early)>,
-    /// The guardrails that have a span, by the path of their run and their names.
-    guardrails: BTreeSet<(Path, String)>,
-    /// Number of calls of the session store so far.
-    session_calls: usize,
+    pub(super) first_agents: BTreeMap<Path, SpanId>,
+    /// The start of the earliest effect, by the path of its run.
+    since: BTreeMap<Path, SystemTime>,
+    /// The effects that ended before an agent worked in their run.
+    waiting: Vec<(Path, Waiting)>,
+    /// The guardrails that have tripped, by the path of their run and their names.
+    tripped: BTreeSet<(Path, String)>,
 }
 
-struct Early {
+struct Waiting {
     described: Described,
     id: SpanId,
     times: (SystemTime, SystemTime),
@@ -36,10 +37,10 @@ struct Early {
 }
 
 impl Asides {
-    /// Returns the time since which something happens in the run at this path, in which no agent
-    /// works yet.
+    /// Returns the start of the earliest effect of the run at this path, and of runs inside it.
     pub(super) fn since(&self, path: &Path) -> Option<SystemTime> {
-        self.early.iter().filter(|(of, _)| of == path).map(|(_, early)| early.times.0).min()
+        let of_run = |(of, since): (&Path, &SystemTime)| of.starts_with(path).then_some(*since);
+        self.since.iter().filter_map(of_run).min()
     }
 }
 
@@ -48,68 +49,84 @@ impl Reader {
     pub(super) fn aside(&mut self, aside: &Aside<'_>) {
         let Aside { run, path, kind, times, failure } = aside;
         (*run).clone_into(&mut self.run);
-        self.spans(*times);
+        self.extend_to(*times);
+        let since = self.asides.since.entry(path.clone()).or_insert(times.0);
+        *since = times.0.min(*since);
         let (execution, activity_id) = (self.writer.execution(&self.run), self.writer.activity_id());
-        let (described, id) = match kind {
-            AsideKind::Guardrail { effect, name, output } => {
-                self.asides.guardrails.insert((path.clone(), (*name).to_owned()));
-                let triggered = output.and_then(|output| triggered(&output.clone().into_value()));
-                let id = execution.call(&fact_id_at(run, path, effect));
-                (attributes::guardrail(&execution, activity_id, name, triggered), id)
+        let (described, local) = match kind {
+            AsideKind::Earlier { tripped } => {
+                self.asides.tripped.extend(tripped.map(|name| (path.clone(), name.to_owned())));
+                return;
             }
-            AsideKind::Session { operation } => {
-                let number = self.asides.session_calls;
-                self.asides.session_calls += 1;
-                let id = execution.call(&fact_id_at(run, path, &format!("session-{number}")));
-                (attributes::session(&execution, activity_id, operation), id)
+            AsideKind::Guardrail { effect, name, output } => {
+                let triggered = output.and_then(|output| triggered(&output.clone().into_value()));
+                if triggered == Some(true) {
+                    self.asides.tripped.insert((path.clone(), (*name).to_owned()));
+                }
+                (attributes::guardrail(&execution, activity_id, name, triggered), (*effect).to_owned())
+            }
+            AsideKind::Session { write: None } => {
+                (attributes::session(&execution, activity_id, "read"), "session-read".to_owned())
+            }
+            AsideKind::Session { write: Some(number) } => {
+                (attributes::session(&execution, activity_id, "add"), format!("session-add-{number}"))
             }
         };
-        let early = Early { described, id, times: *times, failure: failure.clone() };
-        match self.agents.get_mut(path) {
-            Some(working) => {
-                working.latest = working.latest.max(times.1);
-                let parent = working.id;
-                self.send_aside(early, parent);
-            }
-            None => self.asides.early.push((path.clone(), early)),
+        let id = execution.call(&fact_id_at(run, path, &local));
+        let ended = Waiting { described, id, times: *times, failure: failure.clone() };
+        if let Some(working) = self.agents.get_mut(path) {
+            working.latest = working.latest.max(times.1);
         }
+        self.send_or_wait(path, ended);
     }
 
-    /// Reads that a guardrail has tripped; one in an activity has a span already.
+    /// Reads that a guardrail has tripped. One in an activity has a span already, as has one of a
+    /// run inside whose failure this run repeats.
     pub(super) fn tripped(&mut self, path: &Path, name: &str, tool: Option<&str>, at: SystemTime) {
-        if self.asides.guardrails.contains(&(path.clone(), name.to_owned())) {
+        let is_it = |(of, other): &(Path, String)| of.starts_with(path) && other == name;
+        if self.asides.tripped.iter().any(is_it) {
             return;
         }
+        self.asides.tripped.insert((path.clone(), name.to_owned()));
         let execution = self.writer.execution(&self.run);
-        let (described, id) =
-            (attributes::tripped(&execution, name, tool), execution.tripped(&fact_id_at(&self.run, path, "")));
-        let early = Early { described, id, times: (at, at), failure: None };
+        let described = attributes::tripped(&execution, name, tool);
+        let id = execution.tripped(&fact_id_at(&self.run, path, ""));
+        self.send_or_wait(path, Waiting { described, id, times: (at, at), failure: None });
+    }
+
+    fn send_or_wait(&mut self, path: &Path, ended: Waiting) {
         match self.agents.get(path).map(|working| working.id) {
-            Some(parent) => self.send_aside(early, parent),
-            None => self.asides.early.push((path.clone(), early)),
+            Some(parent) => self.send_aside(ended, parent),
+            None => self.asides.waiting.push((path.clone(), ended)),
         }
     }
 
-    /// Sends the effects that ended before the agent worked that now works in the run at this path.
+    /// Returns the agent with which the run at this path began, or else a run around it.
+    pub(super) fn first_agent_of(&self, path: &[String]) -> SpanId {
+        let around = (0..=path.len()).rev().find_map(|steps| self.asides.first_agents.get(&path[..steps]));
+        around.copied().unwrap_or_else(|| self.writer.root(&self.run))
+    }
+
+    /// Sends the effects that ended before the first agent of the run at this path.
     pub(super) fn send_asides(&mut self, path: &Path) {
-        let (ready, rest) = std::mem::take(&mut self.asides.early).into_iter().partition(|(of, _)| of == path);
-        self.asides.early = rest;
-        for (path, early) in ready {
+        let (ready, rest) = std::mem::take(&mut self.asides.waiting).into_iter().partition(|(of, _)| of == path);
+        self.asides.waiting = rest;
+        for (path, ended) in ready {
             let parent = self.first_agent_of(&path);
-            self.send_aside(early, parent);
+            self.send_aside(ended, parent);
         }
     }
 
     /// Sends the effects of runs in which no agent has worked.
     pub(super) fn send_all_asides(&mut self) {
-        for (path, early) in std::mem::take(&mut self.asides.early) {
+        for (path, ended) in std::mem::take(&mut self.asides.waiting) {
             let parent = self.first_agent_of(&path);
-            self.send_aside(early, parent);
+            self.send_aside(ended, parent);
         }
     }
 
-    fn send_aside(&self, early: Early, parent: SpanId) {
-        let Early { described, id, times, failure } = early;
+    fn send_aside(&self, ended: Waiting, parent: SpanId) {
+        let Waiting { described, id, times, failure } = ended;
         self.end(described, id, Some(parent), times, failure.as_ref(), Vec::new());
     }
 }

@@ -18,7 +18,7 @@
 //! |---|---|
 //! | `reader.rs` | from events to what ends: agents, calls, attempts, waits |
 //! | `tools.rs` | the calls of tools among them |
-//! | `asides.rs` | guardrails and calls of session stores, which no event reports |
+//! | `asides.rs` | guardrails, and calls of session stores |
 //! | `writer.rs` | their ids, parents and attributes |
 
 mod asides;

@@ -46,7 +46,7 @@ pub(super) struct Reader {
     pub(super) attempts: BTreeMap<String, ToolAttempts>,
     /// The calls of tools that have failed, whose outputs are messages for the model.
     pub(super) failed: BTreeSet<(Path, String)>,
-    /// Effects that no event reports, until an agent works in its run.
+    /// The effects that no event reports.
     pub(super) asides: Asides,
     /// The questions, by their ids.
     waits: BTreeMap<String, Waiting>,
@@ -118,7 +118,7 @@ impl Reader {
             return;
         }
         let at = time_of(event);
-        self.spans((at, at));
+        self.extend_to((at, at));
         self.run.clone_from(&event.run);
         let item = match &event.kind {
             EventKind::Message { item, .. }
@@ -184,8 +184,8 @@ impl Reader {
         }
     }
 
-    /// Notes that something of the run happens from `since` to `until`.
-    pub(super) fn spans(&mut self, (since, until): (SystemTime, SystemTime)) {
+    /// Extends the time of the run to this interval.
+    pub(super) fn extend_to(&mut self, (since, until): (SystemTime, SystemTime)) {
         self.begun = Some(self.begun.map_or(since, |begun| begun.min(since)));
         self.latest = self.latest.max(until);
     }
@@ -280,8 +280,9 @@ impl Reader {
             Some(working) => (working.ordinal + 1, working.first.clone(), working.outer, at),
             None => {
                 let outer = path.split_last().and_then(|(_, outer)| self.agents.get(outer)).map(|outer| outer.id);
-                // What came before its first call belongs to the agent.
-                let start = self.asides.since(path).map_or(at, |since| since.min(at));
+                // Effects before the first model call belong to the first agent.
+                let inside = self.agents.iter().filter(|(of, _)| of.starts_with(path)).map(|(_, inner)| inner.first.1);
+                let start = inside.chain(self.asides.since(path)).fold(at, SystemTime::min);
                 (0, (agent.to_owned(), start), outer, start)
             }
         };
@@ -290,7 +291,7 @@ impl Reader {
         let id = self.writer.execution(&self.run).agent(&of_run, ordinal);
         let working = Working { agent: agent.to_owned(), ordinal, id, start, latest: at, first, outer };
         self.agents.insert(path.clone(), working);
-        self.asides.firsts.entry(path.clone()).or_insert(id);
+        self.asides.first_agents.entry(path.clone()).or_insert(id);
         self.send_asides(path);
     }
 
@@ -312,11 +313,6 @@ impl Reader {
             return self.writer.execution(&self.run).call(&fact_id_at(&self.run, around, last));
         }
         outer.unwrap_or_else(|| self.first_agent_of(around))
-    }
-
-    /// Returns the agent with which the run at this path began.
-    pub(super) fn first_agent_of(&self, path: &[String]) -> SpanId {
-        self.asides.firsts.get(path).copied().unwrap_or_else(|| self.writer.root(&self.run))
     }
 
     /// Returns the agent that works in the run at this path.
@@ -343,8 +339,8 @@ impl Reader {
             }
             self.nested_ends(&path, at);
             // Other runs inside are those of judges and guardrails, and summaries, which have ended.
-            let goes_on = path.is_empty() || last.contains("-tool-");
-            self.rest(&path, Some(at).filter(|_| goes_on));
+            let is_open = path.is_empty() || last.contains("-tool-");
+            self.rest(&path, Some(at).filter(|_| is_open));
         }
         self.send_all_asides();
         let execution = self.writer.execution(&self.run);

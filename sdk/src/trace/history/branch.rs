@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::{places::Places, tree::Tree};
 use crate::{
     client::transcript::{
-        Activity, Call, McpListing, Run, Status, Times, ToolKind, ToolUse, Transcript, Tripped, Turn,
+        Activity, Call, GuardrailCall, McpListing, Run, Status, Times, ToolKind, ToolUse, Transcript, Tripped, Turn,
     },
     events::Place,
     trace::{
@@ -52,17 +52,25 @@ impl<'t> Branch<'t> {
         }
     }
 
-    /// Adds a guardrail in the loop that has tripped; one in an activity has a span already.
-    fn tripped(&self, Tripped { run, guardrail, at, trace: _ }: &'t Tripped, tree: &mut Tree<'t>) {
+    /// Adds a guardrail that has tripped. One in an activity has a span already, as has one of a run
+    /// inside whose failure this run repeats.
+    fn tripped(&self, trip: &'t Tripped, tree: &mut Tree<'t>) {
+        let Tripped { run, guardrail, at, trace: _ } = trip;
         let TrippedGuardrail { name, stage: _, tool, output_info: _ } = guardrail;
-        let of_run = self.transcript.runs.iter().find(|other| other.id == *run);
-        let has_activity = of_run.is_some_and(|run| run.guardrails.iter().any(|call| call.name == *name));
-        let Some(at) = at.filter(|_| !has_activity) else { return };
+        let has_tripped =
+            |call: &GuardrailCall| call.name == *name && call.output.as_ref().and_then(triggered) == Some(true);
+        let mut inside = self.transcript.runs.iter().filter(|other| is_inside(&other.id, run));
+        let mut trips = self.transcript.tripped.iter();
+        if inside.any(|other| other.guardrails.iter().any(has_tripped))
+            || trips.any(|other| other.run != *run && is_inside(&other.run, run) && other.guardrail.name == *name)
+        {
+            return;
+        }
+        let Some(at) = *at else { return };
         let described = attributes::tripped(&self.execution, name, tool.as_deref());
-        let parent = self.agent_at(run, at).unwrap_or_else(|| match of_run {
-            Some(run) => self.parent_of(run, at),
-            None => self.execution.workflow(),
-        });
+        let around = std::iter::successors(Some(&**run), |run| Place::parent(run));
+        let parent = around.into_iter().find_map(|run| self.agent_at(run, at));
+        let parent = parent.unwrap_or_else(|| self.execution.workflow());
         tree.add(described, self.execution.tripped(run), Some(parent), (at, at), None);
     }
 
@@ -119,6 +127,12 @@ impl<'t> Branch<'t> {
         for list in run.mcp_lists.iter().filter(|list| run.turns.iter().all(|turn| turn.number != list.turn)) {
             self.mcp_list(list, agent(list.activity.times.scheduled), tree);
         }
+        self.asides(run, agent, tree);
+    }
+
+    /// Adds the guardrails in activities, and the calls of session stores; `agent` returns the parent
+    /// at a time.
+    fn asides(&self, run: &'t Run, agent: impl Fn(Option<SystemTime>) -> SpanId, tree: &mut Tree<'t>) {
         let guardrails = run.guardrails.iter().map(|call| {
             let triggered = call.output.as_ref().and_then(triggered);
             (&call.activity, attributes::guardrail(&self.execution, &call.activity.id, &call.name, triggered))
@@ -137,11 +151,8 @@ impl<'t> Branch<'t> {
 
     /// Returns the times at which something of a run, or of one inside it, begins or ends.
     pub(super) fn times_of_run(&self, run: &Run) -> Vec<SystemTime> {
-        let is_inside = |other: &&Run| {
-            other.id == run.id || other.id.strip_prefix(&*run.id).is_some_and(|rest| rest.starts_with('-'))
-        };
-        let runs = self.transcript.runs.iter().filter(is_inside);
-        let trips = self.transcript.tripped.iter().filter(|tripped| tripped.run == run.id).filter_map(|trip| trip.at);
+        let runs = self.transcript.runs.iter().filter(|other| is_inside(&other.id, &run.id));
+        let trips = self.transcript.tripped.iter().filter(|trip| is_inside(&trip.run, &run.id));
         let of_run = |run: &Run| {
             let sessions = run.sessions.iter().map(|call| &call.activity);
             let lists = run.mcp_lists.iter().map(|list| &list.activity);
@@ -149,7 +160,7 @@ impl<'t> Branch<'t> {
             let asides = asides.flat_map(times_of_activity);
             run.turns.iter().flat_map(times_of).chain(asides).collect::<Vec<_>>()
         };
-        runs.flat_map(of_run).chain(trips).collect()
+        runs.flat_map(of_run).chain(trips.filter_map(|trip| trip.at)).collect()
     }
 
     /// Returns the parent of a run's agents: the call that runs it, the agent that works meanwhile,
@@ -229,6 +240,11 @@ impl<'t> Branch<'t> {
         let output = is_captured.then(|| call.output.iter().map(Item::to_value).collect::<Value>());
         content(span, is_captured, "gen_ai.output.messages", output.as_ref());
     }
+}
+
+/// Returns `true` if a run is another one, or inside it.
+fn is_inside(run: &str, other: &str) -> bool {
+    run.strip_prefix(other).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
 }
 
 /// Adds the queue time of the last attempt, and the failure of the one before.

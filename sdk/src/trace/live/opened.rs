@@ -14,6 +14,7 @@ use super::{
 use crate::{
     tool::{OpenedSpan, OpenedSpans},
     trace::{attributes, ids::TraceId, span::Span},
+    wire::TraceSettings,
 };
 
 /// The spans that the author of one execution opens.
@@ -27,13 +28,15 @@ pub(super) struct Opened {
     /// The trace that a run of the execution has named, if the workflow has begun its own.
     named: RefCell<Option<TraceId>>,
     has_ended: Cell<bool>,
+    has_notes: Cell<bool>,
 }
 
 impl Opened {
     pub(super) fn new(queue: &Arc<Queue>, workflow_id: &str, run_id: &str, context: SentContext) -> Self {
         let (workflow_id, run_id) = (workflow_id.to_owned(), run_id.to_owned());
-        let (next, named, has_ended) = (Cell::new(0), RefCell::new(None), Cell::new(false));
-        Self { queue: Arc::clone(queue), workflow_id, run_id, context, next, named, has_ended }
+        let (next, named, has_ended, has_notes) =
+            (Cell::new(0), RefCell::new(None), Cell::new(false), Cell::new(false));
+        Self { queue: Arc::clone(queue), workflow_id, run_id, context, next, named, has_ended, has_notes }
     }
 
     /// Records the trace that a run names: the first one counts.
@@ -41,15 +44,22 @@ impl Opened {
         self.named.borrow_mut().get_or_insert(trace);
     }
 
-    /// Returns `true` if a span of the author was sent.
-    pub(super) fn has_ended(&self) -> bool {
-        self.has_ended.get()
+    /// Returns `true` if a span of the author was sent, or a run has left a note.
+    pub(super) fn has_any(&self) -> bool {
+        self.has_ended.get() || self.has_notes.get()
     }
 }
 
 impl OpenedSpans for Rc<Opened> {
     fn number(&self) -> u64 {
         self.next.replace(self.next.get() + 1)
+    }
+
+    fn noted(&self, settings: Option<&TraceSettings>) {
+        self.has_notes.set(true);
+        if let Some(trace) = settings.and_then(TraceSettings::trace) {
+            self.named(TraceId(trace));
+        }
     }
 
     fn ended(&self, span: OpenedSpan) {

@@ -3,15 +3,14 @@
 
 use std::collections::HashMap;
 
-use opentelemetry::{Context, propagation::TextMapPropagator};
-use opentelemetry_sdk::propagation::{BaggagePropagator, TraceContextPropagator};
+use opentelemetry::Context;
 use serde_json::json;
 use temporalio_common::protos::temporal::api::common::v1::Payload;
 
 use crate::{
     client::TRACER_DATA,
     trace::ids::{Caller, SpanId, TraceId},
-    wire::TraceSettings,
+    wire::{TraceSettings, trace_context::TraceContext},
 };
 
 const TRACEPARENT: &str = "traceparent";
@@ -117,9 +116,9 @@ impl SentContext {
 
     /// Returns the context of code below this span.
     pub(super) fn to_context(&self) -> Context {
-        let fields = self.to_fields();
-        let context = TraceContextPropagator::new().extract_with_context(&Context::current(), &fields);
-        BaggagePropagator::new().extract_with_context(&context, &fields)
+        let field = |value: &Option<String>| value.clone().unwrap_or_default();
+        let (tracestate, baggage) = (field(&self.tracestate), field(&self.baggage));
+        TraceContext { traceparent: self.caller.to_traceparent(), tracestate, baggage }.to_context()
     }
 }
 

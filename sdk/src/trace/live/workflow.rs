@@ -84,7 +84,7 @@ impl WorkflowInterceptor for TracedWorkflow {
         WorkflowInterceptorFuture::new(async move {
             let ended = running.await;
             let is_evicted = matches!(ended, Err(WorkflowTermination::Evicted));
-            let has_spans = self.has_runs.get() || opened.has_ended();
+            let has_spans = self.has_runs.get() || opened.has_any();
             if has_spans && is_sampled && !is_evicted && !ctx.is_replaying_history_events() {
                 self.queue.add(Job::Ended { workflow_id, run_id, extent: Extent::Execution });
             }

@@ -52,10 +52,10 @@ pub struct ToolBatchRequest {
     /// Longest time of all attempts together, in milliseconds; absent = no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) schedule_to_close_ms: Option<u64>,
-    /// Id of the run's session, if it has one.
+    /// Id of the stored session of the outermost run; absent = none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) session_id: Option<String>,
-    /// Id of the call of the agent that runs as a tool and makes these calls.
+    /// Idempotency key of the call that the run answers, if an agent runs as a tool; absent = none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) parent_call: Option<String>,
     /// The calls, in the order of the model's response.

@@ -74,7 +74,7 @@ impl Shared {
             .dispatch(tool.name(), arguments)
             .call_id(call_id)
             .idempotency_key(&*id)
-            // Other callers may have ids of turns that are no numbers.
+            // A caller in another language may send a turn id that is not a number.
             .turn(meta.turn_id.parse().unwrap_or(1))
             .served(Served { events: Some(deltas.sink()), meta, trace });
         let outcome = dispatch.await;

@@ -11,12 +11,10 @@ use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use super::{ToolRegistry, error::DispatchError};
-#[cfg(feature = "otel")]
-use crate::events::{AttemptContext, RunObserver};
 use crate::{
     drive::{SingleAnswer, SingleCall, SingleError, call_single},
     engine::RunError,
-    events::{EventPublisher, EventSink},
+    events::{AttemptContext, EventPublisher, EventSink, RunObserver, within},
     inline::{
         host::{InlineHost, Patience},
         run_threads::{BodyThread, run_on_run_thread},
@@ -191,13 +189,14 @@ impl Dispatch {
         let call_id = call_id.unwrap_or_else(|| format!("call_{}", Uuid::new_v4().simple()));
         let key = key.unwrap_or_else(|| idempotency_key([&*host.run, tool.name(), &*call_id]));
         let info = CallInfo::new(tool.name(), &*call_id, agent, turn).with_idempotency_key(key);
-        let info = served.place(&mut host, info);
+        let entered = entered(&served.trace);
+        let info = served.apply_to(&mut host, info, entered.clone());
         let (name, context) = (info.tool.clone(), context.into_values());
         let stopped = RunError::Cancelled { agent: info.agent.clone(), turn };
         let single = SingleCall { info, arguments, context, is_approved };
         let ended = run_on_run_thread(move |cancelled| async move {
             host.cancelled = cancelled;
-            call_single(&host, &tool, single).await
+            within(entered, call_single(&host, &tool, single)).await
         });
         match ended.await {
             Some(Ok(SingleAnswer { output, failure, context, side_data })) => {
@@ -223,27 +222,36 @@ pub(in crate::worker) struct Served {
 }
 
 impl Served {
-    /// Adds the caller to the host and to the call.
-    fn place(self, host: &mut InlineHost, info: CallInfo) -> CallInfo {
+    /// Sets run and publisher of the host, and returns the call with the caller's session, parent
+    /// call and trace.
+    fn apply_to(self, host: &mut InlineHost, info: CallInfo, entered: Option<AttemptContext>) -> CallInfo {
         let Self { events, meta, trace } = self;
         if !meta.run_id.is_empty() {
             host.run = meta.run_id;
         }
-        host.publisher = EventPublisher::of_both("", events, None).map(|publisher| {
-            #[cfg(feature = "otel")]
-            let publisher = publisher.with_observer(Some(inside(&trace)));
-            Arc::new(publisher)
+        let observer = entered.map(|entered| RunObserver {
+            sink: None,
+            contexts: Arc::new(move |_| entered.clone()),
+            asides: None,
         });
-        info.with_session_id(meta.session_id).with_parent_call_id(meta.parent_tool_call_id).with_trace_context(trace)
+        host.publisher = EventPublisher::of_both("", events, observer).map(Arc::new);
+        let some = |id: String| Some(id).filter(|id| !id.is_empty());
+        let (session_id, parent) = (some(meta.session_id), some(meta.parent_tool_call_id));
+        info.with_session_and_parent(session_id, parent).with_trace_context(trace)
     }
 }
 
-/// Returns the observer that runs the code of the call in this trace.
+/// Returns the context of code in this trace; `None` without one.
 #[cfg(feature = "otel")]
-fn inside(trace: &TraceContext) -> RunObserver {
+fn entered(trace: &TraceContext) -> Option<AttemptContext> {
     let context = trace.to_context();
-    let entered = AttemptContext::new(move || Box::new(context.clone().attach()));
-    RunObserver { sink: None, contexts: Arc::new(move |_| entered.clone()), asides: None }
+    (*trace != TraceContext::default()).then(|| AttemptContext::new(move || Box::new(context.clone().attach())))
+}
+
+/// Returns `None`: without the feature `otel`, code has no context.
+#[cfg(not(feature = "otel"))]
+fn entered(_: &TraceContext) -> Option<AttemptContext> {
+    None
 }
 
 impl IntoFuture for Dispatch {

@@ -29,8 +29,8 @@ use crate::tool::ScheduledBy;
 #[cfg(feature = "nexus")]
 use crate::wire::nexus_endpoint::NexusEndpointRequest;
 use crate::wire::{
-    Json, ModelRequest, ToolRequest, conversation::RecordRequest, mcp_call::McpRequest, session_call::SessionRequest,
-    tool_batch::ToolBatchRequest,
+    Json, ModelRequest, ToolRequest, TraceSettings, conversation::RecordRequest, mcp_call::McpRequest,
+    session_call::SessionRequest, tool_batch::ToolBatchRequest,
 };
 
 pub use author_span::span;
@@ -189,6 +189,8 @@ pub(super) trait DurableContext {
     fn replay_journal(&self) -> Option<Rc<ReplayJournal>>;
     /// Returns the watch of a run that begins, if the worker counts.
     fn run_watch(&self) -> Option<Box<dyn RunWatch>>;
+    /// Reports a note of a run with these settings to its trace, if there is one.
+    fn trace_note(&self, settings: Option<&TraceSettings>);
     /// Sets keys of the memo, by one command of the current workflow task.
     fn upsert_memo(&self, fields: Vec<(&'static str, Value)>);
     /// Returns `true` if the workflow has the search attributes of runs, since its start.

@@ -30,11 +30,11 @@ use super::definitions::{
     ToolActivity, ToolBatchActivity,
 };
 use crate::drive::watch::{RunWatch, RunWatchKey};
-use crate::tool::{ScheduledBy, ToolCallKey};
+use crate::tool::{ScheduledBy, SpansKey, ToolCallKey};
 #[cfg(feature = "nexus")]
 use crate::wire::nexus_endpoint::NexusEndpointRequest;
 use crate::wire::{
-    ModelRequest, ToolRequest,
+    ModelRequest, ToolRequest, TraceSettings,
     conversation::RecordRequest,
     run_attributes::{AGENT_ATTRIBUTE, STATUS_ATTRIBUTE, WAITS_FOR_ATTRIBUTE},
     session_call::SessionRequest,
@@ -301,6 +301,12 @@ impl<W: 'static> DurableContext for WorkflowContext<W> {
 
     fn run_watch(&self) -> Option<Box<dyn RunWatch>> {
         Some(self.context_value::<RunWatchKey>()?())
+    }
+
+    fn trace_note(&self, settings: Option<&TraceSettings>) {
+        if let Some(spans) = self.context_value::<SpansKey>() {
+            spans.noted(settings);
+        }
     }
 
     fn upsert_memo(&self, fields: Vec<(&'static str, Value)>) {

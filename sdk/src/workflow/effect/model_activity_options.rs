@@ -1,10 +1,10 @@
 //! Options for scheduling model calls as activities.
 //!
 //! # Design
-//! **They belong to the workflow's code, not to the plugin of its worker.** The workflow schedules
-//! the calls, and may continue on another worker, or on one of a later deploy, whose plugin differs.
-//! So `Runner`, `AgentSet` and `ActivityBackedModel` have them; the plugin has no `modelParams`, as
-//! it has in the TypeScript integration.
+//! **Options of model calls belong to the workflow's code, not to the plugin of its worker.** The
+//! workflow schedules the calls, and may continue on another worker, or on one of a later deploy,
+//! whose plugin differs. So `Runner`, `AgentSet` and `ActivityBackedModel` have them; unlike the
+//! plugin of the TypeScript integration, `AgentsPlugin` has no `modelParams`.
 
 use std::time::Duration;
 

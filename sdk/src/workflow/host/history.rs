@@ -97,6 +97,7 @@ impl WorkflowHost {
     fn field(&self, path: &str, note: RunNote) -> Option<(&'static str, Value)> {
         let run = format!("{}-{path}", self.run()).trim_end_matches('-').to_owned();
         let trace = self.trace.clone();
+        self.ctx.trace_note(trace.as_deref());
         Some((RUN_NOTE_MEMO, serde_json::to_value(RunNote { run, trace, ..note }).ok()?))
     }
 

@@ -105,7 +105,7 @@ async fn a_durable_and_an_inline_run_tell_the_same_of_a_device_that_asks_for_eac
 }
 
 #[tokio::test]
-async fn a_question_about_a_device_is_rejected_after_ten_minutes() -> anyhow::Result<()> {
+async fn a_question_about_a_device_has_ten_minutes_also_after_continue_as_new() -> anyhow::Result<()> {
     let channels = MemoryTransport::new();
     let holder = DeviceGateway::new(channels.clone());
     let laptop = Laptop::default();

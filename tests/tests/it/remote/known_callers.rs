@@ -1,11 +1,11 @@
-//! What tools are told of the run that calls them: those of a provider, and a worker's own.
+//! The run, session, turn and parent call that tools receive: those of a provider, and a worker's
+//! own.
 
 use std::{
     collections::BTreeSet,
     sync::{Arc, Mutex},
 };
 
-use futures::future::BoxFuture;
 use opentelemetry::{Context, baggage::BaggageExt, trace::TraceContextExt};
 use rstest::rstest;
 use serde_json::json;
@@ -17,10 +17,9 @@ use temporal_agents::{
         transport::{Append, MemoryTransport, Streams},
     },
     run::SessionRef,
-    store::Session,
     tool,
-    tool::{BoxError, RemoteToolset, State},
-    wire::{Item, RemoteTool},
+    tool::{RemoteToolset, State},
+    wire::RemoteTool,
     worker::{ToolProvider, ToolRegistry},
 };
 use temporal_agents_testing::{
@@ -30,25 +29,33 @@ use temporal_agents_testing::{
 use temporalio_macros::{workflow, workflow_methods};
 use temporalio_sdk::{WorkflowContext, WorkflowResult};
 
-use crate::PATIENCE;
+use crate::{PATIENCE, support::EmptySessions};
 
-/// What a call was told: its tool, its run, its session, its turn, its key, and its parent.
-type Told = (String, String, String, u32, String, String);
+/// A call as its tool has received it.
+#[derive(Clone, Debug)]
+struct Received {
+    tool: String,
+    run: String,
+    session: String,
+    turn: u32,
+    key: String,
+    parent: String,
+}
 
 #[derive(Clone, Default)]
-struct Calls(Arc<Mutex<Vec<Told>>>);
+struct Calls(Arc<Mutex<Vec<Received>>>);
 
 impl Calls {
     fn note(&self, ctx: &ToolContext) -> String {
         let info = ctx.info();
-        let [run, session, key, parent] =
-            [info.run_id(), info.session_id(), info.idempotency_key(), info.parent_call_id()].map(str::to_owned);
-        let told = (info.tool.clone(), run, session, info.turn, key, parent);
-        self.0.lock().expect("not poisoned").push(told);
+        let [run, key] = [info.run_id(), info.idempotency_key()].map(str::to_owned);
+        let [session, parent] = [info.session_id(), info.parent_call_id()].map(|id| id.unwrap_or_default().to_owned());
+        let received = Received { tool: info.tool.clone(), run, session, turn: info.turn, key, parent };
+        self.0.lock().expect("not poisoned").push(received);
         "noted".to_owned()
     }
 
-    fn take(&self) -> Vec<Told> {
+    fn take(&self) -> Vec<Received> {
         std::mem::take(&mut *self.0.lock().expect("not poisoned"))
     }
 }
@@ -71,19 +78,6 @@ async fn nearer(ctx: &ToolContext, calls: State<Calls>) -> String {
     calls.note(ctx)
 }
 
-/// A store whose sessions are empty.
-struct Empty;
-
-impl Session for Empty {
-    fn items<'a>(&'a self, _: &'a str, _: Option<u32>) -> BoxFuture<'a, Result<Vec<Item>, BoxError>> {
-        Box::pin(async { Ok(Vec::new()) })
-    }
-
-    fn add<'a>(&'a self, _: &'a str, _: Vec<Item>, _: &'a str) -> BoxFuture<'a, Result<(), BoxError>> {
-        Box::pin(async { Ok(()) })
-    }
-}
-
 fn front() -> Agent {
     let tools = || RemoteToolset::named("demo").tools([RemoteTool::new("far", "", json!({"type": "object"}))]);
     let helper = Agent::new("helper").model("gpt-5").tools(tools()).tool(near).tool(nearer);
@@ -104,7 +98,7 @@ fn model() -> FakeModel {
 }
 
 fn session() -> SessionRef {
-    SessionRef::Stored { store: "chats".to_owned(), session_id: "chat 7".to_owned(), limit: None }
+    SessionRef::stored("chats", "chat 7")
 }
 
 #[workflow]
@@ -121,23 +115,23 @@ impl Front {
     }
 }
 
-/// Checks what the calls of one run were told.
-fn check(told: &[Told], run: &str) {
-    assert!(told.iter().all(|(_, of, session, turn, ..)| (&**of, &**session, *turn) == (run, "chat 7", 1)), "{told:?}");
-    let keys: BTreeSet<&str> = told.iter().map(|(.., key, _)| &**key).collect();
-    assert_eq!(keys.len(), 6, "each call has a key of its own: {told:?}");
-    let (outer, inner): (Vec<&Told>, Vec<&Told>) = told.iter().partition(|(.., parent)| parent.is_empty());
-    let names = |calls: &[&Told]| calls.iter().map(|(tool, ..)| tool.clone()).collect::<BTreeSet<_>>();
+/// Checks the calls of one run.
+fn check(calls: &[Received], run: &str) {
+    assert!(calls.iter().all(|call| (&*call.run, &*call.session, call.turn) == (run, "chat 7", 1)), "{calls:?}");
+    let keys: BTreeSet<&str> = calls.iter().map(|call| &*call.key).collect();
+    assert_eq!(keys.len(), 6, "each call has a key of its own: {calls:?}");
+    let (outer, inner): (Vec<&Received>, Vec<&Received>) = calls.iter().partition(|call| call.parent.is_empty());
+    let names = |calls: &[&Received]| calls.iter().map(|call| call.tool.clone()).collect::<BTreeSet<_>>();
     let all = BTreeSet::from(["far", "near", "nearer"].map(str::to_owned));
-    assert_eq!((names(&outer), names(&inner)), (all.clone(), all), "{told:?}");
-    let parents: BTreeSet<&str> = inner.iter().map(|(.., parent)| &**parent).collect();
-    assert_eq!(parents.len(), 1, "{told:?}");
-    assert!(parents.is_disjoint(&keys), "the parent is the call of the helper: {told:?}");
+    assert_eq!((names(&outer), names(&inner)), (all.clone(), all), "{calls:?}");
+    let parents: BTreeSet<&str> = inner.iter().map(|call| &*call.parent).collect();
+    assert_eq!(parents.len(), 1, "{calls:?}");
+    assert!(parents.is_disjoint(&keys), "the parent is the call of the helper: {calls:?}");
 }
 
 #[rstest]
 #[tokio::test]
-async fn tools_are_told_run_session_turn_and_parent_call(#[values(true, false)] cached: bool) -> anyhow::Result<()> {
+async fn tools_receive_run_session_turn_and_parent_call(#[values(true, false)] has_cache: bool) -> anyhow::Result<()> {
     let (calls, streams) = (Calls::default(), MemoryTransport::new());
     let registry = ToolRegistry::new(Resources::new().state(calls.clone())).register(far)?;
     let provider = ToolProvider::new("demo", registry, streams.clone());
@@ -147,10 +141,10 @@ async fn tools_are_told_run_session_turn_and_parent_call(#[values(true, false)] 
         .workflow::<Front>()?
         .agents((front(),))
         .state(calls.clone())
-        .session_store("chats", Empty)
+        .session_store("chats", EmptySessions)
         .resources(|resources| resources.tool_streams(streams.clone()))
         .model(&durable);
-    let builder = if cached { builder } else { builder.without_workflow_cache() };
+    let builder = if has_cache { builder } else { builder.without_workflow_cache() };
     let env = builder.start().await?;
     for is_batched in [false, true] {
         let finished = env.run(Front::run, is_batched).await?;
@@ -161,12 +155,12 @@ async fn tools_are_told_run_session_turn_and_parent_call(#[values(true, false)] 
         finished.output()?;
     }
     env.finish().await?;
-    let resources = Resources::new().model_provider(model()).state(calls.clone()).session_store("chats", Empty);
+    let resources = Resources::new().model_provider(model()).state(calls.clone()).session_store("chats", EmptySessions);
     let runner =
         InlineRunner::with_config(resources.tool_streams(streams), RunConfig::builder().session(session()).build());
     runner.run(&front(), "Go.").await?;
-    let told = calls.take();
-    check(&told, &told[0].1);
+    let received = calls.take();
+    check(&received, &received[0].run);
     serving.abort();
     Ok(())
 }
@@ -174,30 +168,44 @@ async fn tools_are_told_run_session_turn_and_parent_call(#[values(true, false)] 
 /// Returns the trace of its call.
 #[tool]
 async fn trace(ctx: &ToolContext) -> String {
-    let trace = ctx.info().trace_context();
+    traced(ctx)
+}
+
+/// Returns the trace of its call.
+#[tool(inline)]
+fn trace_inline(ctx: &ToolContext) -> String {
+    traced(ctx)
+}
+
+fn traced(ctx: &ToolContext) -> String {
+    let sent = ctx.info().trace_context();
     let here = Context::current();
     let current = here.span().span_context().clone();
     let baggage = here.baggage().to_string();
     let turn = ctx.info().turn;
     format!(
         "{} {} {} | {} {} {baggage} | {turn}",
-        trace.traceparent,
-        trace.tracestate,
-        trace.baggage,
+        sent.traceparent,
+        sent.tracestate,
+        sent.baggage,
         current.trace_id(),
         current.span_id()
     )
 }
 
+#[rstest]
 #[tokio::test]
-async fn the_body_of_a_served_call_is_in_the_trace_of_its_caller() -> anyhow::Result<()> {
+async fn the_body_of_a_served_call_is_in_the_trace_of_its_caller(
+    #[values("trace", "trace_inline")] tool: &str,
+) -> anyhow::Result<()> {
     let streams = MemoryTransport::new();
-    let provider = ToolProvider::new("demo", ToolRegistry::default().register(trace)?, streams.clone());
+    let registry = ToolRegistry::default().register(trace)?.register(trace_inline)?;
+    let provider = ToolProvider::new("demo", registry, streams.clone());
     let serving = tokio::spawn(async move { provider.serve(std::future::pending()).await });
     let (id, span) = ("0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331");
     let traceparent = format!("00-{id}-{span}-01");
     let call = |id: &str, members: serde_json::Value| {
-        let mut call = json!({"type": "call", "tool_use_id": id, "tool": "demo.trace", "payload": {}});
+        let mut call = json!({"type": "call", "tool_use_id": id, "tool": format!("demo.{tool}"), "payload": {}});
         call.as_object_mut().expect("an object").extend(members.as_object().expect("an object").clone());
         let message: ToolCallMessage = serde_json::from_value(call).expect("a message");
         serde_json::to_vec(&message).expect("JSON")

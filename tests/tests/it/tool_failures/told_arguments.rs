@@ -89,7 +89,7 @@ fn told(model: &FakeModel) -> (Vec<String>, Vec<String>) {
 /// The rule of a run.
 #[derive(Clone, Copy, Serialize, Deserialize)]
 pub(crate) enum Rule {
-    None,
+    Standard,
     Described,
     Hints,
 }
@@ -97,7 +97,7 @@ pub(crate) enum Rule {
 impl Rule {
     fn on_tool_error(self) -> OnToolError {
         match self {
-            Self::None => OnToolError::Standard,
+            Self::Standard => OnToolError::Standard,
             Self::Described => OnToolError::describe_argument_errors(),
             Self::Hints => OnToolError::retry_hints(),
         }
@@ -107,7 +107,7 @@ impl Rule {
 fn expected(rule: Rule) -> (Vec<String>, Vec<String>) {
     let issues = r#"[{"field":"zone","constraint":"enum","allowed":["Inland","Abroad"]}]"#;
     let say = |tool: &str| match rule {
-        Rule::None => TOOL_FAILED.to_owned(),
+        Rule::Standard => TOOL_FAILED.to_owned(),
         Rule::Described => format!("Invalid JSON input for tool {tool}. What does not fit: {issues}"),
         Rule::Hints => {
             format!(r#"{{"reason":"invalid_arguments","fields":{issues},"prior_input":{{"zone":"Moon"}}}}"#)
@@ -117,7 +117,7 @@ fn expected(rule: Rule) -> (Vec<String>, Vec<String>) {
 }
 
 #[rstest]
-#[case::by_default(Rule::None)]
+#[case::by_default(Rule::Standard)]
 #[case::by_the_rule_of_the_run(Rule::Described)]
 #[case::as_retry_hints(Rule::Hints)]
 #[tokio::test]

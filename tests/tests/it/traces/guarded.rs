@@ -1,32 +1,37 @@
-//! Traces of runs with guardrails and with a session: in workflows, and in this process.
+//! Traces of runs with guardrails and with a session, on every host.
 
-use futures::future::BoxFuture;
+use std::{collections::BTreeMap, sync::Arc};
+
 use rstest::rstest;
 use serde_json::json;
 use temporal_agents::{
     Agent, AgentsPlugin, Resources, RunConfig, Runner, Tool,
     agent::{GuardrailOutput, InputGuardrail},
+    agentic_session::AgenticSession,
     guardrail,
     inline::InlineRunner,
     run::SessionRef,
-    store::Session,
     tool,
-    tool::{BoxError, ToolGuardrailOutput, ToolInputGuardrail},
+    tool::{ToolGuardrailOutput, ToolInputGuardrail},
     trace::{Otlp, Tracing, export_workflow},
     wire::{Item, ModelCall},
 };
 use temporal_agents_testing::{
-    FakeModel, ReplayCheck,
+    FakeModel, ReplayCheck, SessionEnvironment,
     fake_model::{Reply, text, tool_call},
     history,
 };
-use temporalio_macros::{workflow, workflow_methods};
-use temporalio_sdk::{WorkflowContext, WorkflowResult};
+use temporalio_macros::{activities, workflow, workflow_methods};
+use temporalio_sdk::{
+    WorkflowContext, WorkflowResult,
+    activities::{ActivityContext, ActivityError},
+};
 
 use super::{
     collector::{Collector, Span, check_conventions, tree},
     traced::{Traced, by_id},
 };
+use crate::support::EmptySessions;
 
 /// Card numbers go to no model.
 #[guardrail(input, blocking)]
@@ -69,7 +74,7 @@ fn teller(question: &str) -> Agent {
         .input_guardrail(no_abuse)
         .output_guardrail(no_promises)
         .tool(send.input_guardrail(inside));
-    // One that is cancelled has got as far as it has, by chance.
+    // How far a cancelled judge gets is not deterministic.
     if question.contains("thieves") { teller } else { teller.input_guardrail(about_banking()) }
 }
 
@@ -86,24 +91,12 @@ fn model() -> FakeModel {
     })
 }
 
-struct Empty;
-
-impl Session for Empty {
-    fn items<'a>(&'a self, _: &'a str, _: Option<u32>) -> BoxFuture<'a, Result<Vec<Item>, BoxError>> {
-        Box::pin(async { Ok(Vec::new()) })
-    }
-
-    fn add<'a>(&'a self, _: &'a str, _: Vec<Item>, _: &'a str) -> BoxFuture<'a, Result<(), BoxError>> {
-        Box::pin(async { Ok(()) })
-    }
-}
-
 fn session() -> SessionRef {
-    SessionRef::Stored { store: "chats".to_owned(), session_id: "chat 7".to_owned(), limit: None }
+    SessionRef::stored("chats", "chat 7")
 }
 
 fn resources() -> Resources {
-    Resources::new().model_provider(model()).session_store("chats", Empty)
+    Resources::new().model_provider(model()).session_store("chats", EmptySessions)
 }
 
 #[workflow]
@@ -113,8 +106,10 @@ struct Guarded;
 #[workflow_methods]
 impl Guarded {
     #[run(name = "guarded")]
-    async fn run(ctx: &mut WorkflowContext<Self>, question: String) -> WorkflowResult<String> {
-        Ok(Runner::new(ctx).session(session()).run(&teller(&question), question).await?.final_output)
+    async fn run(ctx: &mut WorkflowContext<Self>, (question, is_stored): (String, bool)) -> WorkflowResult<String> {
+        let runner = Runner::new(ctx);
+        let runner = if is_stored { runner.session(session()) } else { runner };
+        Ok(runner.run(&teller(&question), question).await?.final_output)
     }
 }
 
@@ -200,18 +195,22 @@ invoke_workflow guarded
 async fn guardrails_and_sessions_have_the_same_spans_on_every_host(
     #[case] question: &str,
     #[case] drawn: &str,
+    #[values(true, false)] is_stored: bool,
 ) -> anyhow::Result<()> {
+    let passes = drawn == PASSES;
+    let drawn = drawn.lines().filter(|line| is_stored || !line.contains("session ")).collect::<Vec<_>>().join("\n");
     let mut collector = Collector::start().await?;
     let plugin = AgentsPlugin::new(resources()).agents((teller(question),));
-    let traced = Traced::start::<Guarded>(&collector.url, plugin, question.len() % 2 == 0).await?;
+    // The cache makes no difference: each case runs with it or without it.
+    let traced = Traced::start::<Guarded>(&collector.url, plugin, is_stored).await?;
     // A workflow whose run is stopped fails.
-    let ended = traced.run(Guarded::run, question.to_owned(), "guarded", None).await;
-    assert_eq!(ended.is_ok(), drawn == PASSES, "{ended:?}");
+    let ended = traced.run(Guarded::run, (question.to_owned(), is_stored), "guarded", None).await;
+    assert_eq!(ended.is_ok(), passes, "{ended:?}");
     traced.tracing.flush().await;
     let count = export_workflow(traced.env.client(), "guarded", &Otlp::new(&collector.url)?).await?;
     let (live, of_history) = (collector.spans(count).await?, collector.spans(count).await?);
     check_conventions(&live);
-    let durable = tree(&live);
+    assert_eq!(tree(&live), drawn);
     assert_eq!(by_id(&live), by_id(&of_history));
     let replays = ReplayCheck::new().workflow::<Guarded>()?;
     let recorded = history::fetch(traced.env.client(), "guarded", None).await?;
@@ -220,19 +219,77 @@ async fn guardrails_and_sessions_have_the_same_spans_on_every_host(
     traced.env.finish().await?;
 
     let tracing = Tracing::without_workflows(Otlp::new(&collector.url)?);
-    let config = RunConfig::builder().workflow_name("guarded").session(session()).build();
-    let runner = InlineRunner::with_config(resources(), config).tracer(tracing.tracer());
+    let runner = local_runner(&tracing, is_stored);
     let ended = runner.run(&teller(question), question).await;
-    assert_eq!(ended.is_ok(), drawn == PASSES, "{ended:?}");
+    assert_eq!(ended.is_ok(), passes, "{ended:?}");
     tracing.flush().await;
-    let local = collector.end().await?;
-    assert_eq!(tree(&local), durable);
+    let local = collector.spans(drawn.lines().count()).await?;
+    assert_eq!(tree(&local), drawn);
     assert_eq!(triggered(&local), triggered(&live));
-    assert_eq!(durable, drawn);
+
+    let env = SessionEnvironment::new().register_activities(move || Guards { runner: runner.clone() });
+    let attempt = env.attempt().run(Guards::guarded, question.to_owned()).await;
+    assert_eq!(attempt.result.is_ok(), passes, "{:?}", attempt.result);
+    tracing.flush().await;
+    let first = collector.spans(drawn.lines().count()).await?;
+    assert_eq!(tree(&first), drawn);
+    assert_eq!(triggered(&first), triggered(&live));
+    drop(collector);
+    // Attempts that continue from a checkpoint send the same spans, or a part of them.
+    let names: BTreeMap<&str, &str> = first.iter().map(|span| (&*span.id, &*span.name)).collect();
+    let (earliest, latest) = (attempt.checkpoints.first(), attempt.checkpoints.last());
+    let checkpoints = earliest.map(|earliest| (earliest, false)).into_iter().chain(latest.map(|latest| (latest, true)));
+    for (checkpoint, is_latest) in checkpoints {
+        let collector = Collector::start().await?;
+        let tracing = Tracing::without_workflows(Otlp::new(&collector.url)?);
+        let runner = local_runner(&tracing, is_stored);
+        let env = SessionEnvironment::new().register_activities(move || Guards { runner: runner.clone() });
+        let ended = env.attempt_from(checkpoint)?.run(Guards::guarded, question.to_owned()).await;
+        assert_eq!(ended.result.is_ok(), passes, "{:?}", ended.result);
+        tracing.flush().await;
+        let again = collector.end().await?;
+        assert!(again.iter().any(|span| span.operation() == "invoke_workflow"), "{again:#?}");
+        for span in &again {
+            assert_eq!(names.get(&*span.id), Some(&&*span.name), "{span:#?}");
+        }
+        let mut united: BTreeMap<&str, &Span> = first.iter().map(|span| (&*span.id, span)).collect();
+        united.extend(again.iter().map(|span| (&*span.id, span)));
+        let united: Vec<Span> = united.into_values().cloned().collect();
+        assert_eq!(parents(&united), parents(&first));
+        if passes && is_latest {
+            assert_eq!(tree(&united), drawn);
+        }
+    }
     Ok(())
 }
 
-/// The guardrails, and what they say.
+/// The parent of each span.
+fn parents(spans: &[Span]) -> BTreeMap<&str, &str> {
+    spans.iter().map(|span| (&*span.id, &*span.parent)).collect()
+}
+
+/// A runner without Temporal.
+fn local_runner(tracing: &Tracing, is_stored: bool) -> InlineRunner {
+    let config = RunConfig::builder().workflow_name("guarded").maybe_session(is_stored.then(session)).build();
+    InlineRunner::with_config(resources(), config).tracer(tracing.tracer())
+}
+
+struct Guards {
+    runner: InlineRunner,
+}
+
+#[activities]
+impl Guards {
+    #[activity]
+    async fn guarded(self: Arc<Self>, ctx: ActivityContext, question: String) -> Result<String, ActivityError> {
+        AgenticSession::run(&ctx, async |session| {
+            Ok(session.runner(&self.runner).run(&teller(&question), question).await?.final_output)
+        })
+        .await
+    }
+}
+
+/// The guardrails with their verdicts.
 fn triggered(spans: &[Span]) -> Vec<(String, Option<serde_json::Value>)> {
     let guardrails = spans.iter().filter(|span| span.operation() == "guardrail");
     let triggered = |span: &Span| span.attributes.get("temporal_agents.guardrail.triggered").cloned();

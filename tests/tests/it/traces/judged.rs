@@ -17,13 +17,15 @@ use temporal_agents_testing::{
     fake_model::{Reply, structured, text, tool_call},
     history,
 };
-use temporalio_client::Client;
+use temporalio_client::{Client, WorkflowTerminateOptions};
 use temporalio_common::protos::temporal::api::history::v1::history_event::Attributes;
+use tokio::time::timeout;
 
 use super::{
     collector::{Collector, Span, check_conventions, tree},
     traced::{Traced, by_id, replay},
 };
+use crate::PATIENCE;
 
 /// Looks at a lamp.
 #[tool]
@@ -170,5 +172,36 @@ async fn a_call_that_a_child_workflow_makes_contains_the_spans_of_the_child(
     // Each span is within its parent, also in time.
     assert_eq!(tree(&live), DELEGATED);
     assert_eq!(by_id(&live), by_id(&history));
+    Ok(())
+}
+
+fn waiting_lead() -> Agent {
+    let nowhere = ChildAgent::new().task_queue("polled by nobody");
+    let elsewhere = helper().as_tool().name("delegate").description("Delegates.").in_child_workflow(nowhere);
+    Agent::new("lead").model("gpt-5").tool(elsewhere)
+}
+
+#[tokio::test]
+async fn an_agent_that_waits_for_a_child_workflow_is_open() -> anyhow::Result<()> {
+    let mut collector = Collector::start().await?;
+    let set = AgentSet::new((waiting_lead, helper));
+    let env = AgentEnvironment::builder()
+        .workflow_with_factory::<AgentWorkflow, _>(AgentWorkflow::factory(set))?
+        .agents((waiting_lead, helper))
+        .model(&model())
+        .start()
+        .await?;
+    let started = env.start_workflow(AgentWorkflow::run, AgentRequest::new("lead", "Go.")).await?;
+    let id = &started.info().workflow_id;
+    let begun = async { while child_of(env.client(), id).await.is_err() {} };
+    timeout(PATIENCE, begun).await?;
+    let count = export_workflow(env.client(), id, &Otlp::new(&collector.url)?).await?;
+    let spans = collector.spans(count).await?;
+    check_conventions(&spans);
+    let is_open = |span: &&Span| span.attributes.get("temporal_agents.open") == Some(&json!(true));
+    let open: Vec<&str> = spans.iter().filter(is_open).map(|span| &*span.name).collect();
+    assert_eq!(open, ["invoke_workflow AgentWorkflow", "invoke_agent lead"]);
+    started.terminate(WorkflowTerminateOptions::default()).await?;
+    env.finish().await?;
     Ok(())
 }

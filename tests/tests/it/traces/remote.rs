@@ -23,7 +23,7 @@ use super::{
     traced::{Traced, by_id, replay},
 };
 
-/// Tells in which span the caller publishes it, and in which one its code runs.
+/// Returns the span that publishes the call, and the span of its own code.
 #[tool]
 async fn far_span(ctx: &ToolContext) -> String {
     let sent = ctx.info().trace_context().traceparent.clone();

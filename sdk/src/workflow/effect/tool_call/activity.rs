@@ -69,7 +69,7 @@ pub(super) async fn call(
     let summary = summary_of(&info);
     let idempotency_key = Some(info.idempotency_key().to_owned());
     // A remote target has these.
-    let (session_id, parent_call) = if remote.is_some() { (None, None) } else { info.origin() };
+    let (session_id, parent_call) = if remote.is_some() { (None, None) } else { info.session_and_parent() };
     let CallInfo { tool: name, call_id, agent, turn, .. } = info;
     let request = ToolRequest {
         version: WIRE_VERSION,

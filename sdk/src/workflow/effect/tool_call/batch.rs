@@ -66,7 +66,7 @@ pub(in crate::workflow) async fn call(
     let (Some((first, Some(options))), Some(batch)) = (first, batch_of(calls.iter().map(|call| call.id))) else {
         return alone();
     };
-    let (session_id, parent_call) = first.info.origin();
+    let (session_id, parent_call) = first.info.session_and_parent();
     let request = ToolBatchRequest {
         version: WIRE_VERSION,
         agent: first.info.agent.clone(),
