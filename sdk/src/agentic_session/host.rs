@@ -114,7 +114,7 @@ impl SessionHost {
         if let Some(answer) = self.effect_answer(&id) {
             let outcome = restored(&id, answer);
             if call.tool.binding().leaves_a_reply() {
-                self.inner.told(&id, &call.info.agent, call.info.turn).restored(&call.info, &outcome);
+                self.inner.observed_call(&id, &call.info.agent, call.info.turn).restored(&call.info, &outcome);
             }
             return outcome;
         }
@@ -268,9 +268,9 @@ impl Host for SessionHost {
     ) -> LocalBoxFuture<'a, Result<ModelResponse, ModelEffectError>> {
         async move {
             if let Some(EffectAnswer::Model { response }) = self.effect_answer(&id) {
-                let told = self.inner.told(&id, &call.agent, call.turn);
-                told.model_scheduled(&call);
-                told.model_answered(&response);
+                let observed = self.inner.observed_call(&id, &call.agent, call.turn);
+                observed.model_scheduled(&call);
+                observed.model_answered(&response);
                 return Ok(response);
             }
             if !self.wait_until_written(scope).await {

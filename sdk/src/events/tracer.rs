@@ -32,7 +32,8 @@ pub(crate) struct RunObserver {
 
 type Asides = dyn Fn(&Aside<'_>) + Send + Sync;
 
-/// An effect of a run that no fact reports: a guardrail in an activity, or a call of a session store.
+/// An effect of a run that no fact reports: a guardrail in an activity, or a call of a session
+/// store.
 #[cfg_attr(not(feature = "otel"), expect(dead_code, reason = "traces read it"))]
 pub(crate) struct Aside<'a> {
     /// Id of the outermost run.

@@ -34,7 +34,7 @@ impl InlineHost {
         options: &ToolActivityOptions,
         call: ToolEffect<'_>,
         scope: &CancellationToken,
-        told: &ObservedCall<'_>,
+        observed: &ObservedCall<'_>,
     ) -> Result<ToolAnswer, ToolEffectError> {
         let (mut attempt, mut given, mut settings) = (1, Given::default(), call.tool.settings().clone());
         let env = self.resources.providers.env.to([Destination::tool(call.tool.name())]);
@@ -46,7 +46,7 @@ impl InlineHost {
             .map(|deltas| if given.is_empty() { deltas } else { deltas.with_secrets(given.redaction()) })
             .map(|deltas| Arc::new(deltas) as _);
         loop {
-            told.begins(attempt);
+            observed.begins(attempt);
             let info = call.info.clone().at_attempt(attempt).with_run_id(&*self.run);
             let states =
                 self.attempt_states.as_ref().map_or_else(|| self.resources.states.clone(), |states| states(&info));
@@ -56,8 +56,8 @@ impl InlineHost {
                 .with_deltas(deltas.clone())
                 .with_heartbeat(Arc::new(Beat(scope.clone())));
             let (limit, arguments) = (options.start_to_close, call.arguments.clone());
-            let measured = told.execution(call.tool.name());
-            let running = body::run_within(limit, &self.bodies, body, ctx, arguments, told.context(attempt));
+            let measured = observed.execution(call.tool.name());
+            let running = body::run_within(limit, &self.bodies, body, ctx, arguments, observed.context(attempt));
             let (error, reason) = match running.await {
                 Ok(Ended { outcome, mut ctx }) => {
                     let info = ctx.info().clone();
@@ -99,7 +99,7 @@ impl InlineHost {
                 return Err(error.into());
             }
             let pause = self.patience.pause(attempt);
-            told.fails(attempt, || of_tool_error(&error), pause);
+            observed.fails(attempt, || of_tool_error(&error), pause);
             if scope.run_until_cancelled(sleep(pause)).await.is_none() {
                 return Err(ToolEffectError::Cancelled);
             }

@@ -106,8 +106,8 @@ pub(crate) struct InlineHost {
     /// Returns the states for each attempt at a call, in place of those of the resources; `None` if
     /// all attempts get the same ones.
     pub(crate) attempt_states: Option<AttemptStates>,
-    /// Unique id of the run; for a call that a provider serves, that of the caller. It is part of the keys of its session writes, and the scope of its
-    /// idempotency keys.
+    /// Unique id of the run; at a provider that of the caller. Part of the keys of its session
+    /// writes, and the scope of its idempotency keys.
     pub(crate) run: String,
     /// Number of session writes so far; each write has its number in its key.
     pub(crate) session_writes: AtomicU32,
@@ -178,13 +178,13 @@ impl Host for InlineHost {
         scope: &'a Self::Scope,
     ) -> LocalBoxFuture<'a, Result<ModelResponse, ModelEffectError>> {
         async move {
-            let told = self.told(&id, &call.agent, call.turn);
-            told.model_scheduled(&call);
-            let calling = model::call(&self.resources.providers, self.patience, call, &told);
+            let observed = self.observed_call(&id, &call.agent, call.turn);
+            observed.model_scheduled(&call);
+            let calling = model::call(&self.resources.providers, self.patience, call, &observed);
             let answered = scope.run_until_cancelled(calling).await;
             match &answered {
-                Some(Ok(response)) => told.model_answered(response),
-                Some(Err(error)) => told.model_failed(error),
+                Some(Ok(response)) => observed.model_answered(response),
+                Some(Err(error)) => observed.model_failed(error),
                 None => {}
             }
             match answered {
@@ -311,7 +311,7 @@ impl InlineHost {
     }
 
     /// Returns a call of this run, which is reported to the publisher of its events.
-    pub(crate) fn told<'t>(&'t self, id: &'t EffectId, agent: &str, turn: u32) -> ObservedCall<'t> {
+    pub(crate) fn observed_call<'t>(&'t self, id: &'t EffectId, agent: &str, turn: u32) -> ObservedCall<'t> {
         ObservedCall::new(self.publisher.as_ref(), self.metrics.as_ref(), id, agent, turn)
     }
 
@@ -319,21 +319,21 @@ impl InlineHost {
     /// clean up, as in an activity; the outcome of a body that ends in that time is also returned.
     pub(crate) async fn call_tool_with_grace_period(&self, call: ToolEffect<'_>, scope: &CancellationToken) -> Settled {
         let (id, info, is_recorded) = (call.id.clone(), call.info.clone(), call.tool.binding().leaves_a_reply());
-        let told = self.told(&id, &info.agent, info.turn);
+        let observed = self.observed_call(&id, &info.agent, info.turn);
         if is_recorded {
-            told.tool_scheduled();
+            observed.tool_scheduled();
         }
-        let calling = std::pin::pin!(self.tool(call, scope, &told));
+        let calling = std::pin::pin!(self.tool(call, scope, &observed));
         match select(calling, std::pin::pin!(scope.cancelled())).await {
             Either::Left((outcome, _)) => {
                 if is_recorded {
-                    told.tool_ended(&info, &outcome);
+                    observed.tool_ended(&info, &outcome);
                 }
                 Settled { outcome, is_late: false }
             }
             Either::Right(((), calling)) => {
                 let outcome = timeout(GRACE, calling).await.unwrap_or(Err(ToolEffectError::Cancelled));
-                told.cancelled(&info);
+                observed.cancelled(&info);
                 Settled { outcome, is_late: true }
             }
         }
@@ -356,10 +356,10 @@ impl InlineHost {
         &self,
         call: ToolEffect<'_>,
         scope: &CancellationToken,
-        told: &ObservedCall<'_>,
+        observed: &ObservedCall<'_>,
     ) -> Result<ToolAnswer, ToolEffectError> {
         match call.tool.binding() {
-            ToolBinding::Activity { body, options } => self.activity(body, options, call, scope, told).await,
+            ToolBinding::Activity { body, options } => self.activity(body, options, call, scope, observed).await,
             ToolBinding::Mcp(binding) => {
                 let ((body, question), session) = (self.resources.mcp_body(&call)?, call.mcp_session.clone());
                 // Checked before the call and after a failure: once the session's connection is
@@ -373,13 +373,13 @@ impl InlineHost {
                 if let Some(lost) = lost(false) {
                     return Err(lost);
                 }
-                let answer = self.activity(&body, binding.options(), call, scope, told).await;
+                let answer = self.activity(&body, binding.options(), call, scope, observed).await;
                 let answer = answer.map_err(|error| lost(true).unwrap_or(error))?;
                 Ok(ToolAnswer { question: question.take(), ..answer })
             }
             ToolBinding::Remote(binding) => {
                 let body = self.resources.remote_body(binding, &call)?;
-                self.activity(&body, binding.options(), call, scope, told).await
+                self.activity(&body, binding.options(), call, scope, observed).await
             }
             ToolBinding::Workflow(body) => {
                 let deltas = self.tool_deltas(call.id.path(), call.tool);

@@ -27,7 +27,7 @@ pub(crate) async fn call(
     providers: &Providers,
     patience: Patience,
     call: ModelCall,
-    told: &ObservedCall<'_>,
+    observed: &ObservedCall<'_>,
 ) -> Result<ModelResponse, ModelError> {
     let settings = &call.definitions.settings;
     let retries = patience.of_models().replaced_by(settings);
@@ -45,16 +45,16 @@ pub(crate) async fn call(
         } else {
             AttemptLimit { time, setting }
         };
-        told.begins(attempt);
-        let inference = told.inference(&call);
-        let deltas = told.deltas(&call, attempt);
+        observed.begins(attempt);
+        let inference = observed.inference(&call);
+        let deltas = observed.deltas(&call, attempt);
         let deltas = match &inference {
             Some(inference) => deltas.map(|deltas| inference.streams(deltas)),
             None => deltas,
         };
         // Boxed, because the future is large, and those around it are larger.
         let calling = Box::pin(providers.call_with_limit(limit, call.clone(), deltas));
-        let outcome = within(told.context(attempt), calling).await;
+        let outcome = within(observed.context(attempt), calling).await;
         if let Some(inference) = inference {
             inference.end(&outcome);
         }
@@ -80,7 +80,7 @@ pub(crate) async fn call(
             return Err(error);
         }
         failed(Some(pause)).warn(&error);
-        told.fails(attempt, || of_model(&error), pause);
+        observed.fails(attempt, || of_model(&error), pause);
         sleep(pause).await;
         attempt += 1;
     }

@@ -253,7 +253,8 @@ pub(crate) fn guardrail(
         .maybe(TRIGGERED, triggered)
 }
 
-/// Describes a guardrail that has tripped and is not an activity; `tool` = the tool that it belongs to.
+/// Describes a guardrail that has tripped and is not an activity; `tool` = the tool that it belongs
+/// to.
 pub(crate) fn tripped(execution: &Execution<'_>, name: &str, tool: Option<&str>) -> Described {
     Described::new(format!("guardrail {name}"), execution, execution.run_id)
         .with(TRIGGERED, true)

@@ -338,7 +338,7 @@ impl Reader {
                 self.judged(&path);
             }
             self.nested_ends(&path, at);
-            // Other runs inside are those of judges and guardrails, and summaries, which have ended.
+            // Other runs inside are those of judges, guardrails and summaries, which have ended.
             let is_open = path.is_empty() || last.contains("-tool-");
             self.rest(&path, Some(at).filter(|_| is_open));
         }

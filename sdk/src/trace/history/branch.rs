@@ -52,8 +52,8 @@ impl<'t> Branch<'t> {
         }
     }
 
-    /// Adds a guardrail that has tripped. One in an activity has a span already, as has one of a run
-    /// inside whose failure this run repeats.
+    /// Adds a guardrail that has tripped. One in an activity has a span already, as has one of a
+    /// run inside whose failure this run repeats.
     fn tripped(&self, trip: &'t Tripped, tree: &mut Tree<'t>) {
         let Tripped { run, guardrail, at, trace: _ } = trip;
         let TrippedGuardrail { name, stage: _, tool, output_info: _ } = guardrail;
@@ -130,8 +130,8 @@ impl<'t> Branch<'t> {
         self.asides(run, agent, tree);
     }
 
-    /// Adds the guardrails in activities, and the calls of session stores; `agent` returns the parent
-    /// at a time.
+    /// Adds the guardrails in activities, and the calls of session stores; `agent` returns the
+    /// parent at a time.
     fn asides(&self, run: &'t Run, agent: impl Fn(Option<SystemTime>) -> SpanId, tree: &mut Tree<'t>) {
         let guardrails = run.guardrails.iter().map(|call| {
             let triggered = call.output.as_ref().and_then(triggered);

@@ -122,7 +122,7 @@ async fn a_question_about_a_device_has_ten_minutes_also_after_continue_as_new() 
     // The clock of the workflow may lag a little behind.
     let minutes = (expires_at + 30_000 - before) / 60_000;
     assert_eq!(minutes, 10, "it expires at {expires_at}, and was asked after {before}");
-    let continued = async {
+    let next_execution = async {
         loop {
             let history = history::fetch(env.client(), &started.info().workflow_id, None).await?;
             let timers: Vec<i64> = history.events.iter().filter_map(timer).collect();
@@ -132,7 +132,7 @@ async fn a_question_about_a_device_has_ten_minutes_also_after_continue_as_new() 
             sleep(Duration::from_millis(100)).await;
         }
     };
-    let (state, timers) = timeout(PATIENCE, continued).await??;
+    let (state, timers) = timeout(PATIENCE, next_execution).await??;
     assert!(timers.iter().all(|seconds| (570..=600).contains(seconds)), "{timers:?}");
     assert!(state.contains("Nobody has approved this call within 10 minutes."), "{state}");
     handle.approve(&*asked[0].id).await?;

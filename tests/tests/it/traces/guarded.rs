@@ -64,9 +64,12 @@ async fn send(to: String) -> String {
 
 /// The teller, with a judge if the question is one for it.
 fn teller(question: &str) -> Agent {
-    let inside = ToolInputGuardrail::new("only_inside", |call| match call.arguments.contains("@example.com") {
-        true => ToolGuardrailOutput::allow(),
-        false => ToolGuardrailOutput::raise_exception(),
+    let inside = ToolInputGuardrail::new("only_inside", |call| {
+        if call.arguments.contains("@example.com") {
+            ToolGuardrailOutput::allow()
+        } else {
+            ToolGuardrailOutput::raise_exception()
+        }
     });
     let teller = Agent::new("teller")
         .model("gpt-5")
