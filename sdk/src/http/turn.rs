@@ -5,9 +5,9 @@
 //! accepted them, and both are in the history. So any replica finds the run of a message, also long
 //! after it has ended, and a repeated request has the same events.
 //!
-//! **A resumed turn begins after the decisions.** The frontend has the events before them. The turn
-//! skips everything until the history has all decisions of the request. The run then works on the
-//! decided calls, and pauses again for the others, with a fact.
+//! **A resumed turn begins with the first decision of its request.** The frontend has the events
+//! before it. The run works on a call as soon as it is decided, and pauses again for the others,
+//! with a fact: pauses count once the history has all decisions of the request.
 
 mod chat_runs;
 mod start;
@@ -182,7 +182,8 @@ impl Turn {
                 Some(Ok(event)) => event,
             };
             if self.settled_at.is_some() && !event.is_delta() {
-                let is_asked = !self.asked.is_empty();
+                // A run that has resumed works, however long a call takes without a fact.
+                let is_asked = !self.asked.is_empty() && !matches!(event.kind, EventKind::RunResumed {});
                 self.settled_at = is_asked.then(|| Instant::now() + SETTLED);
             }
             match self.observe(&event) {
@@ -250,16 +251,17 @@ impl Turn {
     }
 
     fn observe_of_run(&mut self, event: &RunEvent, is_root: bool, is_own: bool) -> Observed {
-        let was_undecided = !self.undecided.is_empty();
+        let requested = if let Target::Decided(questions) = &self.target { questions.len() } else { 0 };
         if let EventKind::QuestionDecided { question_id, .. } = &event.kind
             && self.undecided.remove(question_id)
         {
-            self.due.push_back(event.clone());
+            return Observed::Pass;
         }
-        if was_undecided {
+        if requested > 0 && self.undecided.len() == requested {
             return if is_root && is_own && event.kind.ends_the_run() { Observed::End } else { Observed::Skip };
         }
         match &event.kind {
+            EventKind::RunPaused {} if is_root && !self.undecided.is_empty() => Observed::Skip,
             EventKind::RunPaused {} if is_root => Observed::Pause,
             kind if kind.ends_the_run() && is_root && (is_own || event.run.is_empty()) => Observed::End,
             _ => Observed::Pass,

@@ -265,6 +265,8 @@ impl Host for TaskHost {
                 return WaitOutcome::Cancelled;
             }
             if outcome == WaitOutcome::Decided {
+                // The next pause is a new one, also if this one was over at once.
+                self.takes_over.set(false);
                 self.changes(None);
                 // Nobody takes over a run that goes on.
                 if !self.log.flush().await {

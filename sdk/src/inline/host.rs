@@ -333,7 +333,7 @@ impl InlineHost {
             }
             Either::Right(((), calling)) => {
                 let outcome = timeout(GRACE, calling).await.unwrap_or(Err(ToolEffectError::Cancelled));
-                observed.cancelled(&info);
+                observed.aside_ended(&info, &outcome);
                 Settled { outcome, is_late: true }
             }
         }

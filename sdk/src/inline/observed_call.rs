@@ -14,7 +14,7 @@ use crate::{
     events::{AsideKind, AttemptContext, Attempts, EventPublisher, ScheduledModelCall, is_aside, rfc3339},
     metrics::{Execution, Inference, Metrics},
     provider::{ModelDeltas, ModelError},
-    tool::CallInfo,
+    tool::{CallInfo, ToolFailure, ToolFailureKind},
     wire::{EventKind, ModelCall, ModelResponse, RecordedFailure},
 };
 
@@ -146,7 +146,11 @@ impl<'t> ObservedCall<'t> {
     /// Reports a call whose outcome an earlier attempt of a session has recorded.
     pub(crate) fn restored(&self, info: &CallInfo, outcome: &Result<ToolAnswer, ToolEffectError>) {
         self.tool_scheduled();
-        if let (Some(since), Some(publisher)) = (self.aside_since.take(), self.publisher) {
+        // An earlier attempt has reported a call that has ended, and no call of which it was lost.
+        let is_lost = |failure: &ToolFailure| failure.kind == ToolFailureKind::OutcomeUnknown;
+        let has_ended = !matches!(outcome, Err(ToolEffectError::Failed { failure, .. }) if is_lost(failure));
+        if let (Some(since), Some(publisher)) = (if has_ended { self.aside_since.take() } else { None }, self.publisher)
+        {
             let found = outcome.as_ref().ok().and_then(|answer| parse_guardrail_output(&answer.output).ok());
             let tripped = found.filter(|found| found.tripwire_triggered).map(|_| &*info.tool);
             publisher.aside(self.id.path(), AsideKind::Earlier { tripped }, (since, since), None);
@@ -154,13 +158,8 @@ impl<'t> ObservedCall<'t> {
         self.tool_ended(info, outcome);
     }
 
-    /// Reports that the call was cancelled.
-    pub(crate) fn cancelled(&self, info: &CallInfo) {
-        self.aside_ended(info, &Err(ToolEffectError::Cancelled));
-    }
-
     /// Reports the end of a call that no fact reports.
-    fn aside_ended(&self, info: &CallInfo, outcome: &Result<ToolAnswer, ToolEffectError>) {
+    pub(crate) fn aside_ended(&self, info: &CallInfo, outcome: &Result<ToolAnswer, ToolEffectError>) {
         let (Some(since), Some(publisher)) = (self.aside_since.take(), self.publisher) else { return };
         let (output, failure) = match outcome {
             Ok(answer) => (Some(&answer.output), None),

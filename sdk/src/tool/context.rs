@@ -148,7 +148,9 @@ impl CallInfo {
     }
 
     fn with_caller(mut self, set: impl FnOnce(&mut CallerOfRun)) -> Self {
-        set(Arc::make_mut(self.caller.get_or_insert_default()));
+        let mut caller = self.caller.take().unwrap_or_default();
+        set(Arc::make_mut(&mut caller));
+        self.caller = Some(caller).filter(|caller| **caller != CallerOfRun::default());
         self
     }
 

@@ -25,8 +25,10 @@ pub(super) struct Asides {
     since: BTreeMap<Path, SystemTime>,
     /// The effects that ended before an agent worked in their run.
     waiting: Vec<(Path, Waiting)>,
-    /// The guardrails that have tripped, by the path of their run and their names.
+    /// The guardrails in activities that have tripped, by the path of their run and their names.
     tripped: BTreeSet<(Path, String)>,
+    /// The guardrails that have tripped since the latest other fact.
+    latest_trips: Vec<(Path, String)>,
 }
 
 struct Waiting {
@@ -49,9 +51,11 @@ impl Reader {
     pub(super) fn aside(&mut self, aside: &Aside<'_>) {
         let Aside { run, path, kind, times, failure } = aside;
         (*run).clone_into(&mut self.run);
-        self.extend_to(*times);
         let since = self.asides.since.entry(path.clone()).or_insert(times.0);
         *since = times.0.min(*since);
+        if !matches!(kind, AsideKind::Earlier { .. }) {
+            self.extend_to(*times);
+        }
         let (execution, activity_id) = (self.writer.execution(&self.run), self.writer.activity_id());
         let (described, local) = match kind {
             AsideKind::Earlier { tripped } => {
@@ -81,17 +85,24 @@ impl Reader {
     }
 
     /// Reads that a guardrail has tripped. One in an activity has a span already, as has one of a
-    /// run inside whose failure this run repeats.
+    /// run inside whose failure ends this run.
     pub(super) fn tripped(&mut self, path: &Path, name: &str, tool: Option<&str>, at: SystemTime) {
-        let is_it = |(of, other): &(Path, String)| of.starts_with(path) && other == name;
-        if self.asides.tripped.iter().any(is_it) {
+        let trip = (path.clone(), name.to_owned());
+        let is_repeated = |(of, other): &(Path, String)| of.len() > path.len() && of.starts_with(path) && other == name;
+        let has_span = self.asides.tripped.contains(&trip) || self.asides.latest_trips.iter().any(is_repeated);
+        self.asides.latest_trips.push(trip);
+        if has_span {
             return;
         }
-        self.asides.tripped.insert((path.clone(), name.to_owned()));
         let execution = self.writer.execution(&self.run);
         let described = attributes::tripped(&execution, name, tool);
         let id = execution.tripped(&fact_id_at(&self.run, path, ""));
         self.send_or_wait(path, Waiting { described, id, times: (at, at), failure: None });
+    }
+
+    /// Reads another fact, after which a guardrail that trips does not repeat a failure.
+    pub(super) fn continues(&mut self) {
+        self.asides.latest_trips.clear();
     }
 
     fn send_or_wait(&mut self, path: &Path, ended: Waiting) {

@@ -135,6 +135,9 @@ impl Reader {
         if let Some(agent) = self.agents.get_mut(&event.path) {
             agent.latest = agent.latest.max(at);
         }
+        if !event.is_delta() && !matches!(event.kind, EventKind::GuardrailTripped { .. }) {
+            self.continues();
+        }
         match &event.kind {
             EventKind::ModelCallScheduled { model } => self.model_scheduled(event, model, at),
             EventKind::AttemptDelta { effect, attempt, failure, .. } => {
@@ -344,9 +347,10 @@ impl Reader {
         }
         self.send_all_asides();
         let execution = self.writer.execution(&self.run);
+        let begun = self.begun.into_iter().chain(self.asides.since(&Path::new())).min();
         let described = attributes::workflow(&execution, self.writer.name()).open_if(is_open);
         let (root, parent) = (self.writer.root(&self.run), self.writer.parent_of_root());
-        self.end(described, root, parent, (self.begun.unwrap_or(at), at), failure, Vec::new());
+        self.end(described, root, parent, (begun.unwrap_or(at), at), failure, Vec::new());
     }
 
     /// Ends the judge whose run is at this path, with the latest event of that run.

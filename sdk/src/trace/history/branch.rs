@@ -53,25 +53,28 @@ impl<'t> Branch<'t> {
     }
 
     /// Adds a guardrail that has tripped. One in an activity has a span already, as has one of a
-    /// run inside whose failure this run repeats.
+    /// run inside whose failure ends this run.
     fn tripped(&self, trip: &'t Tripped, tree: &mut Tree<'t>) {
-        let Tripped { run, guardrail, at, trace: _ } = trip;
-        let TrippedGuardrail { name, stage: _, tool, output_info: _ } = guardrail;
+        let Tripped { run, guardrail: TrippedGuardrail { name, tool, .. }, at: Some(at), trace: _ } = trip else {
+            return;
+        };
+        let of_run = self.transcript.runs.iter().find(|other| other.id == *run);
         let has_tripped =
             |call: &GuardrailCall| call.name == *name && call.output.as_ref().and_then(triggered) == Some(true);
-        let mut inside = self.transcript.runs.iter().filter(|other| is_inside(&other.id, run));
-        let mut trips = self.transcript.tripped.iter();
-        if inside.any(|other| other.guardrails.iter().any(has_tripped))
-            || trips.any(|other| other.run != *run && is_inside(&other.run, run) && other.guardrail.name == *name)
+        let latest = of_run.and_then(|run| run.turns.iter().flat_map(times_of).max());
+        let is_repeated = |other: &Tripped| {
+            let is_last = other.at.is_some_and(|at| latest.is_none_or(|latest| latest <= at));
+            other.run != *run && is_inside(&other.run, run) && other.guardrail.name == *name && is_last
+        };
+        if of_run.is_some_and(|run| run.guardrails.iter().any(has_tripped))
+            || self.transcript.tripped.iter().any(is_repeated)
         {
             return;
         }
-        let Some(at) = *at else { return };
         let described = attributes::tripped(&self.execution, name, tool.as_deref());
-        let around = std::iter::successors(Some(&**run), |run| Place::parent(run));
-        let parent = around.into_iter().find_map(|run| self.agent_at(run, at));
-        let parent = parent.unwrap_or_else(|| self.execution.workflow());
-        tree.add(described, self.execution.tripped(run), Some(parent), (at, at), None);
+        let mut around = std::iter::successors(Some(&**run), |run| Place::parent(run));
+        let parent = around.find_map(|run| self.agent_at(run, *at)).unwrap_or_else(|| self.execution.workflow());
+        tree.add(described, self.execution.tripped(run), Some(parent), (*at, *at), None);
     }
 
     fn run(&mut self, run: &'t Run, tree: &mut Tree<'t>) {

@@ -14,7 +14,7 @@ use temporal_agents::{
 };
 use temporal_agents_testing::{
     FakeModel,
-    fake_model::{failure, text, tool_call},
+    fake_model::{failure, text, tool_call, tool_calls},
 };
 
 use tokio::time::timeout;
@@ -101,6 +101,80 @@ async fn a_chat_over_agui_has_the_same_events_in_both_modes(
     let seen = stream(&third, "GET", "/agui/clerk/t", None).await?;
     let snapshot = seen.iter().find(|event| event["type"] == "MESSAGES_SNAPSHOT").expect("the messages");
     assert!(snapshot.to_string().contains("Good bye."), "{snapshot}");
+    env.finish().await?;
+    Ok(())
+}
+
+/// Asks for two payments; approves the first, then rejects the second.
+async fn decide_one_by_one(service: &Router) -> anyhow::Result<Vec<Vec<Value>>> {
+    let say = |run, resume| {
+        let body = agui(run, "Pay me twice.", resume);
+        async move { stream(service, "POST", "/agui/clerk", Some(&body)).await }
+    };
+    let decide = |interrupt: &Value, approved: bool| json!([{"interruptId": interrupt["id"], "status": "resolved", "payload": {"approved": approved}}]);
+    let asked = say("r1", json!([])).await?;
+    let interrupts = asked.last().expect("a last event")["outcome"]["interrupts"].clone();
+    assert_eq!(interrupts.as_array().map(Vec::len), Some(2), "{asked:#?}");
+    let first = say("r2", decide(&interrupts[0], true)).await?;
+    // The run makes the approved call, and pauses again for the other.
+    assert!(
+        first.iter().any(|event| event["type"] == "TOOL_CALL_RESULT" && event["content"] == "paid 1"),
+        "{first:#?}"
+    );
+    let open = &first.last().expect("a last event")["outcome"]["interrupts"];
+    assert_eq!((open.as_array().map(Vec::len), &open[0]["id"]), (Some(1), &interrupts[1]["id"]), "{first:#?}");
+    let again = say("r2", decide(&interrupts[0], true)).await?;
+    assert_eq!(normal(&again), normal(&first));
+    let last = say("r3", decide(&interrupts[1], false)).await?;
+    assert_eq!(last.last().expect("a last event")["outcome"]["type"], "success", "{last:#?}");
+    Ok(vec![asked, first, last])
+}
+
+/// Asks for two payments, and approves both in one request.
+async fn decide_together(service: &Router) -> anyhow::Result<()> {
+    let say = |run, resume| {
+        let body = agui(run, "Pay me twice.", resume);
+        async move { stream(service, "POST", "/agui/clerk", Some(&body)).await }
+    };
+    let asked = say("r1", json!([])).await?;
+    let interrupts = asked.last().expect("a last event")["outcome"]["interrupts"].clone();
+    let approve = |interrupt: &Value| json!({"interruptId": interrupt["id"], "status": "resolved", "payload": {"approved": true}});
+    let resume: Vec<Value> = interrupts.as_array().expect("a list").iter().map(approve).collect();
+    let decided = say("r2", json!(resume)).await?;
+    // The run makes the first call before it has the second decision.
+    let results = decided.iter().filter(|event| event["type"] == "TOOL_CALL_RESULT");
+    let results: Vec<&Value> = results.map(|event| &event["content"]).collect();
+    assert_eq!(results, ["paid 1", "paid 2"], "{decided:#?}");
+    assert_eq!(decided.last().expect("a last event")["outcome"]["type"], "success", "{decided:#?}");
+    assert_eq!(normal(&say("r2", json!(resume)).await?), normal(&decided));
+    Ok(())
+}
+
+#[tokio::test]
+async fn calls_that_are_decided_in_one_request_have_their_results_in_both_modes() -> anyhow::Result<()> {
+    let database = Database::sqlite().await?;
+    decide_together(&database.replica(&twice()).await?).await?;
+    let (env, service) = workflows(&twice()).await?;
+    decide_together(&service).await?;
+    env.finish().await?;
+    Ok(())
+}
+
+/// A model that asks for two payments, and ends.
+fn twice() -> FakeModel {
+    let calls = [("pay", json!({"amount": 1})), ("pay", json!({"amount": 2}))];
+    FakeModel::script([tool_calls(calls), text("It is settled.")])
+}
+
+#[tokio::test]
+async fn calls_that_are_decided_one_by_one_have_the_same_events_in_both_modes() -> anyhow::Result<()> {
+    let database = Database::sqlite().await?;
+    let of_tasks = decide_one_by_one(&database.replica(&twice()).await?).await?;
+    let (env, service) = workflows(&twice()).await?;
+    let of_workflows = decide_one_by_one(&service).await?;
+    for (task, workflow) in of_tasks.iter().zip(&of_workflows) {
+        assert_eq!(normal(task), normal(workflow));
+    }
     env.finish().await?;
     Ok(())
 }

@@ -8,7 +8,7 @@ use sqlx::any::AnyPoolOptions;
 use temporal_agents::{in_process::InProcessRuns, store::SqlStore};
 use temporal_agents_testing::{
     FakeModel,
-    fake_model::{text, tool_call},
+    fake_model::{text, tool_call, tool_calls},
 };
 use tokio::{
     runtime::{Builder, Runtime},
@@ -82,6 +82,43 @@ async fn a_run_that_waits_survives_its_process(#[values(false, true)] is_killed:
     }
     let run = until(&other, "run-1", "completed").await?;
     assert_eq!(run["output"], "You have your money.");
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_run_that_was_decided_in_part_while_nobody_ran_it_pauses_again() -> anyhow::Result<()> {
+    let database = Database::sqlite().await?;
+    let first = process()?;
+    let calls = [("pay", json!({"amount": 1})), ("pay", json!({"amount": 2}))];
+    let tasks = database.tasks(&FakeModel::script([tool_calls(calls)])).await?;
+    let run = first
+        .spawn(async move {
+            let owner = service(&tasks);
+            post(&owner, "/runs", &json!({"agent": "clerk", "input": "Pay.", "id": "run-1"})).await?;
+            until(&owner, "run-1", "waiting").await
+        })
+        .await??;
+    first.shutdown_background();
+    let other = database.replica(&FakeModel::script([text("You have your money.")])).await?;
+    // The decision is there when the run is taken over.
+    let decide = |number: usize| json!({"question_id": run["questions"][number]["question_id"], "approved": true});
+    assert_eq!(post(&other, "/runs/run-1/decisions", &decide(0)).await?.0, 200);
+    let paused = async || -> anyhow::Result<usize> {
+        let rows = get(&other, "/runs/run-1").await?.1;
+        Ok(rows["questions"].as_array().map_or(0, Vec::len))
+    };
+    timeout(PATIENCE, async {
+        while paused().await? != 1 {}
+        anyhow::Ok(())
+    })
+    .await??;
+    assert_eq!(post(&other, "/runs/run-1/decisions", &decide(1)).await?.0, 200);
+    until(&other, "run-1", "completed").await?;
+    let facts = events(&other, "run-1", "?deltas=false").await?;
+    let kinds = kinds(&facts);
+    for twice in ["run_paused", "question_asked", "question_decided", "run_resumed"] {
+        assert_eq!(kinds.iter().filter(|kind| **kind == twice).count(), 2, "{twice}: {kinds:?}");
+    }
     Ok(())
 }
 
