@@ -57,12 +57,12 @@ pub struct ToolRequest {
     /// several versions; absent = the only tool of its name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schema: Option<Digest>,
-    /// Id of the stored session of the outermost run; absent = none. A [`RemoteTarget`] has its
+    /// Id of the stored session of the outermost run; absent = none. A `RemoteTarget` has its
     /// own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_id: Option<String>,
     /// Idempotency key of the call that the run answers, if an agent runs as a tool; absent = none.
-    /// A [`RemoteTarget`] has its own.
+    /// A `RemoteTarget` has its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent_call: Option<String>,
 }
