@@ -3,7 +3,7 @@
 use std::{any::Any, fmt, future::poll_fn, sync::Arc, time::SystemTime};
 
 use super::EventSink;
-use crate::wire::{RecordedFailure, ToolOutput, TraceSettings};
+use crate::wire::{RecordedFailure, TraceSettings};
 
 /// Makes the spans of runs outside of workflows: `Tracing::tracer` returns it (feature `otel`).
 #[derive(Clone)]
@@ -52,7 +52,8 @@ pub(crate) enum AsideKind<'a> {
         /// Id of the effect in its own run.
         effect: &'a str,
         name: &'a str,
-        output: Option<&'a ToolOutput>,
+        /// The verdict, if the guardrail has returned one.
+        triggered: Option<bool>,
     },
     /// An effect that an earlier attempt of a session has reported: a guardrail with this name, if
     /// it has tripped, or any other.

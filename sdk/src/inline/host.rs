@@ -2,11 +2,8 @@
 //! after the run has ended.
 
 use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicU32, Ordering},
-    },
-    time::{Duration, SystemTime},
+    sync::{Arc, atomic::AtomicU32},
+    time::Duration,
 };
 
 use futures::{
@@ -23,18 +20,18 @@ use crate::{
     activity::tool::GRACE,
     agent::{Graph, GraphIssue},
     drive::{
-        EffectId, Host, KeptDecisionsEffect, LoopEvent, McpEffect, McpEffectError, ModelEffectError, SessionAction,
-        SessionEffect, SessionEffectError, SourceEffectError, ToolAnswer, ToolEffect, ToolEffectError, ToolsetsEffect,
+        EffectId, Host, KeptDecisionsEffect, LoopEvent, McpEffect, McpEffectError, ModelEffectError, SessionEffect,
+        SessionEffectError, SourceEffectError, ToolAnswer, ToolEffect, ToolEffectError, ToolsetsEffect,
         model_limits::{FACTOR, LONGEST_PAUSE, Retries},
     },
-    events::{AsideKind, EventPublisher},
+    events::EventPublisher,
     metrics::Metrics,
     remote::ToolsetQuery,
     resources::Resources,
-    tool::{BoxError, CallInfo, DeltaTransport, StateMap, ToolBinding, ToolDef},
+    tool::{CallInfo, DeltaTransport, StateMap, ToolBinding, ToolDef},
     wire::{
-        AgentInterruption, Interruption, Item, McpTool, ModelCall, ModelFailureKind, ModelResponse, RecordedFailure,
-        RunState, SelectedToolset,
+        AgentInterruption, Interruption, Item, McpTool, ModelCall, ModelFailureKind, ModelResponse, RunState,
+        SelectedToolset,
         asked_questions::AskedQuestions,
         event::{NoteKind, RunNote},
         kept_decision::KeptDecision,
@@ -272,22 +269,7 @@ impl Host for InlineHost {
         call: SessionEffect,
         scope: &'a Self::Scope,
     ) -> LocalBoxFuture<'a, Result<Vec<Item>, SessionEffectError>> {
-        async move {
-            let since = SystemTime::now();
-            let is_write = matches!(call.action, SessionAction::Add { .. });
-            let write = is_write.then(|| self.session_writes.fetch_add(1, Ordering::Relaxed));
-            let calling = self.session(call, write.unwrap_or_default());
-            // A write that has begun is completed, even if the run is cancelled meanwhile.
-            let settled = if is_write { Some(calling.await) } else { scope.run_until_cancelled(calling).await };
-            if let (Some(publisher), Some(settled)) = (&self.publisher, &settled) {
-                let kind = AsideKind::Session { write };
-                let failure =
-                    settled.as_ref().err().map(|error| RecordedFailure::new("Application", error.to_string()));
-                publisher.aside("", kind, (since, SystemTime::now()), failure);
-            }
-            settled.ok_or(SessionEffectError::Cancelled)?.map_err(SessionEffectError::from)
-        }
-        .boxed_local()
+        self.session_call(call, scope).boxed_local()
     }
 
     fn call_tool<'a>(
@@ -335,19 +317,6 @@ impl InlineHost {
                 let outcome = timeout(GRACE, calling).await.unwrap_or(Err(ToolEffectError::Cancelled));
                 observed.aside_ended(&info, &outcome);
                 Settled { outcome, is_late: true }
-            }
-        }
-    }
-
-    async fn session(&self, call: SessionEffect, number: u32) -> Result<Vec<Item>, BoxError> {
-        let SessionEffect { store, session_id, action, agent: _ } = call;
-        let Some(session) = self.resources.sessions.get(&store) else {
-            return Err(format!("there is no session store {store:?}; add it with Resources::session_store(..)").into());
-        };
-        match action {
-            SessionAction::Read { limit } => session.items(&session_id, limit).await,
-            SessionAction::Add { items } => {
-                session.add(&session_id, items, &format!("{}-{number}", self.run)).await.map(|()| Vec::new())
             }
         }
     }

@@ -20,6 +20,7 @@ mod observed_call;
 mod remote;
 pub(crate) mod run_threads;
 pub(crate) mod runner;
+mod session;
 pub(crate) mod states;
 
 pub use crate::events::RunTracer;

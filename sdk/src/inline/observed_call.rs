@@ -146,27 +146,33 @@ impl<'t> ObservedCall<'t> {
     /// Reports a call whose outcome an earlier attempt of a session has recorded.
     pub(crate) fn restored(&self, info: &CallInfo, outcome: &Result<ToolAnswer, ToolEffectError>) {
         self.tool_scheduled();
-        // An earlier attempt has reported a call that has ended, and no call of which it was lost.
+        // The attempt that has begun a call and was lost has not reported its end.
         let is_lost = |failure: &ToolFailure| failure.kind == ToolFailureKind::OutcomeUnknown;
-        let has_ended = !matches!(outcome, Err(ToolEffectError::Failed { failure, .. }) if is_lost(failure));
-        if let (Some(since), Some(publisher)) = (if has_ended { self.aside_since.take() } else { None }, self.publisher)
-        {
-            let found = outcome.as_ref().ok().and_then(|answer| parse_guardrail_output(&answer.output).ok());
-            let tripped = found.filter(|found| found.tripwire_triggered).map(|_| &*info.tool);
-            publisher.aside(self.id.path(), AsideKind::Earlier { tripped }, (since, since), None);
+        if !matches!(outcome, Err(ToolEffectError::Failed { failure, .. }) if is_lost(failure)) {
+            let tripped = (triggered(outcome) == Some(true)).then_some(&*info.tool);
+            self.aside(|since| (AsideKind::Earlier { tripped }, (since, since), None));
         }
         self.tool_ended(info, outcome);
     }
 
     /// Reports the end of a call that no fact reports.
     pub(crate) fn aside_ended(&self, info: &CallInfo, outcome: &Result<ToolAnswer, ToolEffectError>) {
-        let (Some(since), Some(publisher)) = (self.aside_since.take(), self.publisher) else { return };
-        let (output, failure) = match outcome {
-            Ok(answer) => (Some(&answer.output), None),
-            Err(error) => (None, Some(of_tool(error))),
-        };
-        let kind = AsideKind::Guardrail { effect: self.effect(), name: &info.tool, output };
-        publisher.aside(self.id.path(), kind, (since, SystemTime::now()), failure);
+        self.aside(|since| {
+            let (effect, name, triggered) = (self.effect(), &*info.tool, triggered(outcome));
+            let kind = AsideKind::Guardrail { effect, name, triggered };
+            (kind, (since, SystemTime::now()), outcome.as_ref().err().map(of_tool))
+        });
+    }
+
+    /// Passes on a call that no fact reports, made of its start; once.
+    fn aside<'a>(
+        &'a self,
+        of: impl FnOnce(SystemTime) -> (AsideKind<'a>, (SystemTime, SystemTime), Option<RecordedFailure>),
+    ) {
+        if let (Some(since), Some(publisher)) = (self.aside_since.take(), self.publisher) {
+            let (kind, times, failure) = of(since);
+            publisher.aside(self.id.path(), kind, times, failure);
+        }
     }
 
     /// Reports the outcome of a tool call. A question to people is not an output.
@@ -189,6 +195,12 @@ impl<'t> ObservedCall<'t> {
 /// Returns the failure of an attempt at a model call, as an activity would record it.
 pub(crate) fn of_model(error: &ModelError) -> RecordedFailure {
     RecordedFailure::new(error.kind.failure_type(), error.to_string())
+}
+
+/// Returns the verdict of a guardrail.
+fn triggered(outcome: &Result<ToolAnswer, ToolEffectError>) -> Option<bool> {
+    let found = parse_guardrail_output(&outcome.as_ref().ok()?.output).ok()?;
+    Some(found.tripwire_triggered)
 }
 
 fn of_tool(error: &ToolEffectError) -> RecordedFailure {

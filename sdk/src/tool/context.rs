@@ -5,9 +5,9 @@ use std::sync::Arc;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use super::{deltas::DeltaTransport, idempotency::idempotency_key, run_context::RunContext, state::StateMap};
 #[cfg(feature = "worker")]
-use crate::wire::trace_context::TraceContext;
+use super::trace_context::TraceContext;
+use super::{deltas::DeltaTransport, idempotency::idempotency_key, run_context::RunContext, state::StateMap};
 use crate::wire::{Bounds, ServerData, SideData, error_debug};
 
 /// A call of a tool: the agent that made it, and its id.

@@ -34,6 +34,8 @@ pub(crate) mod run_context;
 pub(crate) mod schema;
 mod side_by_side;
 pub(crate) mod state;
+#[cfg(feature = "worker")]
+pub(crate) mod trace_context;
 mod trace_header;
 pub(crate) mod workflow_context;
 mod workflow_error;

@@ -19,6 +19,7 @@ pub(crate) const CAPTURE_CONTENT: &str = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MES
 
 /// The attribute with the name of an MCP server, as the agent has it.
 const MCP_SERVER: &str = "temporal_agents.mcp_server";
+/// The attribute with the verdict of a guardrail.
 const TRIGGERED: &str = "temporal_agents.guardrail.triggered";
 
 /// Returns `true` if spans may have content.
@@ -264,15 +265,6 @@ pub(crate) fn tripped(execution: &Execution<'_>, name: &str, tool: Option<&str>)
 /// Describes a read or a write of a session.
 pub(crate) fn session(execution: &Execution<'_>, activity_id: &str, operation: &str) -> Described {
     Described::new(format!("session {operation}"), execution, execution.run_id).of_activity(activity_id)
-}
-
-/// Returns `tripwire_triggered` of a guardrail's output, an object or its JSON in a string; `None`
-/// without one.
-pub(crate) fn triggered(output: &Value) -> Option<bool> {
-    match output {
-        Value::String(text) => triggered(&serde_json::from_str(text).ok().filter(Value::is_object)?),
-        output => output.get("tripwire_triggered")?.as_bool(),
-    }
 }
 
 /// Returns the name of a verdict.

@@ -56,8 +56,6 @@ pub(crate) mod tool_call;
 pub(crate) mod tool_call_meta;
 pub(crate) mod tool_error;
 pub(crate) mod toolset;
-#[cfg(feature = "worker")]
-pub(crate) mod trace_context;
 pub(crate) mod trace_settings;
 mod unread;
 pub(crate) mod usage;

@@ -21,10 +21,8 @@ mod lenient;
 mod result;
 mod result_bounds;
 mod stream_name;
-#[cfg(feature = "otel")]
-mod trace_context;
 
-pub use crate::wire::{tool_call_meta::ToolCallMeta, trace_context::TraceContext};
+pub use crate::{tool::trace_context::TraceContext, wire::tool_call_meta::ToolCallMeta};
 pub use call::{CallMessage, ToolCallMessage};
 pub use delta::ToolOutputDeltaMessage;
 pub use field_issue::FieldIssue;

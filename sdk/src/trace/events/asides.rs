@@ -10,7 +10,7 @@ use super::reader::{Path, Reader};
 use crate::{
     events::{Aside, AsideKind, fact_id_at},
     trace::{
-        attributes::{self, Described, triggered},
+        attributes::{self, Described},
         ids::SpanId,
     },
     wire::RecordedFailure,
@@ -62,12 +62,11 @@ impl Reader {
                 self.asides.tripped.extend(tripped.map(|name| (path.clone(), name.to_owned())));
                 return;
             }
-            AsideKind::Guardrail { effect, name, output } => {
-                let triggered = output.and_then(|output| triggered(&output.clone().into_value()));
-                if triggered == Some(true) {
+            AsideKind::Guardrail { effect, name, triggered } => {
+                if *triggered == Some(true) {
                     self.asides.tripped.insert((path.clone(), (*name).to_owned()));
                 }
-                (attributes::guardrail(&execution, activity_id, name, triggered), (*effect).to_owned())
+                (attributes::guardrail(&execution, activity_id, name, *triggered), (*effect).to_owned())
             }
             AsideKind::Session { write: None } => {
                 (attributes::session(&execution, activity_id, "read"), "session-read".to_owned())
@@ -110,12 +109,6 @@ impl Reader {
             Some(parent) => self.send_aside(ended, parent),
             None => self.asides.waiting.push((path.clone(), ended)),
         }
-    }
-
-    /// Returns the agent with which the run at this path began, or else a run around it.
-    pub(super) fn first_agent_of(&self, path: &[String]) -> SpanId {
-        let around = (0..=path.len()).rev().find_map(|steps| self.asides.first_agents.get(&path[..steps]));
-        around.copied().unwrap_or_else(|| self.writer.root(&self.run))
     }
 
     /// Sends the effects that ended before the first agent of the run at this path.

@@ -16,11 +16,13 @@
 //!
 //! | file | content |
 //! |---|---|
-//! | `reader.rs` | from events to what ends: agents, calls, attempts, waits |
+//! | `reader.rs` | from events to what ends: calls, attempts, waits, the whole run |
+//! | `agents.rs` | the agents, in their runs and around them |
 //! | `tools.rs` | the calls of tools among them |
 //! | `asides.rs` | guardrails, and calls of session stores |
 //! | `writer.rs` | their ids, parents and attributes |
 
+mod agents;
 mod asides;
 mod reader;
 mod tools;

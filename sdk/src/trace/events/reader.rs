@@ -9,6 +9,7 @@ use prost_types::Timestamp;
 use serde_json::Value;
 
 use super::{
+    agents::{Working, is_judge},
     asides::Asides,
     tools::{Called, ToolAttempts},
     writer::{Ended, Writer},
@@ -50,21 +51,6 @@ pub(super) struct Reader {
     pub(super) asides: Asides,
     /// The questions, by their ids.
     waits: BTreeMap<String, Waiting>,
-}
-
-/// An agent that works.
-pub(super) struct Working {
-    agent: String,
-    /// Number of agents before it in its run.
-    ordinal: usize,
-    pub(super) id: SpanId,
-    pub(super) start: SystemTime,
-    /// Time of its latest event.
-    pub(super) latest: SystemTime,
-    /// The agent with which its run began, and the time.
-    pub(super) first: (String, SystemTime),
-    /// The agent that worked around its run when that began, if one did.
-    outer: Option<SpanId>,
 }
 
 struct ModelCall {
@@ -234,7 +220,7 @@ impl Reader {
     }
 
     /// Ends the call that the latest answer of a run belongs to.
-    fn answer(&mut self, path: &Path) {
+    pub(super) fn answer(&mut self, path: &Path) {
         let Some(answered) = self.answered.remove(path) else { return };
         let Answered { id, call, at, attempts, response_id, incomplete, usage, items } = answered;
         let chat = self.chat(attempts.max(call.attempt.0), &call.model);
@@ -276,58 +262,6 @@ impl Reader {
         (execution.call(id), execution.attempt(id, attempt))
     }
 
-    /// Records that an agent works in the run at this path.
-    pub(super) fn works(&mut self, path: &Path, agent: &str, at: SystemTime) {
-        let (ordinal, first, outer, start) = match self.agents.get(path) {
-            Some(working) if working.agent == agent => return,
-            Some(working) => (working.ordinal + 1, working.first.clone(), working.outer, at),
-            None => {
-                let outer = path.split_last().and_then(|(_, outer)| self.agents.get(outer)).map(|outer| outer.id);
-                // Effects before the first model call belong to the first agent.
-                let inside = self.agents.iter().filter(|(of, _)| of.starts_with(path)).map(|(_, inner)| inner.first.1);
-                let start = inside.chain(self.asides.since(path)).fold(at, SystemTime::min);
-                (0, (agent.to_owned(), start), outer, start)
-            }
-        };
-        self.rest(path, None);
-        let of_run = self.of_path(path);
-        let id = self.writer.execution(&self.run).agent(&of_run, ordinal);
-        let working = Working { agent: agent.to_owned(), ordinal, id, start, latest: at, first, outer };
-        self.agents.insert(path.clone(), working);
-        self.asides.first_agents.entry(path.clone()).or_insert(id);
-        self.send_asides(path);
-    }
-
-    /// Ends the agent that works in the run at this path.
-    pub(super) fn rest(&mut self, path: &Path, end: Option<SystemTime>) {
-        // The latest answer of a nested run has no event after it.
-        self.answer(path);
-        let Some(Working { agent, id, start, latest, outer, .. }) = self.agents.remove(path) else { return };
-        let described = attributes::agent(&self.writer.execution(&self.run), &agent);
-        let parent = self.parent_of(path, outer);
-        self.end(described, id, Some(parent), (start, end.unwrap_or(latest)), None, Vec::new());
-    }
-
-    /// Returns the parent of the agents of the run at this path: the call that runs it, the agent
-    /// that works meanwhile, or the whole run.
-    fn parent_of(&self, path: &Path, outer: Option<SpanId>) -> SpanId {
-        let Some((last, around)) = path.split_last() else { return self.writer.root(&self.run) };
-        if last.contains("-tool-") || is_judge(last) {
-            return self.writer.execution(&self.run).call(&fact_id_at(&self.run, around, last));
-        }
-        outer.unwrap_or_else(|| self.first_agent_of(around))
-    }
-
-    /// Returns the agent that works in the run at this path.
-    pub(super) fn agent_of(&self, path: &Path) -> SpanId {
-        let working = self.agents.get(path).map(|working| working.id);
-        working.unwrap_or_else(|| self.writer.root(&self.run))
-    }
-
-    fn of_path(&self, path: &Path) -> String {
-        fact_id_at(&self.run, path, "")
-    }
-
     /// Ends the whole run.
     fn finish(&mut self, at: SystemTime, failure: Option<&RecordedFailure>, is_open: bool) {
         self.has_ended = true;
@@ -353,16 +287,6 @@ impl Reader {
         self.end(described, root, parent, (begun.unwrap_or(at), at), failure, Vec::new());
     }
 
-    /// Ends the judge whose run is at this path, with the latest event of that run.
-    fn judged(&self, path: &Path) {
-        let (Some((last, outer)), Some(working)) = (path.split_last(), self.agents.get(path)) else { return };
-        let execution = self.writer.execution(&self.run);
-        let described = attributes::judge(&execution, self.call_at(outer, &last.replace("-gate-", "-tool-")));
-        let id = execution.call(&fact_id_at(&self.run, outer, last));
-        let parent = working.outer.unwrap_or_else(|| self.first_agent_of(outer));
-        self.end(described, id, Some(parent), (working.first.1, working.latest), None, Vec::new());
-    }
-
     /// Sends a span that has ended.
     pub(super) fn end(
         &self,
@@ -384,11 +308,6 @@ impl Drop for Reader {
             self.finish(self.latest, None, true);
         }
     }
-}
-
-/// Returns `true` for the last part of the path of a judge.
-fn is_judge(last: &str) -> bool {
-    last.contains("-gate-")
 }
 
 fn time_of(event: &RunEvent) -> SystemTime {

@@ -11,7 +11,7 @@ use crate::{
     },
     events::Place,
     trace::{
-        attributes::{self, Described, content, triggered},
+        attributes::{self, Described, content},
         ids::{Execution, SpanId},
     },
     wire::{Item, RecordedFailure, event::TrippedGuardrail},
@@ -59,8 +59,7 @@ impl<'t> Branch<'t> {
             return;
         };
         let of_run = self.transcript.runs.iter().find(|other| other.id == *run);
-        let has_tripped =
-            |call: &GuardrailCall| call.name == *name && call.output.as_ref().and_then(triggered) == Some(true);
+        let has_tripped = |call: &GuardrailCall| call.name == *name && triggered(call) == Some(true);
         let latest = of_run.and_then(|run| run.turns.iter().flat_map(times_of).max());
         let is_repeated = |other: &Tripped| {
             let is_last = other.at.is_some_and(|at| latest.is_none_or(|latest| latest <= at));
@@ -137,8 +136,8 @@ impl<'t> Branch<'t> {
     /// parent at a time.
     fn asides(&self, run: &'t Run, agent: impl Fn(Option<SystemTime>) -> SpanId, tree: &mut Tree<'t>) {
         let guardrails = run.guardrails.iter().map(|call| {
-            let triggered = call.output.as_ref().and_then(triggered);
-            (&call.activity, attributes::guardrail(&self.execution, &call.activity.id, &call.name, triggered))
+            let described = attributes::guardrail(&self.execution, &call.activity.id, &call.name, triggered(call));
+            (&call.activity, described)
         });
         let sessions = run
             .sessions
@@ -243,6 +242,11 @@ impl<'t> Branch<'t> {
         let output = is_captured.then(|| call.output.iter().map(Item::to_value).collect::<Value>());
         content(span, is_captured, "gen_ai.output.messages", output.as_ref());
     }
+}
+
+/// Returns the verdict of a guardrail: a member of a `GuardrailOutput`.
+fn triggered(call: &GuardrailCall) -> Option<bool> {
+    call.output.as_ref()?.get("tripwire_triggered")?.as_bool()
 }
 
 /// Returns `true` if a run is another one, or inside it.

@@ -46,14 +46,14 @@ impl Places {
     pub(super) fn traces(&self, chain: &[Transcript]) -> Vec<(TraceId, TraceSettings)> {
         let mut traces: Vec<(TraceId, TraceSettings)> = Vec::new();
         let mut has_runs = false;
-        let of_execution = |execution: &'_ Transcript| {
-            let of_runs = execution.runs.iter().map(|run| run.trace.clone());
-            of_runs.chain(execution.tripped.iter().map(|tripped| tripped.trace.clone())).collect::<Vec<_>>()
-        };
-        for settings in chain.iter().flat_map(of_execution) {
+        let of_runs = chain.iter().flat_map(|execution| {
+            let of_runs = execution.runs.iter().map(|run| run.trace.as_ref());
+            of_runs.chain(execution.tripped.iter().map(|tripped| tripped.trace.as_ref()))
+        });
+        for settings in of_runs {
             has_runs = true;
-            let Some(trace) = self.trace_of(settings.as_ref()) else { continue };
-            let settings = settings.unwrap_or_default();
+            let Some(trace) = self.trace_of(settings) else { continue };
+            let settings = settings.cloned().unwrap_or_default();
             match traces.iter_mut().find(|(other, _)| *other == trace) {
                 Some((_, root)) => {
                     // Content of any of its runs may be in the failure of the workflow.

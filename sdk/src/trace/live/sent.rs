@@ -9,8 +9,9 @@ use temporalio_common::protos::temporal::api::common::v1::Payload;
 
 use crate::{
     client::TRACER_DATA,
+    tool::trace_context::TraceContext,
     trace::ids::{Caller, SpanId, TraceId},
-    wire::{TraceSettings, trace_context::TraceContext},
+    wire::TraceSettings,
 };
 
 const TRACEPARENT: &str = "traceparent";

@@ -19,8 +19,8 @@ use crate::{
         host::{InlineHost, Patience},
         run_threads::{BodyThread, run_on_run_thread},
     },
-    tool::{CallInfo, RunContext, ToolBinding, ToolDef, ToolFailure, idempotency_key},
-    wire::{SideData, ToolOutput, tool_call_meta::ToolCallMeta, trace_context::TraceContext},
+    tool::{CallInfo, RunContext, ToolBinding, ToolDef, ToolFailure, idempotency_key, trace_context::TraceContext},
+    wire::{SideData, ToolOutput, tool_call_meta::ToolCallMeta},
 };
 
 impl ToolRegistry {

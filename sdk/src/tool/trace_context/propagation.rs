@@ -1,4 +1,4 @@
-//! The conversion of a trace context in the headers of W3C from and to that of running code.
+//! The conversion of a trace context from and to that of running code.
 
 use opentelemetry::{
     Context,
@@ -6,11 +6,11 @@ use opentelemetry::{
 };
 use opentelemetry_sdk::propagation::{BaggagePropagator, TraceContextPropagator};
 
-use crate::wire::trace_context::TraceContext;
+use super::TraceContext;
 
 impl TraceContext {
     /// Returns the context of the span in which the caller's code runs; empty without one.
-    pub(in crate::remote) fn current() -> Self {
+    pub(crate) fn current() -> Self {
         let mut fields = Fields(Self::default());
         let context = Context::current();
         TraceContextPropagator::new().inject_context(&context, &mut fields);

@@ -1,5 +1,8 @@
 //! The trace context of a call, in the headers of W3C.
 
+#[cfg(feature = "otel")]
+mod propagation;
+
 /// The trace that a call is a part of: the values of the headers `traceparent`, `tracestate` and
 /// `baggage`. They are passed on as they came; a string that is empty has no meaning.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
