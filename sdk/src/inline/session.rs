@@ -1,9 +1,6 @@
 //! Reads and writes of a session store in this process.
 
-use std::{
-    sync::{Arc, atomic::Ordering},
-    time::SystemTime,
-};
+use std::{sync::atomic::Ordering, time::SystemTime};
 
 use tokio_util::sync::CancellationToken;
 
@@ -11,7 +8,6 @@ use super::host::InlineHost;
 use crate::{
     drive::{SessionAction, SessionEffect, SessionEffectError},
     events::AsideKind,
-    store::Session,
     tool::BoxError,
     wire::{Item, RecordedFailure},
 };
@@ -24,17 +20,19 @@ impl InlineHost {
         scope: &CancellationToken,
     ) -> Result<Vec<Item>, SessionEffectError> {
         let SessionEffect { store, session_id, action, agent: _ } = call;
+        let missing = || format!("there is no session store {store:?}; add it with Resources::session_store(..)");
+        let store = self.resources.sessions.get(&store).ok_or_else(|| BoxError::from(missing()));
         let since = SystemTime::now();
         let (write, settled) = match action {
             SessionAction::Read { limit } => {
-                let reading = async { self.store(&store)?.items(&session_id, limit).await };
+                let reading = async { store?.items(&session_id, limit).await };
                 (None, scope.run_until_cancelled(reading).await)
             }
             // A write that has begun is completed, even if the run is cancelled meanwhile.
             SessionAction::Add { items } => {
                 let number = self.session_writes.fetch_add(1, Ordering::Relaxed);
                 let key = format!("{}-{number}", self.run);
-                let adding = async { self.store(&store)?.add(&session_id, items, &key).await.map(|()| Vec::new()) };
+                let adding = async { store?.add(&session_id, items, &key).await.map(|()| Vec::new()) };
                 (Some(number), Some(adding.await))
             }
         };
@@ -45,10 +43,5 @@ impl InlineHost {
             publisher.aside("", AsideKind::Session { write }, times, settled.as_ref().err().map(failed));
         }
         settled.map_err(SessionEffectError::from)
-    }
-
-    fn store(&self, name: &str) -> Result<&Arc<dyn Session>, BoxError> {
-        let missing = || format!("there is no session store {name:?}; add it with Resources::session_store(..)");
-        self.resources.sessions.get(name).ok_or_else(|| missing().into())
     }
 }
