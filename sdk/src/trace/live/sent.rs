@@ -94,19 +94,14 @@ impl SentContext {
         Payload { metadata: encoding.into_iter().collect(), data, ..Payload::default() }
     }
 
-    /// Returns the fields of the context by their names in W3C form.
-    pub(super) fn to_fields(&self) -> HashMap<String, String> {
+    /// Returns the fields in W3C form, by their names, for the headers of a Nexus operation. The
+    /// server rejects headers that are large together, and with them the workflow task: state and
+    /// baggage are then left out.
+    #[cfg(feature = "nexus")]
+    pub(super) fn to_nexus_fields(&self) -> HashMap<String, String> {
         let mut fields = HashMap::from([(TRACEPARENT.to_owned(), self.caller.to_traceparent())]);
         fields.extend(self.tracestate.clone().map(|state| (TRACESTATE.to_owned(), state)));
         fields.extend(self.baggage.clone().map(|baggage| (BAGGAGE.to_owned(), baggage)));
-        fields
-    }
-
-    /// Returns the fields for the headers of a Nexus operation. The server rejects headers that are
-    /// large together, and with them the workflow task: state and baggage are then left out.
-    #[cfg(feature = "nexus")]
-    pub(super) fn to_nexus_fields(&self) -> HashMap<String, String> {
-        let mut fields = self.to_fields();
         let is_visible = |value: &String| value.bytes().all(|byte| (0x20..0x7f).contains(&byte));
         let bytes: usize = fields.values().map(String::len).sum();
         if bytes > MAX_NEXUS_BYTES || !fields.values().all(is_visible) {
