@@ -170,9 +170,7 @@ impl Reader {
                 self.take(result);
             }
             Err(WorkflowQueryError::Rpc(status)) if is_transient(&status) => sleep(RETRY_PAUSE).await,
-            Err(WorkflowQueryError::Rpc(status)) if status.code() == tonic::Code::InvalidArgument => {
-                self.rest = Rest::None;
-            }
+            Err(WorkflowQueryError::Rpc(status)) if is_of_missing_handler(&status) => self.rest = Rest::None,
             Err(error) => return Err(WorkflowStreamError::Query(error)),
         }
         Ok(())
@@ -209,6 +207,13 @@ fn is_of_failed_task(status: &tonic::Status) -> bool {
     status.code() == tonic::Code::FailedPrecondition && status.message().contains("workflow task failure")
 }
 
+/// Returns `true` if the workflow has no such query. The SDKs have no code for that, but all of them
+/// name the query; the name is in no other failure, such as that of a history that does not
+/// replay.
+fn is_of_missing_handler(status: &tonic::Status) -> bool {
+    status.code() == tonic::Code::InvalidArgument && status.message().contains(STREAM_POLL)
+}
+
 /// Returns `true` if the failure, or one behind it, is an application failure of this type.
 fn is_of_type(failure: &Failure, name: &str) -> bool {
     let mut chain = std::iter::successors(Some(failure), |failure| failure.cause.as_deref());
@@ -241,3 +246,6 @@ impl QueryDefinition for PollQuery {
         STREAM_POLL
     }
 }
+
+#[cfg(test)]
+mod tests;

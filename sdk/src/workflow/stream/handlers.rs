@@ -2,8 +2,18 @@
 //!
 //! They never fail, and take their arguments as payloads: an argument that the SDK cannot read
 //! would fail the workflow task.
+//!
+//! # Design
+//! **A poll that has to wait lets the workflow's code go first.** A task that gave no commands is
+//! read together with the next one on replay, and handlers are polled before the code: an update
+//! that came after the code has reacted comes before it then. But the time limit of a poll depends
+//! on what the code has done, and each timer has a number, also one that is cancelled at once: later
+//! timers would have other numbers than in history.
 
-use std::time::{Duration, SystemTime};
+use std::{
+    task::Poll,
+    time::{Duration, SystemTime},
+};
 
 use temporalio_workflow::{
     SyncWorkflowContext, TimerOptions, WaitConditionOptions, WorkflowCancellationToken, WorkflowContext,
@@ -28,9 +38,13 @@ pub async fn stream_poll<W: HasAgentInbox + 'static>(ctx: &WorkflowContext<W>, i
     let input: PollInput = read_argument(&input.payloads);
     let from = input.from_offset;
     ctx.state_mut(|workflow| log_mut(workflow).polls_mut().arrived());
-    let delay = ctx.state(|workflow| log(workflow).polls().delay());
-    if delay.is_some() || !ctx.state(|workflow| log(workflow).has_news(from)) {
-        let ticket = ctx.state_mut(|workflow| log_mut(workflow).polls_mut().park());
+    let delay = || ctx.state(|workflow| log(workflow).polls().delay());
+    let has_to_wait = || delay().is_some() || !ctx.state(|workflow| log(workflow).has_news(from));
+    if has_to_wait() {
+        others_first().await;
+    }
+    if has_to_wait() {
+        let (ticket, delay) = (ctx.state_mut(|workflow| log_mut(workflow).polls_mut().park()), delay());
         if let Some(delay) = delay {
             pause(ctx, ticket, delay).await;
         }
@@ -49,6 +63,20 @@ pub fn stream_read(inbox: &AgentInbox, input: &RawValue) -> PollResult {
 /// Handles the query for the offset of the next item.
 pub fn stream_offset(inbox: &AgentInbox) -> u64 {
     inbox.stream().end()
+}
+
+/// Returns after the workflow's own code and other handlers have reacted to the jobs of this
+/// activation. Call it after a change of the workflow's state.
+///
+/// The SDK polls a handler that has changed the state at once a second time, then the others and
+/// the workflow's code, and because of the change all of them once more.
+async fn others_first() {
+    let mut polls = 0;
+    std::future::poll_fn(move |_| {
+        polls += 1;
+        if polls > 2 { Poll::Ready(()) } else { Poll::Pending }
+    })
+    .await;
 }
 
 /// Waits for an item at this offset, or until the poll is released or has waited for long enough.
