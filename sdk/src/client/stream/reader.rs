@@ -207,8 +207,8 @@ fn is_of_failed_task(status: &tonic::Status) -> bool {
     status.code() == tonic::Code::FailedPrecondition && status.message().contains("workflow task failure")
 }
 
-/// Returns `true` if the workflow has no such query. The SDKs have no code for that, but all of them
-/// name the query; the name is in no other failure, such as that of a history that does not
+/// Returns `true` if the workflow has no such query. The SDKs have no code for that, but all of
+/// them name the query; the name is in no other failure, such as that of a history that does not
 /// replay.
 fn is_of_missing_handler(status: &tonic::Status) -> bool {
     status.code() == tonic::Code::InvalidArgument && status.message().contains(STREAM_POLL)

@@ -7,8 +7,9 @@
 //! **A poll that has to wait lets the workflow's code go first.** A task that gave no commands is
 //! read together with the next one on replay, and handlers are polled before the code: an update
 //! that came after the code has reacted comes before it then. But the time limit of a poll depends
-//! on what the code has done, and each timer has a number, also one that is cancelled at once: later
-//! timers would have other numbers than in history.
+//! on what the code has done, and each timer has a number, also one that is cancelled at once:
+//! later timers would have other numbers than in history. So a poll that arrives with the end of
+//! the workflow fails, as does one that arrives after it: subscribers then read by query.
 
 use std::{
     task::Poll,

@@ -36,7 +36,7 @@ async fn wait_for(channel: &Open, kind: EventType, least: usize) -> anyhow::Resu
     tokio::time::timeout(PATIENCE, waiting).await.map_err(|_| anyhow::anyhow!("fewer than {least} {kind:?}"))?
 }
 
-/// A task without commands is read together with the one that accepts the first polls when the history is replayed.
+/// On replay, a task without commands is read together with the one that accepts the first polls.
 #[rstest]
 #[tokio::test]
 async fn a_newcomer_is_served_after_twelve_subscribers_that_are_gone(
