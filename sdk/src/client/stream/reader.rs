@@ -208,8 +208,7 @@ fn is_of_failed_task(status: &tonic::Status) -> bool {
 }
 
 /// Returns `true` if the workflow has no such query. The SDKs have no code for that, but all of
-/// them name the query; the name is in no other failure, such as that of a history that does not
-/// replay.
+/// them name the query, which the failure of a history that does not replay does not.
 fn is_of_missing_handler(status: &tonic::Status) -> bool {
     status.code() == tonic::Code::InvalidArgument && status.message().contains(STREAM_POLL)
 }

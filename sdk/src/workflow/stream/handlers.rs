@@ -4,12 +4,14 @@
 //! would fail the workflow task.
 //!
 //! # Design
-//! **A poll that has to wait lets the workflow's code go first.** A task that gave no commands is
-//! read together with the next one on replay, and handlers are polled before the code: an update
-//! that came after the code has reacted comes before it then. But the time limit of a poll depends
-//! on what the code has done, and each timer has a number, also one that is cancelled at once:
-//! later timers would have other numbers than in history. So a poll that arrives with the end of
-//! the workflow fails, as does one that arrives after it: subscribers then read by query.
+//! **A poll that has to wait is polled after the workflow's code.** On replay, a task without
+//! commands and the next one are one activation, and handlers are polled before the code. An update
+//! that live arrived after the code had reacted is then handled before it. The time limit of a poll
+//! depends on the code's state, and each timer has a number, also one that is cancelled at once: a
+//! poll that was handled too early would give later timers other numbers than in history.
+//!
+//! A poll that arrives together with the end of the workflow is handled after it, too: it fails, or
+//! holds a workflow that waits for its handlers for 3 s. Subscribers then read by query.
 
 use std::{
     task::Poll,
@@ -42,7 +44,7 @@ pub async fn stream_poll<W: HasAgentInbox + 'static>(ctx: &WorkflowContext<W>, i
     let delay = || ctx.state(|workflow| log(workflow).polls().delay());
     let has_to_wait = || delay().is_some() || !ctx.state(|workflow| log(workflow).has_news(from));
     if has_to_wait() {
-        others_first().await;
+        others_first(ctx).await;
     }
     if has_to_wait() {
         let (ticket, delay) = (ctx.state_mut(|workflow| log_mut(workflow).polls_mut().park()), delay());
@@ -66,18 +68,26 @@ pub fn stream_offset(inbox: &AgentInbox) -> u64 {
     inbox.stream().end()
 }
 
-/// Returns after the workflow's own code and other handlers have reacted to the jobs of this
-/// activation. Call it after a change of the workflow's state.
+/// Number of times that the workflow's code and its other handlers react before a poll waits: a
+/// handler may give its result to the code, which then publishes.
+const ROUNDS: usize = 4;
+
+/// Returns after the workflow's code and its other handlers have reacted to this activation.
 ///
-/// The SDK polls a handler that has changed the state at once a second time, then the others and
-/// the workflow's code, and because of the change all of them once more.
-async fn others_first() {
-    let mut polls = 0;
-    std::future::poll_fn(move |_| {
-        polls += 1;
-        if polls > 2 { Poll::Ready(()) } else { Poll::Pending }
-    })
-    .await;
+/// The SDK polls a handler that has changed the state once more. Then it polls the other handlers
+/// and the workflow's code; the change makes it poll all of them again, which is the third poll of
+/// this one. That holds for a handler that is awaited, not for one in a set of futures that waits
+/// for a waker.
+async fn others_first<W: HasAgentInbox + 'static>(ctx: &WorkflowContext<W>) {
+    for _ in 0..ROUNDS {
+        ctx.state_mut(|_| {});
+        let mut polls = 0;
+        std::future::poll_fn(move |_| {
+            polls += 1;
+            if polls > 2 { Poll::Ready(()) } else { Poll::Pending }
+        })
+        .await;
+    }
 }
 
 /// Waits for an item at this offset, or until the poll is released or has waited for long enough.

@@ -141,7 +141,8 @@ impl WorkflowStream {
     }
 
     /// Sends the subscribers that wait the items that are left, and returns when all have their
-    /// result, which is at once if none waits. Later polls wait for 3 s at most.
+    /// result, which is at once if none waits. Later polls, and those that arrive at the same time,
+    /// wait for 3 s at most.
     ///
     /// Call it before the workflow ends, waits for its handlers, or continues as new by itself: a
     /// poll that waits is a handler at work. The runner and the ready-made workflows do so
