@@ -43,7 +43,8 @@ pub enum WorkflowStreamError {
     /// A poll failed.
     #[error("the stream could not be polled: {0}")]
     Poll(#[source] WorkflowUpdateError),
-    /// The rest of the stream of a workflow that has ended could not be read.
+    /// The rest of the stream of a workflow that has ended could not be read, for example because
+    /// its history does not replay with the code of the worker.
     #[error("the stream could not be queried: {0}")]
     Query(#[source] WorkflowQueryError),
     /// The workflow could not be described.

@@ -69,7 +69,8 @@ pub fn stream_offset(inbox: &AgentInbox) -> u64 {
 }
 
 /// Number of times that the workflow's code and its other handlers react before a poll waits: a
-/// handler may give its result to the code, which then publishes.
+/// handler may give its result to the code, which then publishes. A poll does not wait for a chain
+/// of more such steps in one activation.
 const ROUNDS: usize = 4;
 
 /// Returns after the workflow's code and its other handlers have reacted to this activation.
