@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::{def::AgentDef, handoff::to_tool_name};
 use crate::{
-    tool::{Tool, ToolBinding, ToolDef, schema},
+    tool::{Tool, ToolBinding, ToolDef, name::to_function_name, schema},
     wire::NewItem,
 };
 
@@ -110,7 +110,7 @@ impl AgentTool {
 
     /// Returns the tool definition with this binding.
     pub(super) fn bound(&self, binding: ToolBinding) -> ToolDef {
-        let name = self.name.clone().unwrap_or_else(|| to_tool_name(&self.agent.name));
+        let name = self.name.clone().unwrap_or_else(|| to_function_name(&to_tool_name(&self.agent.name)));
         ToolDef::new(name, self.description.clone(), schema::schema_of::<AgentToolInput>(), binding)
     }
 

@@ -20,7 +20,7 @@ use super::{
     handoff::{Handoff, HandoffTarget},
     output::OutputDef,
 };
-use crate::tool::{ToolBinding, ToolDef, ToolIssue, schema::NotStrict};
+use crate::tool::{ToolBinding, ToolDef, ToolIssue, name::is_function_name, schema::NotStrict};
 
 /// The agents that a start agent reaches by handoffs, to be drawn:
 /// [`to_mermaid`](Self::to_mermaid), [`to_svg`](Self::to_svg).
@@ -217,6 +217,9 @@ impl Graph {
                     target: target.to_owned(),
                     known: self.agents.keys().cloned().collect(),
                 });
+            }
+            if !is_function_name(&handoff.name()) {
+                issues.push(GraphIssue::HandoffName { agent: name(), handoff: handoff.name() });
             }
             if let Some(issue) = handoff.issue() {
                 issues.push(GraphIssue::HandoffInput {

@@ -91,6 +91,17 @@ pub enum GraphIssue {
         /// The issue of the definition.
         issue: ToolIssue,
     },
+    /// The name of a handoff's function is not one that models accept.
+    #[error(
+        "handoff {handoff:?} of agent {agent:?}: the name must be 1 to 64 ASCII letters, digits, '_' and '-'; set \
+         another with .tool_name(..)"
+    )]
+    HandoffName {
+        /// Name of the agent that has the handoff.
+        agent: String,
+        /// Name of the handoff's function.
+        handoff: String,
+    },
     /// A handoff's input type does not fit OpenAI strict mode.
     #[error("the input type of handoff {handoff:?} of agent {agent:?} cannot be strict at {path:?}: {reason}")]
     HandoffInput {

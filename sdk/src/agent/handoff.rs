@@ -13,6 +13,7 @@ use super::{def::AgentDef, handoff_filter::HandoffInputFilter, instructions::Age
 use crate::{
     tool::{
         BoxError, Enabled, RunContext,
+        name::to_function_name,
         schema::{self, NotStrict, Validate},
     },
     wire::{HandoffSpec, Schema},
@@ -261,7 +262,9 @@ impl Handoff {
 
     /// Returns the name of the function.
     pub fn name(&self) -> String {
-        self.tool_name.clone().unwrap_or_else(|| format!("transfer_to_{}", to_tool_name(self.target.name())))
+        self.tool_name
+            .clone()
+            .unwrap_or_else(|| to_function_name(&format!("transfer_to_{}", to_tool_name(self.target.name()))))
     }
 
     /// Returns the handoff in the form for the model. `target` is the agent that it leads to.

@@ -196,7 +196,7 @@ fn may_be_listed(agent: &AgentDef, progress: &CallProgress) -> bool {
 fn is_selected(toolset: &ToolsetSnapshot, name: &str) -> bool {
     let has_it = |selected: &SelectedToolset| {
         let toolset = RemoteToolset::of_selected(selected, None);
-        selected.tools.iter().any(|tool| toolset.shown_name(&tool.name) == name)
+        toolset.shown_names(&selected.tools).iter().any(|shown| shown == name)
     };
     toolset.selected.iter().any(has_it)
 }

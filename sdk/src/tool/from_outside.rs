@@ -1,27 +1,26 @@
 //! Names and schemas of tools that are described outside of the program.
 
-use std::fmt::Write;
+use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
-use sha2::{Digest, Sha256};
 
-/// The longest tool name that models accept.
-const LONGEST_NAME: usize = 64;
+use super::name::{to_distinct_function_name, to_function_name};
 
-/// Returns a name that models accept: other characters are replaced by `_`, and a name that is too
-/// long ends in eight digits of its digest.
-pub(super) fn shown_name(prefix: &str, name: &str) -> String {
-    let whole = format!("{prefix}{name}");
-    let taken = |c: char| if c.is_ascii_alphanumeric() || c == '_' || c == '-' { c } else { '_' };
-    let mut shown: String = whole.chars().map(taken).collect();
-    if shown.len() > LONGEST_NAME {
-        shown.truncate(LONGEST_NAME - 9);
-        shown.push('_');
-        for byte in &Sha256::digest(&whole)[..4] {
-            let _ = write!(shown, "{byte:02x}");
-        }
+/// Returns the names of a list of tools for the model, in their order.
+///
+/// Where several become one, such as `files.read` and `files_read`, each that had to be changed
+/// ends in digits of its digest.
+pub(super) fn shown_names<'n>(prefix: &str, names: impl Iterator<Item = &'n str>) -> Vec<String> {
+    let wholes: Vec<String> = names.map(|name| format!("{prefix}{name}")).collect();
+    let shown: Vec<String> = wholes.iter().map(|whole| to_function_name(whole)).collect();
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for name in &shown {
+        *counts.entry(name).or_default() += 1;
     }
-    shown
+    let distinct = wholes.iter().zip(&shown).map(|(whole, name)| {
+        if counts[&**name] > 1 && whole != name { to_distinct_function_name(whole) } else { name.clone() }
+    });
+    distinct.collect()
 }
 
 /// Adds members that providers require and servers may leave out.

@@ -20,6 +20,7 @@ mod guardrail;
 mod hosted;
 mod idempotency;
 pub(crate) mod mcp;
+pub(crate) mod name;
 mod native;
 #[cfg(feature = "nexus")]
 mod nexus_operation;

@@ -7,7 +7,7 @@ use super::{
     approval::NeedsApproval,
     binding::ToolBinding,
     definition::{ToolDef, ToolIssue},
-    from_outside::{shown_name, with_required_members},
+    from_outside::{shown_names, with_required_members},
     on_error::OnToolError,
     options::ToolActivityOptions,
     schema,
@@ -150,9 +150,9 @@ impl RemoteToolset {
         Self { user: user.map(str::to_owned), mode: selected.mode, ..toolset }
     }
 
-    /// Returns the name that a model sees of the tool that has this name in the toolset.
-    pub fn shown_name(&self, tool: &str) -> String {
-        shown_name(&self.prefix, self.own_name(tool))
+    /// Returns the names of these tools for the model, in their order.
+    pub fn shown_names(&self, listed: &[RemoteTool]) -> Vec<String> {
+        shown_names(&self.prefix, listed.iter().map(|tool| self.own_name(&tool.name)))
     }
 
     /// Returns the name of a tool in the toolset, which may begin with that of the toolset.
@@ -166,10 +166,12 @@ impl RemoteToolset {
     /// # Determinism
     /// The code that creates the agent of a workflow must use the same list at every replay.
     pub fn tools(&self, listed: impl IntoIterator<Item = RemoteTool>) -> Vec<ToolDef> {
-        listed.into_iter().map(|tool| self.tool(tool)).collect()
+        let listed: Vec<RemoteTool> = listed.into_iter().collect();
+        let names = self.shown_names(&listed);
+        listed.into_iter().zip(names).map(|(tool, name)| self.tool(tool, name)).collect()
     }
 
-    fn tool(&self, listed: RemoteTool) -> ToolDef {
+    fn tool(&self, listed: RemoteTool, shown_name: String) -> ToolDef {
         let issues = [Some(&listed.payload_schema), listed.result_schema.as_ref()].into_iter().flatten();
         let issues: Vec<ToolIssue> = issues
             .filter_map(|schema| schema::measure(schema).err())
@@ -194,7 +196,7 @@ impl RemoteToolset {
             options: self.options(),
         };
         ToolDef::unchecked(
-            shown_name(&self.prefix, &name),
+            shown_name,
             listed.description,
             with_required_members(&listed.payload_schema).into(),
             ToolBinding::Remote(binding),

@@ -30,8 +30,8 @@ pub(super) async fn run(run: Run) -> anyhow::Result<()> {
     let arguments: Map<String, Value> =
         serde_json::from_str(&run.args).context("--args is not a JSON object, such as '{\"text\": \"hello\"}'")?;
     let toolset = RemoteToolset::named(&*run.toolset).timeout(Duration::from_secs(run.timeout.max(1)));
+    let name = shown_name(&toolset, &listed, &run)?;
     let tools = toolset.tools(listed);
-    let name = named(&tools, &toolset, &run.call)?;
     let transport = RedisTransport::new(&run.redis)?;
     call(tools, transport, &name, arguments).await
 }
@@ -85,10 +85,12 @@ fn tools_of(path: &Path) -> anyhow::Result<Vec<RemoteTool>> {
     Ok(tools)
 }
 
-/// Returns the name for the model of the tool that is called `name` in its toolset.
-fn named(tools: &[ToolDef], toolset: &RemoteToolset, name: &str) -> anyhow::Result<String> {
-    let shown = toolset.shown_name(name);
-    let names: Vec<&str> = tools.iter().map(ToolDef::name).collect();
-    ensure!(names.contains(&&*shown), "--call {name}: the list of tools has {}", names.join(", "));
-    Ok(shown)
+/// Returns the name for the model of the tool that `--call` names.
+fn shown_name(toolset: &RemoteToolset, tools: &[RemoteTool], run: &Run) -> anyhow::Result<String> {
+    let name = &run.call;
+    let prefixed = format!("{}.{name}", run.toolset);
+    let called = tools.iter().position(|tool| tool.name == *name || tool.name == prefixed);
+    let names = || tools.iter().map(|tool| &*tool.name).collect::<Vec<_>>().join(", ");
+    let called = called.with_context(|| format!("--call {name}: the list of tools has {}", names()))?;
+    Ok(toolset.shown_names(tools).swap_remove(called))
 }

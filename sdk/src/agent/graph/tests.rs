@@ -24,8 +24,7 @@ struct Open {
 #[derive(Deserialize, JsonSchema)]
 struct Nothing {}
 
-const BAD_NAME: &str =
-    "the name must be 1 to 64 characters without white space; most models accept letters, digits, '_' and '-'";
+const BAD_NAME: &str = "the name must be 1 to 64 ASCII letters, digits, '_' and '-', or models refuse every request";
 
 fn agent(name: &str) -> Agent {
     Agent::new(name).model("gpt-5")

@@ -2,7 +2,7 @@
 
 use super::issue::SpecIssue;
 use crate::{
-    tool::schema::measure,
+    tool::{name::is_function_name, schema::measure},
     wire::{AgentSpec, ModelSettings},
 };
 
@@ -98,8 +98,4 @@ fn is_name(name: &str) -> bool {
         && name.chars().next().is_some_and(char::is_alphanumeric)
         && !name.ends_with(' ')
         && name.chars().all(is_inner)
-}
-
-fn is_function_name(name: &str) -> bool {
-    (1..=64).contains(&name.len()) && name.bytes().all(|c| c.is_ascii_alphanumeric() || c == b'_' || c == b'-')
 }

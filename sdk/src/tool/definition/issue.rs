@@ -5,7 +5,7 @@
 #[non_exhaustive]
 pub enum ToolIssue {
     /// The name is not one that models accept.
-    #[error("the name must be 1 to 64 characters without white space; most models accept letters, digits, '_' and '-'")]
+    #[error("the name must be 1 to 64 ASCII letters, digits, '_' and '-', or models refuse every request")]
     Name,
     /// The tool must spill its output, but runs where it cannot write to a store.
     #[error(

@@ -24,6 +24,7 @@ use super::{
     binding::ToolBinding,
     enabled::Enabled,
     guardrail::{ToolInputGuardrail, ToolOutputGuardrail},
+    name::is_function_name,
     native::NativeTool,
     on_error::OnToolError,
     options::ToolActivityOptions,
@@ -388,8 +389,4 @@ impl ToolDef {
         self.activity_prefix = "agents.guardrail";
         self
     }
-}
-
-fn is_function_name(name: &str) -> bool {
-    (1..=64).contains(&name.chars().count()) && !name.chars().any(|c| c.is_whitespace() || c.is_control())
 }

@@ -11,7 +11,7 @@ use crate::{
         binding::ToolBinding,
         definition::ToolDef,
         enabled::Enabled,
-        from_outside::{shown_name, with_required_members},
+        from_outside::{shown_names, with_required_members},
         options::ToolActivityOptions,
     },
     wire::{
@@ -35,7 +35,10 @@ impl McpServer {
         let is_offered = |tool: &&McpTool| {
             self.only.as_ref().is_none_or(|only| only.contains(&tool.name)) && !self.without.contains(&tool.name)
         };
-        listed.iter().filter(is_offered).map(|tool| self.tool(tool)).collect()
+        // Of the whole list, so that a name does not depend on what is offered.
+        let names = shown_names(&self.prefix, listed.iter().map(|tool| &*tool.name));
+        let offered = listed.iter().zip(names).filter(|(tool, _)| is_offered(tool));
+        offered.map(|(tool, name)| self.tool(tool, name)).collect()
     }
 
     /// `true` if the options permit a call of its tools to be made twice; the server may still mark
@@ -45,7 +48,7 @@ impl McpServer {
         self.call_options.idempotent
     }
 
-    fn tool(self: &Arc<Self>, listed: &McpTool) -> ToolDef {
+    fn tool(self: &Arc<Self>, listed: &McpTool, shown_name: String) -> ToolDef {
         let binding = McpBinding {
             server: Arc::clone(self),
             tool: listed.name.clone(),
@@ -67,7 +70,7 @@ impl McpServer {
             }
         };
         let mut tool = ToolDef::unchecked(
-            shown_name(&self.prefix, &listed.name),
+            shown_name,
             listed.description.clone().unwrap_or_default(),
             with_required_members(&listed.input_schema).into(),
             ToolBinding::Mcp(binding),

@@ -55,8 +55,7 @@ fn a_tool_with_a_wrong_definition_is_refused() {
     assert!(matches!(&error, RegisterError::Invalid { issues, .. } if *issues == [ToolIssue::Name]), "{error}");
     assert_eq!(
         error.to_string(),
-        "tool \"two words\": the name must be 1 to 64 characters without white space; most models accept letters, \
-         digits, '_' and '-'"
+        "tool \"two words\": the name must be 1 to 64 ASCII letters, digits, '_' and '-', or models refuse every request"
     );
 }
 

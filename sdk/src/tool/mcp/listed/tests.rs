@@ -3,7 +3,7 @@ use std::sync::Arc;
 use rstest::rstest;
 use serde_json::{Value, json};
 
-use super::{McpServer, shown_name};
+use super::{McpServer, shown_names};
 use crate::{
     tool::{ToolBinding, ToolDef},
     wire::McpTool,
@@ -40,7 +40,14 @@ fn a_call_is_repeated_unless_the_server_warns(#[case] annotations: Value, #[case
     "a-prefix-that-takes-most-of-the-room-and_a_name_that_do_5bbfaacd"
 )]
 fn a_name_fits_models(#[case] prefix: &str, #[case] name: &str, #[case] shown: &str) {
-    assert_eq!(shown_name(prefix, name), shown);
+    assert_eq!(shown_names(prefix, [name].into_iter()), [shown]);
+}
+
+#[test]
+fn names_that_become_one_are_kept_apart() {
+    let shown = |names: &[&str]| shown_names("", names.iter().copied());
+    assert_eq!(shown(&["files.read", "files_read", "list"]), ["files_read_601e4eb6", "files_read", "list"]);
+    assert_eq!(shown(&["a.b", "a/b"]), ["a_b_2e7336dc", "a_b_c14cddc0"]);
 }
 
 #[test]
