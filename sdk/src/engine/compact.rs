@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Engine, orphans::output_of};
+use super::Engine;
 use crate::wire::{Item, NewItem, RunState, run_state::TurnMark};
 
 /// Returns the index of the first of the newest items that together have at most `most_bytes` bytes
@@ -166,7 +166,7 @@ fn role(item: &Item) -> Option<Role<'_>> {
     if kind == "mcp_approval_response" {
         return item.get("approval_request_id").and_then(|id| id.as_str()).map(Role::Output);
     }
-    if output_of(kind).is_some() {
+    if item.output_kind().is_some() {
         return item.call_id().map(Role::Call);
     }
     item.call_id().filter(|_| kind.ends_with("_output")).map(Role::Output)

@@ -4,21 +4,6 @@ use std::collections::BTreeSet;
 
 use crate::wire::Item;
 
-/// Returns the type of the output of a call that the run itself answers; `None` for any other item.
-pub(super) fn output_of(kind: &str) -> Option<&'static str> {
-    Some(match kind {
-        "function_call" => "function_call_output",
-        "computer_call" => "computer_call_output",
-        "custom_tool_call" => "custom_tool_call_output",
-        "local_shell_call" => "local_shell_call_output",
-        "shell_call" => "shell_call_output",
-        "apply_patch_call" => "apply_patch_call_output",
-        "tool_search_call" => "tool_search_output",
-        "program" => "program_output",
-        _ => return None,
-    })
-}
-
 /// Returns the items without calls that have no output among them, and without the reasoning that
 /// led to such a call.
 pub fn without_orphan_calls(items: Vec<Item>) -> Vec<Item> {
@@ -29,7 +14,7 @@ pub fn without_orphan_calls(items: Vec<Item>) -> Vec<Item> {
     let outputs: BTreeSet<(&str, &str)> =
         items.iter().filter_map(|item| Some((item.call_id()?, item.kind()))).collect();
     let is_orphan = |item: &Item| {
-        output_of(item.kind()).is_some_and(|output| item.call_id().is_none_or(|id| !outputs.contains(&(id, output))))
+        item.output_kind().is_some_and(|output| item.call_id().is_none_or(|id| !outputs.contains(&(id, output))))
     };
     let mut keep = vec![true; items.len()];
     // From the end, because reasoning is removed together with the call after it.
@@ -57,7 +42,7 @@ fn all_are_answered(items: &[Item]) -> bool {
     let mut open: Vec<(&str, &str)> = Vec::new();
     for item in items {
         let kind = item.kind();
-        if let Some(output) = output_of(kind) {
+        if let Some(output) = item.output_kind() {
             match item.call_id() {
                 Some(id) if open.len() < OPEN => open.push((id, output)),
                 _ => return false,

@@ -10,6 +10,8 @@
 )]
 
 #[cfg(any(feature = "openai", feature = "genai"))]
+mod api_rules;
+#[cfg(any(feature = "openai", feature = "genai"))]
 mod chat_chunks;
 mod convention;
 #[cfg(any(feature = "openai", feature = "genai"))]

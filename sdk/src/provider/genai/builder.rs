@@ -178,8 +178,8 @@ impl GenaiBuilder {
             .build()
             .map_err(|source| GenaiConfigError::HttpClient { source: source.into() })?;
         let serves = serves.unwrap_or_else(|| Arc::new(dialect::serves));
-        let (refusals, name) = (Arc::default(), name.unwrap_or_else(|| "genai".to_owned()));
-        Ok(Genai { client, silence, refusals, serves, name })
+        let name = name.unwrap_or_else(|| "genai".to_owned());
+        Ok(Genai { client, silence, refusals: Arc::default(), changes: Arc::default(), serves, name })
     }
 }
 

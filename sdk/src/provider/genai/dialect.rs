@@ -7,7 +7,11 @@
 
 use ::genai::{ModelIden, adapter::AdapterKind};
 
-use crate::provider::{ModelError, http::outgoing::unsupported};
+use crate::provider::{
+    ModelError,
+    api_rules::{ANTHROPIC, ApiRules, CHAT_COMPLETIONS, GEMINI, OTHER, XAI},
+    http::outgoing::unsupported,
+};
 
 /// The API family that determines the form of messages, tools and responses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,6 +69,17 @@ impl Dialect {
             }
             _ => all(Shape::OpenAi),
         })
+    }
+
+    /// Returns what the API of the adapter accepts.
+    pub(super) fn rules(&self) -> &'static ApiRules {
+        match self.shape {
+            Shape::Anthropic => &ANTHROPIC,
+            Shape::Gemini => &GEMINI,
+            Shape::OpenAi if self.adapter == "xai" => &XAI,
+            Shape::OpenAi => &CHAT_COMPLETIONS,
+            Shape::Plain => &OTHER,
+        }
     }
 
     /// Returns `true` if the results of one round are sent in one message. Other adapters receive

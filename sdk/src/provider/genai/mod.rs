@@ -56,6 +56,8 @@ use self::{
 };
 use super::{
     Model, ModelDeltas, ModelError, ModelProvider,
+    api_rules::{self, ChangeLog, RequestTarget},
+    data::GENAI,
     http::{
         address,
         redact::Redactor,
@@ -157,6 +159,7 @@ pub struct Genai {
     client: Client,
     silence: SilenceOptions,
     refusals: Arc<Refusals>,
+    changes: Arc<ChangeLog>,
     serves: Serves,
     name: String,
 }
@@ -189,6 +192,7 @@ impl ModelProvider for Genai {
                 client: self.client.clone(),
                 silence: self.silence,
                 refusals: Arc::clone(&self.refusals),
+                changes: Arc::clone(&self.changes),
             })
         });
         Box::pin(std::future::ready(Ok(model)))
@@ -211,6 +215,7 @@ struct GenaiModel {
     client: Client,
     silence: SilenceOptions,
     refusals: Arc<Refusals>,
+    changes: Arc<ChangeLog>,
 }
 
 impl Model for GenaiModel {
@@ -265,6 +270,13 @@ impl GenaiModel {
         let redactor = Arc::new(Redactor::new(secrets(&target)));
         let address = address::shown(target.endpoint.base_url(), &redactor);
         let keep_raw_usage = call.definitions.settings.preserve_raw_usage == Some(true);
+        let target_of_request = RequestTarget {
+            model: &self.name,
+            provider: GENAI,
+            is_default_provider: false,
+            keeps_empty_reasoning: true,
+        };
+        let call = api_rules::prepare(dialect.rules(), &target_of_request, call, &self.changes);
         let (request, options) = request::project(&dialect, call).map_err(|error| error.at(address.clone()))?;
         Ok(Prepared { target, dialect, request, options, keep_raw_usage, redactor, address })
     }

@@ -8,14 +8,18 @@ use reqwest::{
 };
 use secrecy::{ExposeSecret, SecretString};
 
-use super::{Azure, OpenAi, OpenAiApi, Serves, endpoint::Endpoint, tls, transport::Transport};
+use super::{Azure, OpenAi, OpenAiApi, Preparation, Serves, endpoint::Endpoint, tls, transport::Transport};
 use crate::{
-    provider::http::{address, redact::Redactor, silence::SilenceOptions},
+    provider::{
+        api_rules::{AZURE_CHAT_COMPLETIONS, AZURE_RESPONSES, ApiRules, CHAT_COMPLETIONS, ChangeLog, RESPONSES, XAI},
+        http::{address, redact::Redactor, silence::SilenceOptions},
+    },
     tool::BoxError,
     wire::error_debug,
 };
 
 const OPENAI: &str = "https://api.openai.com/v1";
+const DEFAULT_NAME: &str = "openai";
 
 /// Describes an [`OpenAi`]; see [`OpenAi::builder`].
 #[derive(Default)]
@@ -34,6 +38,7 @@ pub struct OpenAiBuilder {
     api: OpenAiApi,
     serves: Option<Serves>,
     name: Option<String>,
+    keeps_empty_reasoning: bool,
 }
 
 /// The error of a provider's configuration. It is found when the worker starts, and never retried.
@@ -208,9 +213,20 @@ impl OpenAiBuilder {
         self
     }
 
+    /// Sends an empty `reasoning_content` back to the server, beside the calls that it came with.
+    /// By default it is left out, because some servers refuse it; others require it.
+    pub fn keep_empty_reasoning(mut self) -> Self {
+        self.keeps_empty_reasoning = true;
+        self
+    }
+
     /// Sets the name of this provider in
     /// [`Destination::provider`](crate::worker::Destination::provider), which distinguishes several
     /// of them. Default `openai`.
+    ///
+    /// Reasoning carries the name of a provider that has another one, and is sent back to that
+    /// provider only. Name the providers if agents of one run use the Responses API of several
+    /// servers.
     pub fn name(mut self, name: impl Into<String>) -> Self {
         self.name = Some(name.into());
         self
@@ -234,6 +250,7 @@ impl OpenAiBuilder {
             api,
             serves,
             name,
+            keeps_empty_reasoning,
         } = self;
         let key = api_key.filter(|key| !key.expose_secret().is_empty()).ok_or(OpenAiConfigError::KeyEmpty)?;
         let base = base(base_url.as_deref(), base_url_variable, azure.as_ref())?;
@@ -256,11 +273,31 @@ impl OpenAiBuilder {
         let values = headers.into_iter().flat_map(|(_, value)| with_token(value)).filter(is_long);
         let secrets = values.chain([key.clone()]).collect();
         let base = base.as_str().trim_end_matches('/').to_owned();
+        let preparation = Arc::new(Preparation {
+            rules: rules(api, &base, azure.is_some()),
+            log: ChangeLog::default(),
+            is_default: azure.is_none() && name.as_ref().is_none_or(|name| name == DEFAULT_NAME),
+            maker: name.clone().unwrap_or_else(|| if azure.is_some() { "azure" } else { DEFAULT_NAME }.to_owned()),
+            keeps_empty_reasoning,
+        });
         let endpoint = Endpoint { base, headers: carried, azure, key };
         let transport = Arc::new(Transport::new(http, endpoint, Redactor::new(secrets)));
         let serves = serves.unwrap_or_else(|| Arc::new(|_| true));
-        let (refusals, name) = (Arc::default(), name.unwrap_or_else(|| "openai".to_owned()));
-        Ok(OpenAi { transport, api, silence, refusals, serves, name })
+        let name = name.unwrap_or_else(|| DEFAULT_NAME.to_owned());
+        Ok(OpenAi { transport, api, silence, refusals: Arc::default(), preparation, serves, name })
+    }
+}
+
+/// Returns what the server at this address accepts.
+fn rules(api: OpenAiApi, base: &str, is_azure: bool) -> &'static ApiRules {
+    let host = Url::parse(base).ok().and_then(|url| url.host_str().map(str::to_owned)).unwrap_or_default();
+    let is_azure = is_azure || host.ends_with(".azure.com");
+    match api {
+        OpenAiApi::Responses if is_azure => &AZURE_RESPONSES,
+        OpenAiApi::Responses => &RESPONSES,
+        OpenAiApi::ChatCompletions if is_azure => &AZURE_CHAT_COMPLETIONS,
+        OpenAiApi::ChatCompletions if host.ends_with(".x.ai") => &XAI,
+        OpenAiApi::ChatCompletions => &CHAT_COMPLETIONS,
     }
 }
 
@@ -331,6 +368,7 @@ impl std::fmt::Debug for OpenAiBuilder {
             api,
             serves: _,
             name: _,
+            keeps_empty_reasoning: _,
         } = self;
         let headers: Vec<&str> = headers.iter().map(|(name, _)| name.as_str()).collect();
         f.debug_struct("OpenAiBuilder")

@@ -30,7 +30,7 @@ mod usage;
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 pub use azure::Azure;
 pub use builder::{OpenAiBuilder, OpenAiConfigError};
@@ -38,6 +38,8 @@ pub use builder::{OpenAiBuilder, OpenAiConfigError};
 use self::{streaming::Streamed, transport::Transport};
 use super::{
     Model, ModelDeltas, ModelError, ModelProvider,
+    api_rules::{self, ApiRules, ChangeLog, RequestTarget},
+    data::{PROVIDER_DATA, RESPONSES},
     http::{refusals::Refusals, silence::SilenceOptions},
 };
 use crate::wire::{ModelCall, ModelFailureKind, ModelResponse};
@@ -77,8 +79,46 @@ pub struct OpenAi {
     api: OpenAiApi,
     silence: SilenceOptions,
     refusals: Arc<Refusals>,
+    preparation: Arc<Preparation>,
     serves: Serves,
     name: String,
+}
+
+/// How requests are prepared for the server.
+#[derive(Debug)]
+struct Preparation {
+    rules: &'static ApiRules,
+    log: ChangeLog,
+    /// Name of the provider, which marks the reasoning that it makes.
+    maker: String,
+    /// `true` if the provider has its default name. Its reasoning has no mark.
+    is_default: bool,
+    keeps_empty_reasoning: bool,
+}
+
+impl Preparation {
+    /// Returns a call of this model in a form that the server accepts.
+    fn prepare(&self, model: &str, call: ModelCall) -> ModelCall {
+        let target = RequestTarget {
+            model,
+            provider: &self.maker,
+            is_default_provider: self.is_default,
+            keeps_empty_reasoning: self.keeps_empty_reasoning,
+        };
+        api_rules::prepare(self.rules, &target, call, &self.log)
+    }
+
+    /// Marks the reasoning of a response with the provider that made it.
+    fn mark(&self, mut response: ModelResponse) -> ModelResponse {
+        if !self.is_default {
+            for item in &mut response.output {
+                if item.kind() == "reasoning" && item.get(PROVIDER_DATA).is_none() {
+                    *item = item.with(PROVIDER_DATA, json!({RESPONSES: {"provider": self.maker}}));
+                }
+            }
+        }
+        response
+    }
 }
 
 /// The API of OpenAI that a provider uses.
@@ -116,6 +156,13 @@ impl OpenAi {
 /// Returns the body of the request for a call.
 pub(crate) fn request_body(api: OpenAiApi, call: ModelCall) -> Result<Value, ModelError> {
     let model = call.model.clone();
+    let target =
+        RequestTarget { model: &model, provider: "openai", is_default_provider: true, keeps_empty_reasoning: false };
+    let rules = match api {
+        OpenAiApi::Responses => &api_rules::RESPONSES,
+        OpenAiApi::ChatCompletions => &api_rules::CHAT_COMPLETIONS,
+    };
+    let call = api_rules::prepare(rules, &target, call, &ChangeLog::default());
     match api {
         OpenAiApi::Responses => responses::request_body(&model, call),
         OpenAiApi::ChatCompletions => chat_completions::request_body(&model, call),
@@ -131,6 +178,7 @@ impl ModelProvider for OpenAi {
                 api: self.api,
                 silence: self.silence,
                 refusals: Arc::clone(&self.refusals),
+                preparation: Arc::clone(&self.preparation),
             })
         });
         Box::pin(std::future::ready(Ok(model)))
@@ -143,7 +191,7 @@ impl ModelProvider for OpenAi {
 
 impl std::fmt::Debug for OpenAi {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { transport, api, silence: _, refusals: _, serves: _, name: _ } = self;
+        let Self { transport, api, silence: _, refusals: _, preparation: _, serves: _, name: _ } = self;
         f.debug_struct("OpenAi").field("transport", transport).field("api", api).finish_non_exhaustive()
     }
 }
@@ -156,17 +204,19 @@ struct OpenAiModel {
     api: OpenAiApi,
     silence: SilenceOptions,
     refusals: Arc<Refusals>,
+    preparation: Arc<Preparation>,
 }
 
 impl Model for OpenAiModel {
     fn call(&self, call: ModelCall) -> BoxFuture<'_, Result<ModelResponse, ModelError>> {
         Box::pin(async move {
             let agent = call.agent.clone();
+            let call = self.preparation.prepare(&self.name, call);
             let outcome = match self.api {
                 OpenAiApi::Responses => responses::call(&self.transport, &self.name, call).await,
                 OpenAiApi::ChatCompletions => chat_completions::call(&self.transport, &self.name, call).await,
             };
-            outcome.map_err(|error| self.located(error, &agent))
+            outcome.map(|response| self.preparation.mark(response)).map_err(|error| self.located(error, &agent))
         })
     }
 
@@ -174,13 +224,14 @@ impl Model for OpenAiModel {
         Box::pin(async move {
             let agent = call.agent.clone();
             let silence = self.silence.of_call(&call.definitions.settings);
+            let call = self.preparation.prepare(&self.name, call);
             let streamed =
                 Streamed { transport: &self.transport, refusals: &self.refusals, silence, model: &self.name };
             let outcome = match self.api {
                 OpenAiApi::Responses => responses::stream(&streamed, call, &deltas).await,
                 OpenAiApi::ChatCompletions => chat_completions::stream(&streamed, call, &deltas).await,
             };
-            outcome.map_err(|error| self.located(error, &agent))
+            outcome.map(|response| self.preparation.mark(response)).map_err(|error| self.located(error, &agent))
         })
     }
 }

@@ -32,6 +32,8 @@ pub use bounds::{TooLarge, measure};
 pub use conform::{Conversions, conform};
 pub use from_type::schema_of;
 pub use output::{RESPONSE_KEY, wrap_output};
+#[cfg(any(feature = "openai", feature = "genai"))]
+pub(crate) use reference::resolve;
 pub use strict::{NotStrict, strict};
 pub use validate::{Issue, unchecked, validate};
 pub(crate) use validate::{MAX_ISSUES, Validate, cut_text, cut_value, validate_earlier_keywords};

@@ -6,7 +6,7 @@
 use serde_json::Value;
 
 /// Returns the schema that `reference` points to, if it is in this document.
-pub(super) fn resolve<'a>(root: &'a Value, reference: &str) -> Option<&'a Value> {
+pub(crate) fn resolve<'a>(root: &'a Value, reference: &str) -> Option<&'a Value> {
     let fragment = reference.strip_prefix('#')?;
     root.pointer(&percent_decoded(fragment)?)
 }

@@ -150,6 +150,30 @@ impl Item {
         }
     }
 
+    /// Returns the `type` of the output that the run itself adds to a call; `None` for any other item.
+    pub(crate) fn output_kind(&self) -> Option<&'static str> {
+        Self::OUTPUTS.into_iter().find(|(call, _)| *call == self.kind()).map(|(_, output)| output)
+    }
+
+    /// Returns the `type` of this item if it is the output of a call, as
+    /// [`output_kind`](Self::output_kind) names it.
+    #[cfg(any(feature = "openai", feature = "genai"))]
+    pub(crate) fn as_output_kind(&self) -> Option<&'static str> {
+        Self::OUTPUTS.into_iter().map(|(_, output)| output).find(|output| *output == self.kind())
+    }
+
+    /// The kinds of calls that the run itself answers, with the kinds of their outputs.
+    const OUTPUTS: [(&'static str, &'static str); 8] = [
+        ("function_call", "function_call_output"),
+        ("computer_call", "computer_call_output"),
+        ("custom_tool_call", "custom_tool_call_output"),
+        ("local_shell_call", "local_shell_call_output"),
+        ("shell_call", "shell_call_output"),
+        ("apply_patch_call", "apply_patch_call_output"),
+        ("tool_search_call", "tool_search_output"),
+        ("program", "program_output"),
+    ];
+
     /// Returns the item's own id, if it has one.
     pub fn id(&self) -> Option<&str> {
         self.str("id")

@@ -52,10 +52,15 @@ impl Messages {
         match item.view() {
             ItemView::Message { role: "assistant", content } => {
                 let said = assistant_content(content);
-                if self.assistant.said.is_some() || !self.assistant.tool_calls.is_empty() {
+                // What a model says after its calls belongs to the message of the calls: only their
+                // results may follow that message.
+                if self.assistant.said.is_some() && self.assistant.tool_calls.is_empty() {
                     self.flush();
                 }
-                self.assistant.said = Some(said);
+                self.assistant.said = Some(match self.assistant.said.take() {
+                    None => said,
+                    Some(before) => joined(before, said),
+                });
                 self.assistant.provider_data.extend(provider_data(item));
             }
             // The API has functions only: other calls of an earlier provider are told as such.
@@ -67,8 +72,10 @@ impl Messages {
                 // follows.
                 let data = provider_data(item);
                 if !data.is_empty() {
-                    self.flush();
-                    self.assistant.provider_data = data;
+                    if self.assistant.tool_calls.is_empty() {
+                        self.flush();
+                    }
+                    self.assistant.provider_data.extend(data);
                 }
             }
             ItemView::Message { role: _, content } => {
@@ -140,6 +147,28 @@ fn assistant_content(content: &Value) -> Map<String, Value> {
     };
     set(&mut said, "content", Some(content));
     said
+}
+
+/// Joins what an assistant said before and after its calls.
+fn joined(mut before: Map<String, Value>, after: Map<String, Value>) -> Map<String, Value> {
+    for (name, value) in after {
+        let joined = match (before.shift_remove(&name), value) {
+            (None | Some(Value::Null), value) => value,
+            (Some(known), Value::Null) => known,
+            (Some(Value::String(known)), Value::String(text)) => format!("{known}\n\n{text}").into(),
+            (Some(known), value) => parts_of(known).into_iter().chain(parts_of(value)).collect(),
+        };
+        before.insert(name, joined);
+    }
+    before
+}
+
+/// Returns the parts of a content.
+fn parts_of(content: Value) -> Vec<Value> {
+    match content {
+        Value::Array(parts) => parts,
+        text => vec![json!({"type": "text", "text": text})],
+    }
 }
 
 fn text_part(part: &Value) -> Value {

@@ -5,7 +5,9 @@ use serde_json::{Map, Value, json};
 use super::messages;
 use crate::{
     provider::{
-        ModelError, function_shape,
+        ModelError,
+        api_rules::counts_completion,
+        function_shape,
         http::outgoing::{ExtraSettings, Outgoing, refuse, set, unsupported},
     },
     wire::{Definitions, HandoffSpec, ModelCall, ModelSettings, OutputSpec, ToolChoice, ToolSpec},
@@ -21,7 +23,7 @@ pub(super) fn project(model: &str, call: ModelCall) -> Result<Outgoing, ModelErr
     let ModelCall {
         agent: _,
         turn: _,
-        model: _,
+        model: name,
         definitions,
         input,
         previous_response_id,
@@ -42,12 +44,17 @@ pub(super) fn project(model: &str, call: ModelCall) -> Result<Outgoing, ModelErr
     let has_tools = !tools.is_empty();
     set(&mut body, "tools", has_tools.then_some(tools));
     set(&mut body, "response_format", output.map(response_format));
-    apply(settings, has_tools, &mut body)?.around(body)
+    apply(&name, settings, has_tools, &mut body)?.around(body)
 }
 
 /// Writes the settings into the body; returns the parts that are added outside of it or merged into
 /// it later.
-fn apply(settings: ModelSettings, has_tools: bool, body: &mut Map<String, Value>) -> Result<ExtraSettings, ModelError> {
+fn apply(
+    model: &str,
+    settings: ModelSettings,
+    has_tools: bool,
+    body: &mut Map<String, Value>,
+) -> Result<ExtraSettings, ModelError> {
     let ModelSettings {
         temperature,
         top_p,
@@ -85,7 +92,8 @@ fn apply(settings: ModelSettings, has_tools: bool, body: &mut Map<String, Value>
     set(body, "tool_choice", choice.map(tool_choice).transpose()?);
     // The API refuses the setting if there are no tools.
     set(body, "parallel_tool_calls", parallel_tool_calls.filter(|_| has_tools));
-    set(body, "max_tokens", max_tokens);
+    let max_tokens_name = if counts_completion(model) { "max_completion_tokens" } else { "max_tokens" };
+    set(body, max_tokens_name, max_tokens);
     set(body, "reasoning_effort", reasoning.map(reasoning_effort).transpose()?.flatten());
     set(body, "verbosity", verbosity);
     set(body, "metadata", metadata);

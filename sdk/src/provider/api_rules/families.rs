@@ -1,0 +1,214 @@
+//! What is known of a model by its name.
+//!
+//! Names are matched from the start, so `gpt-5-mini-2025-08-07` is of the family `gpt-5`. An unknown
+//! name, a fine-tuned model or a deployment among them, is treated as a model that accepts
+//! everything: its requests are left as they are.
+//!
+//! # Source
+//! The rows name the refusal that they avoid; `tests/tests/it/dialects/rules/recorded` quotes each
+//! refusal with its source.
+
+/// Whether a model accepts `temperature`, `top_p`, penalties and log probabilities.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Sampling {
+    /// Accepted, or unknown.
+    #[default]
+    Accepted,
+    /// Accepted while the reasoning effort is `none`, which is the effort of the model by default.
+    WithoutReasoning,
+    /// Accepted if the request sets the reasoning effort to `none`.
+    IfReasoningIsOff,
+    /// Refused.
+    Refused,
+}
+
+/// What a model makes of a reasoning effort beside functions in Chat Completions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum EffortWithTools {
+    #[default]
+    Accepted,
+    Refused,
+    /// Only `none`, which must be sent.
+    OnlyNone,
+}
+
+/// What is known of a model by its name.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct ModelFamily {
+    /// Whether the model reasons: `reasoning` items, efforts and encrypted content are for such
+    /// models. `None`: unknown.
+    pub(super) reasons: Option<bool>,
+    /// `true` if Chat Completions names the limit of tokens `max_completion_tokens`.
+    pub(super) counts_completion: bool,
+    pub(super) sampling: Sampling,
+    pub(super) effort_with_tools: EffortWithTools,
+    /// `true` if the penalties are refused.
+    pub(super) refuses_penalties: bool,
+    /// `true` if a reasoning effort is refused.
+    pub(super) refuses_effort: bool,
+    /// The form of the ids of calls, if it is narrower than that of the API.
+    pub(super) call_ids: CallIds,
+    /// `true` if a user message may not follow the result of a tool.
+    pub(super) refuses_user_after_result: bool,
+    /// The version of a Claude model.
+    pub(super) claude: Option<ClaudeVersion>,
+}
+
+/// The form of the ids of calls that a model accepts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum CallIds {
+    /// That of the API.
+    #[default]
+    OfApi,
+    /// At most 40 characters.
+    Short,
+    /// Nine letters and digits.
+    NineAlphanumeric,
+}
+
+/// Major and minor version, `4.5` as `(4, 5)`.
+pub(super) type ClaudeVersion = (u32, u32);
+
+const UNKNOWN: ModelFamily = ModelFamily {
+    reasons: None,
+    counts_completion: false,
+    sampling: Sampling::Accepted,
+    effort_with_tools: EffortWithTools::Accepted,
+    refuses_penalties: false,
+    refuses_effort: false,
+    call_ids: CallIds::OfApi,
+    refuses_user_after_result: false,
+    claude: None,
+};
+/// OpenAI's models that do not reason.
+const PLAIN: ModelFamily =
+    ModelFamily { reasons: Some(false), refuses_effort: true, call_ids: CallIds::Short, ..UNKNOWN };
+/// OpenAI's models that always reason.
+const REASONING: ModelFamily = ModelFamily {
+    reasons: Some(true),
+    counts_completion: true,
+    sampling: Sampling::Refused,
+    call_ids: CallIds::Short,
+    ..UNKNOWN
+};
+/// OpenAI's models whose reasoning is off by default.
+const OPTIONAL_REASONING: ModelFamily = ModelFamily { sampling: Sampling::WithoutReasoning, ..REASONING };
+const MISTRAL: ModelFamily =
+    ModelFamily { call_ids: CallIds::NineAlphanumeric, refuses_user_after_result: true, ..UNKNOWN };
+
+/// Families by the start of a name; the first row that fits counts.
+const FAMILIES: [(&str, ModelFamily); 37] = [
+    ("gpt-3.5", PLAIN),
+    ("gpt-4", PLAIN),
+    ("chatgpt-4o", PLAIN),
+    ("o1", REASONING),
+    ("o3", REASONING),
+    ("o4-mini", REASONING),
+    ("codex-mini", REASONING),
+    ("gpt-5-chat", ModelFamily { counts_completion: true, ..PLAIN }),
+    ("gpt-5.1-codex", REASONING),
+    ("gpt-5.2-codex", REASONING),
+    ("gpt-5.3-codex", REASONING),
+    // Their limits are not documented.
+    ("gpt-5.1-chat", UNKNOWN),
+    ("gpt-5.2-chat", UNKNOWN),
+    ("gpt-5.3-chat", UNKNOWN),
+    ("gpt-5.1", OPTIONAL_REASONING),
+    ("gpt-5.2", OPTIONAL_REASONING),
+    ("gpt-5.3", OPTIONAL_REASONING),
+    ("gpt-5.4", ModelFamily { effort_with_tools: EffortWithTools::Refused, ..OPTIONAL_REASONING }),
+    (
+        "gpt-5.5",
+        ModelFamily {
+            sampling: Sampling::IfReasoningIsOff,
+            effort_with_tools: EffortWithTools::Refused,
+            ..OPTIONAL_REASONING
+        },
+    ),
+    (
+        "gpt-5.6",
+        ModelFamily {
+            sampling: Sampling::IfReasoningIsOff,
+            effort_with_tools: EffortWithTools::OnlyNone,
+            ..OPTIONAL_REASONING
+        },
+    ),
+    ("gpt-5", REASONING),
+    ("grok-4-1", ModelFamily { refuses_penalties: true, refuses_effort: true, ..UNKNOWN }),
+    ("grok-4-0709", ModelFamily { refuses_penalties: true, refuses_effort: true, ..UNKNOWN }),
+    ("grok-4-fast", ModelFamily { refuses_penalties: true, refuses_effort: true, ..UNKNOWN }),
+    ("grok-4", ModelFamily { refuses_penalties: true, ..UNKNOWN }),
+    ("grok-3-mini", ModelFamily { refuses_penalties: true, ..UNKNOWN }),
+    ("grok-3", ModelFamily { refuses_effort: true, ..UNKNOWN }),
+    ("grok-code", ModelFamily { refuses_effort: true, ..UNKNOWN }),
+    ("mistral", MISTRAL),
+    ("ministral", MISTRAL),
+    ("open-mistral", MISTRAL),
+    ("open-mixtral", MISTRAL),
+    ("mixtral", MISTRAL),
+    ("codestral", MISTRAL),
+    ("devstral", MISTRAL),
+    ("magistral", MISTRAL),
+    ("pixtral", MISTRAL),
+];
+
+/// Returns what is known of the model with this name, which may have the namespace of an adapter.
+pub(super) fn family(name: &str) -> ModelFamily {
+    let name = name.rsplit("::").next().unwrap_or(name);
+    if let Some(version) = claude_version(name) {
+        return ModelFamily { claude: Some(version), ..UNKNOWN };
+    }
+    let is_of = |prefix: &str| {
+        let rest = name.strip_prefix(prefix);
+        // `o1` is `o1-mini` and not `o1000`.
+        rest.is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_digit()))
+    };
+    FAMILIES.iter().find(|(prefix, _)| is_of(prefix)).map_or(UNKNOWN, |(_, family)| *family)
+}
+
+/// Returns the version in the name of a Claude model: `claude-opus-4-1-20250805` is 4.1, and so is
+/// `claude-4-1-opus`.
+fn claude_version(name: &str) -> Option<ClaudeVersion> {
+    let parts = name.strip_prefix("claude-")?.split('-');
+    // A part of more than two digits is a date.
+    let mut numbers = parts
+        .skip_while(|part| part.parse::<u32>().is_err())
+        .map_while(|part| if part.len() <= 2 { part.parse::<u32>().ok() } else { None });
+    Some((numbers.next()?, numbers.next().unwrap_or(0)))
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    #[rstest]
+    #[case("gpt-4.1-mini", Some(false), false)]
+    #[case("gpt-5-mini-2025-08-07", Some(true), true)]
+    #[case("openai::o3-pro", Some(true), true)]
+    #[case("gpt-5-chat-latest", Some(false), true)]
+    #[case("o1000", None, false)]
+    #[case("my-gpt-5", None, false)]
+    #[case("ft:gpt-5:acme", None, false)]
+    fn names_have_the_limits_of_their_family(
+        #[case] name: &str,
+        #[case] reasons: Option<bool>,
+        #[case] counts_completion: bool,
+    ) {
+        let family = family(name);
+        assert_eq!((family.reasons, family.counts_completion), (reasons, counts_completion));
+    }
+
+    #[rstest]
+    #[case("claude-opus-4-1-20250805", Some((4, 1)))]
+    #[case("claude-sonnet-4-20250514", Some((4, 0)))]
+    #[case("anthropic::claude-3-5-sonnet-latest", Some((3, 5)))]
+    #[case("claude-haiku-4-5", Some((4, 5)))]
+    #[case("claude-opus-5", Some((5, 0)))]
+    #[case("claude", None)]
+    #[case("claude-next", None)]
+    fn claude_names_have_a_version(#[case] name: &str, #[case] version: Option<ClaudeVersion>) {
+        assert_eq!(family(name).claude, version);
+    }
+}

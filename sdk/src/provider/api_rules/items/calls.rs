@@ -1,0 +1,76 @@
+//! Calls with their outputs, and arguments that are JSON objects.
+//!
+//! # Source
+//! "No tool output found for function call", "No tool call found for function call output" (OpenAI);
+//! "`tool_use` ids were found without `tool_result` blocks immediately after" (Anthropic); and
+//! arguments that are not JSON (vLLM, SGLang, llama.cpp).
+
+use std::collections::{BTreeMap, VecDeque};
+
+use serde_json::{Map, Value, json};
+
+use crate::{
+    provider::function_shape::NOT_JSON,
+    tool::name::{is_function_name, to_function_name},
+    wire::{Item, ItemView},
+};
+
+/// Returns the items without calls that have no output and outputs that have no call, and the
+/// places among the items at which a call was removed.
+///
+/// A call is answered by the first output of its id after it, so an id that occurs again is another
+/// call.
+pub(super) fn paired(items: Vec<Item>, is_whole: bool) -> (Vec<Item>, Vec<usize>) {
+    let mut open: BTreeMap<(String, &str), VecDeque<usize>> = BTreeMap::new();
+    let mut keep = vec![true; items.len()];
+    for (place, item) in items.iter().enumerate() {
+        let id = item.call_id().unwrap_or_default().to_owned();
+        if let Some(output) = item.output_kind() {
+            keep[place] = false;
+            open.entry((id, output)).or_default().push_back(place);
+        } else if let Some(output) = item.as_output_kind() {
+            match open.get_mut(&(id, output)).and_then(VecDeque::pop_front) {
+                Some(call) => keep[call] = true,
+                // The provider may have the call of an output that begins a request.
+                None => keep[place] = !is_whole,
+            }
+        }
+    }
+    let mut kept = Vec::with_capacity(items.len());
+    let mut removed = Vec::new();
+    for (item, keep) in items.into_iter().zip(keep) {
+        if keep {
+            kept.push(with_valid_call(item));
+        } else if item.output_kind().is_some() {
+            removed.push(kept.len());
+        }
+    }
+    (kept, removed)
+}
+
+/// Returns a function call with a valid name and with arguments that are a JSON object.
+fn with_valid_call(item: Item) -> Item {
+    let ItemView::FunctionCall(call) = item.view() else { return item };
+    let arguments = object_arguments(&call.arguments);
+    let name = (!is_function_name(call.name)).then(|| to_function_name(call.name));
+    let item = match arguments {
+        Some(arguments) => item.with("arguments", arguments.into()),
+        None if item.get("arguments").is_some_and(Value::is_string) => item.clone(),
+        // Some servers answer with an object, which no API takes back.
+        None => item.with("arguments", call.arguments.into_owned().into()),
+    };
+    match name {
+        Some(name) => item.with("name", name.into()),
+        None => item,
+    }
+}
+
+/// Returns the JSON object in place of arguments that are none; `None` if they are one.
+fn object_arguments(arguments: &str) -> Option<String> {
+    match serde_json::from_str::<Value>(arguments) {
+        Ok(Value::Object(_)) => None,
+        Ok(Value::Null) => Some("{}".to_owned()),
+        _ if arguments.trim().is_empty() => Some("{}".to_owned()),
+        _ => Some(Value::Object(Map::from_iter([(NOT_JSON.to_owned(), json!(arguments))])).to_string()),
+    }
+}

@@ -1,0 +1,115 @@
+//! Images and files that tools return.
+//!
+//! A tool has acted when its image arrives, so the run must not end for it. Where an API takes no
+//! image in the output of a tool, the output says so in text, and the image follows in a message of
+//! the user. Where it takes none there either, only the text remains.
+
+use serde_json::{Map, Value, json};
+
+use super::super::{families::ModelFamily, rules::MediaRules};
+use crate::wire::{Item, ItemView};
+
+/// Returns the items with the images and files of tools where the API takes them.
+pub(super) fn rewrite(rules: &MediaRules, family: &ModelFamily, items: Vec<Item>) -> Vec<Item> {
+    let mut done = Vec::with_capacity(items.len());
+    // Of the outputs since the last call, because nothing may be between outputs.
+    let mut shown: Vec<Value> = Vec::new();
+    for item in items {
+        let (ItemView::FunctionCallOutput { call_id, .. } | ItemView::NativeCallOutput { call_id, .. }) = item.view()
+        else {
+            end_outputs(&mut done, &mut shown);
+            done.push(item);
+            continue;
+        };
+        let parts = parts_of(&item);
+        if parts.iter().all(|part| is_accepted(rules, part)) {
+            done.push(item);
+            continue;
+        }
+        let mut texts = Vec::new();
+        for part in parts {
+            if is_accepted(rules, &part) {
+                texts.push(part);
+            } else if !family.refuses_user_after_result && is_shown(rules, &part) {
+                let place = shown.iter().filter(|part| part["type"] != "input_text").count() + 1;
+                shown.push(text(&format!("Attachment {place}, of the tool result of call {call_id}:")));
+                shown.push(part.clone());
+                texts.push(text(&format!("[{}: attachment {place} of the next message]", name_of(&part))));
+            } else {
+                texts.push(text(&format!("[{} that cannot be shown to this model]", name_of(&part))));
+            }
+        }
+        done.push(item.with("output", texts.into()));
+    }
+    end_outputs(&mut done, &mut shown);
+    done
+}
+
+/// Adds the message with what outputs could not hold.
+fn end_outputs(done: &mut Vec<Item>, shown: &mut Vec<Value>) {
+    if shown.is_empty() {
+        return;
+    }
+    let message = json!({"type": "message", "role": "user", "content": std::mem::take(shown)});
+    if let Value::Object(message) = message {
+        done.push(Item::from(message));
+    }
+}
+
+/// Returns the parts of an output: none if it is a text.
+fn parts_of(item: &Item) -> Vec<Value> {
+    match item.get("output") {
+        Some(Value::Array(parts)) => parts.clone(),
+        // The screen of a computer.
+        Some(Value::Object(output)) if output.get("type").is_some_and(|kind| kind == "computer_screenshot") => {
+            let mut part: Map<String, Value> = output.clone();
+            part.insert("type".to_owned(), "input_image".into());
+            vec![Value::Object(part)]
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// Returns `true` if the output of a tool may have this part.
+fn is_accepted(rules: &MediaRules, part: &Value) -> bool {
+    match part["type"].as_str() {
+        Some("input_text" | "output_text" | "text") => true,
+        Some("input_image") => rules.images_in_results && is_shown(rules, part),
+        _ => false,
+    }
+}
+
+/// Returns `true` if a message of the user may have this part.
+fn is_shown(rules: &MediaRules, part: &Value) -> bool {
+    let is_data = |url: &str| url.starts_with("data:") && url.contains(";base64,");
+    match part["type"].as_str() {
+        Some("input_image") => part["image_url"]
+            .as_str()
+            .is_some_and(|url| if is_data(url) { rules.image_data } else { rules.image_addresses }),
+        Some("input_file") => {
+            part["file_data"].as_str().is_some_and(|data| rules.file_data && is_data(data))
+                || part["file_url"].is_string() && rules.file_addresses
+                || part["file_id"].is_string() && rules.file_ids && part["file_data"].is_null()
+        }
+        _ => false,
+    }
+}
+
+fn name_of(part: &Value) -> String {
+    let named = |what: &str, name: &Value| match name.as_str() {
+        Some(name) => format!("{what} {name:?}"),
+        None => what.to_owned(),
+    };
+    match part["type"].as_str() {
+        Some("input_image") => match part["image_url"].as_str() {
+            Some(url) if !url.starts_with("data:") => format!("an image at {url}"),
+            _ => "an image".to_owned(),
+        },
+        Some("input_file") => named("a file", &part["filename"]),
+        kind => format!("content of kind {}", kind.unwrap_or("none")),
+    }
+}
+
+fn text(text: &str) -> Value {
+    json!({"type": "input_text", "text": text})
+}

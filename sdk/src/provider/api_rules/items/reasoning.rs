@@ -1,0 +1,169 @@
+//! Reasoning, with the item that followed it.
+//!
+//! # Source
+//! "Item 'rs_..' of type 'reasoning' was provided without its required following item", "Item
+//! 'msg_..' of type 'message' was provided without its required 'reasoning' item", "Reasoning input
+//! items can only be provided to a reasoning or computer use model", "Items are not persisted when
+//! `store` is set to false" (OpenAI).
+
+use serde_json::Value;
+
+use super::{
+    super::{
+        RequestTarget,
+        families::ModelFamily,
+        rules::{ApiRules, ConversationForm},
+    },
+    is_of_model,
+};
+use crate::{
+    provider::data::{GENAI, PROVIDER_DATA, RESPONSES},
+    wire::{Item, ItemView},
+};
+
+/// Members of a message of Chat Completions that hold reasoning.
+const REASONING_MEMBERS: [&str; 3] = ["reasoning_content", "reasoning", "reasoning_details"];
+
+/// Returns the items without reasoning that this provider did not make, or that its model does not
+/// accept.
+pub(super) fn without_foreign(
+    rules: &ApiRules,
+    family: &ModelFamily,
+    target: &RequestTarget<'_>,
+    items: Vec<Item>,
+    is_stored: bool,
+) -> Vec<Item> {
+    match rules.form {
+        ConversationForm::Items => {
+            let mut kept: Vec<Item> = Vec::with_capacity(items.len());
+            for item in items {
+                if item.kind() != "reasoning" || is_accepted(family, target, &item, is_stored) {
+                    kept.push(item);
+                } else {
+                    // Remembered, so that the item that followed it loses its id.
+                    kept.push(item.with(LEFT_OUT, Value::Bool(true)));
+                }
+            }
+            kept
+        }
+        ConversationForm::Messages => {
+            items.into_iter().filter_map(|item| without_server_data(family, target, item)).collect()
+        }
+    }
+}
+
+/// Mark of reasoning that is left out. It is never sent.
+const LEFT_OUT: &str = "temporal_agents_left_out";
+
+/// Returns `true` if the model accepts this reasoning back.
+fn is_accepted(family: &ModelFamily, target: &RequestTarget<'_>, item: &Item, is_stored: bool) -> bool {
+    let maker = item.get(PROVIDER_DATA);
+    let is_of_provider = match maker.map(|data| data.get(RESPONSES)) {
+        None => target.is_default_provider,
+        Some(Some(data)) => data["provider"] == target.provider,
+        Some(None) => false,
+    };
+    let has = |member: &str| {
+        item.get(member).is_some_and(|value| !value.is_null() && value.as_array().is_none_or(|list| !list.is_empty()))
+    };
+    let can_be_read = is_stored || has("encrypted_content") || (family.reasons.is_none() && has("content"));
+    is_of_provider && family.reasons != Some(false) && can_be_read
+}
+
+/// Returns an item of a chat without reasoning that the server did not write; `None` if nothing is
+/// left of it.
+fn without_server_data(family: &ModelFamily, target: &RequestTarget<'_>, item: Item) -> Option<Item> {
+    let Some(Value::Object(data)) = item.get(PROVIDER_DATA) else {
+        // The reasoning of another API says nothing to a chat.
+        return (item.kind() != "reasoning").then_some(item);
+    };
+    if data.contains_key(GENAI) {
+        return Some(item);
+    }
+    let mut data = data.clone();
+    data.shift_remove(RESPONSES);
+    // OpenAI's own models write no reasoning in a chat, and refuse that of others.
+    let is_openai = family.reasons.is_some();
+    data.retain(|name, value| {
+        let is_reasoning = REASONING_MEMBERS.contains(&&**name);
+        let is_empty = value.as_str().is_some_and(str::is_empty);
+        let is_foreign = is_openai && (is_reasoning || name == "extra_content");
+        !is_foreign && !(is_reasoning && is_empty && !target.keeps_empty_reasoning)
+    });
+    match (data.is_empty(), item.kind()) {
+        (true, "reasoning") => None,
+        (true, _) => Some(item.without(PROVIDER_DATA)),
+        (false, _) => Some(item.with(PROVIDER_DATA, Value::Object(data))),
+    }
+}
+
+/// Returns the items of the Responses API in which reasoning is followed by what it led to.
+///
+/// Reasoning without a follower is left out, and an item whose reasoning is not there has no id: the
+/// API then takes it as written by others. `removed` are the places at which a call was removed.
+pub(super) fn with_followers(items: Vec<Item>, removed: &[usize]) -> Vec<Item> {
+    let mut done = Vec::with_capacity(items.len());
+    let mut answer = Answer::default();
+    for (place, item) in items.into_iter().enumerate() {
+        if !is_of_model(&item) {
+            answer.end(&mut done);
+            done.push(without_provider_data(item));
+            continue;
+        }
+        if item.kind() == "reasoning" {
+            answer.has_reasoning = true;
+            answer.has_lost_reasoning |= item.get(LEFT_OUT).is_some() || removed.contains(&(place + 1));
+        }
+        answer.items.push(item);
+    }
+    answer.end(&mut done);
+    done
+}
+
+/// The items of a model between those of others.
+#[derive(Default)]
+struct Answer {
+    items: Vec<Item>,
+    has_reasoning: bool,
+    /// `true` if some of the reasoning, or what followed it, is left out.
+    has_lost_reasoning: bool,
+}
+
+impl Answer {
+    /// Moves the items to the others.
+    fn end(&mut self, done: &mut Vec<Item>) {
+        let Self { items, has_reasoning, has_lost_reasoning } = std::mem::take(self);
+        let is_followed = items.last().is_none_or(|last| last.kind() != "reasoning");
+        let is_intact = is_followed && !has_lost_reasoning;
+        let mut has_reasoning_before = false;
+        for item in items {
+            let keeps_id = is_intact && has_reasoning_before && is_own_id(&item);
+            match item.view() {
+                ItemView::Reasoning if !is_intact => continue,
+                ItemView::Reasoning => has_reasoning_before = true,
+                // A call that the provider executed is nothing without its reasoning.
+                ItemView::HostedCall { .. } if has_reasoning && !is_intact => continue,
+                ItemView::Message { .. } | ItemView::FunctionCall(_) if !keeps_id => {
+                    done.push(without_provider_data(item.without("id")));
+                    continue;
+                }
+                _ => {}
+            }
+            done.push(without_provider_data(item));
+        }
+    }
+}
+
+/// Returns `true` if the id of an item has the form of the API's own ids.
+fn is_own_id(item: &Item) -> bool {
+    let prefix = if item.kind() == "message" { "msg" } else { "fc" };
+    item.id().is_some_and(|id| {
+        id.starts_with(prefix)
+            && id.len() <= 64
+            && id.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-')
+    })
+}
+
+fn without_provider_data(item: Item) -> Item {
+    if item.get(PROVIDER_DATA).is_some() { item.without(PROVIDER_DATA) } else { item }
+}

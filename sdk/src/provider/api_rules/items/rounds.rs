@@ -1,0 +1,88 @@
+//! The order of messages: the outputs of a model's calls follow the calls, before anything else.
+//!
+//! # Source
+//! "An assistant message with 'tool_calls' must be followed by tool messages" (OpenAI); "Each
+//! `tool_use` block must have a corresponding `tool_result` block in the next message" (Anthropic);
+//! "function response turn comes immediately after a function call turn" (Google).
+
+use crate::wire::{Item, ItemView};
+
+/// What stands for the part of a conversation that begins with the model.
+const EARLIER: &str = "(The conversation before this point is left out.)";
+/// What asks the model to go on after its own words.
+const CONTINUE: &str = "Continue.";
+
+/// Returns the items in rounds: what the model answered, then the outputs of its calls in the order
+/// of the calls. What others wrote while calls were open follows the outputs.
+pub(super) fn ordered(items: Vec<Item>) -> Vec<Item> {
+    let mut done = Vec::with_capacity(items.len());
+    let mut round = Round::default();
+    for item in items {
+        match item.view() {
+            ItemView::FunctionCallOutput { .. } | ItemView::NativeCallOutput { .. } => round.outputs.push(item),
+            ItemView::Message { role, .. } if role != "assistant" => {
+                if round.is_open() {
+                    round.later.push(item);
+                } else {
+                    round.end(&mut done);
+                    done.push(item);
+                }
+            }
+            _ => {
+                // What the model answers once all is answered begins the next round.
+                if !round.is_open() && !round.outputs.is_empty() {
+                    round.end(&mut done);
+                }
+                round.answered.push(item);
+            }
+        }
+    }
+    round.end(&mut done);
+    done
+}
+
+/// The items of one answer of a model.
+#[derive(Default)]
+struct Round {
+    answered: Vec<Item>,
+    outputs: Vec<Item>,
+    /// Messages of others that arrived before the outputs.
+    later: Vec<Item>,
+}
+
+impl Round {
+    /// Returns `true` while a call has no output.
+    fn is_open(&self) -> bool {
+        self.answered.iter().filter(|item| item.output_kind().is_some()).count() > self.outputs.len()
+    }
+
+    fn end(&mut self, done: &mut Vec<Item>) {
+        let Self { answered, mut outputs, later } = std::mem::take(self);
+        let calls: Vec<String> = answered
+            .iter()
+            .filter(|item| item.output_kind().is_some())
+            .map(|item| item.call_id().unwrap_or_default().to_owned())
+            .collect();
+        let place = |output: &Item| calls.iter().position(|id| Some(&**id) == output.call_id());
+        outputs.sort_by_key(place);
+        done.extend(answered);
+        done.extend(outputs);
+        done.extend(later);
+    }
+}
+
+/// Returns the items with a message of the user before the first and after the last answer of the
+/// model, if there is none.
+pub(super) fn between_users(mut items: Vec<Item>) -> Vec<Item> {
+    let is_instruction = |item: &&Item| matches!(item.view(), ItemView::Message { role: "system" | "developer", .. });
+    let first = items.iter().position(|item| !is_instruction(&item));
+    if let Some(first) = first
+        && super::is_of_model(&items[first])
+    {
+        items.insert(first, Item::user(EARLIER));
+    }
+    if items.iter().rev().find(|item| !is_instruction(item)).is_some_and(super::is_of_model) {
+        items.push(Item::user(CONTINUE));
+    }
+    items
+}

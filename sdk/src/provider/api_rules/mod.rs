@@ -1,0 +1,115 @@
+//! What each API accepts, and requests that keep to it.
+//!
+//! A model call comes here from `provider/openai` or `provider/genai`, unfolded and whole, and goes
+//! on to the projection for its API. Definitions on the wire and their digests do not change: the
+//! rules of a provider concern the request to it alone.
+//!
+//! | file | contents |
+//! |---|---|
+//! | `rules` | the APIs as data |
+//! | `families` | the models, by their names, as data |
+//! | `functions`, `schema` | functions and output types |
+//! | `settings` | settings |
+//! | `items` | the conversation |
+//!
+//! # Design
+//! **Prepared before it is projected, and not in each projection.** The same rules hold in several
+//! forms: of Chat Completions there are two projections, and a rule of Anthropic's tools concerns
+//! its output types too. A request that is prepared once has one place where a rule is written, and
+//! one that the property tests drive.
+//!
+//! **Left out and logged, never refused here.** A request that the provider would accept in a
+//! weaker form is sent in that form. Each kind of change is logged once for each model.
+
+mod families;
+mod functions;
+mod items;
+mod rules;
+mod schema;
+mod settings;
+
+use std::{
+    collections::BTreeSet,
+    sync::{Mutex, PoisonError},
+};
+
+pub(crate) use rules::ApiRules;
+#[cfg(feature = "genai")]
+pub(crate) use rules::{ANTHROPIC, GEMINI, OTHER};
+#[cfg(feature = "openai")]
+pub(crate) use rules::{AZURE_CHAT_COMPLETIONS, AZURE_RESPONSES, RESPONSES};
+pub(crate) use rules::{CHAT_COMPLETIONS, XAI};
+
+use crate::wire::ModelCall;
+
+/// The provider and the model that a request is for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RequestTarget<'a> {
+    /// Name of the model, as agents name it.
+    pub(crate) model: &'a str,
+    /// Name of the provider, which marks the reasoning that it makes.
+    pub(crate) provider: &'a str,
+    /// `true` if the provider has the name that is the default of its kind. It marks nothing.
+    pub(crate) is_default_provider: bool,
+    /// `true` if empty `reasoning_content` is sent back.
+    pub(crate) keeps_empty_reasoning: bool,
+}
+
+/// Returns the call in a form that the API accepts.
+pub(crate) fn prepare(rules: &ApiRules, target: &RequestTarget<'_>, call: ModelCall, log: &ChangeLog) -> ModelCall {
+    let family = families::family(target.model);
+    let mut changes = Changes::default();
+    let mut call = call;
+    functions::rewrite(rules, &mut call.definitions, &mut changes);
+    settings::rewrite(rules, &family, &mut call.definitions, &mut changes);
+    let is_whole = call.previous_response_id.is_none() && call.conversation_id.is_none();
+    let is_stored = call.definitions.settings.store != Some(false);
+    // The projections choose by the name that agents use: that of the server may be a deployment.
+    target.model.clone_into(&mut call.model);
+    call.input = items::rewrite(rules, &family, target, call.input, is_whole, is_stored);
+    if rules.refuses_blank_text && call.definitions.instructions.as_ref().is_some_and(|text| text.trim().is_empty()) {
+        call.definitions.instructions = None;
+    }
+    log.add(rules.name, target.model, &call.agent, changes);
+    call
+}
+
+/// Returns `true` if Chat Completions names the limit of tokens `max_completion_tokens` for this
+/// model.
+pub(crate) fn counts_completion(model: &str) -> bool {
+    families::family(model).counts_completion
+}
+
+/// The changes to one request that cost its model something.
+#[derive(Debug, Default)]
+struct Changes(Vec<String>);
+
+impl Changes {
+    fn add(&mut self, change: String) {
+        self.0.push(change);
+    }
+}
+
+/// Most changes that are remembered. Names come from requests, so their number has no limit of its
+/// own.
+const MAX_LOGGED: usize = 1_000;
+
+/// The changes that were logged so far. Clones of a provider share them.
+#[derive(Debug, Default)]
+pub(crate) struct ChangeLog(Mutex<BTreeSet<(String, String)>>);
+
+impl ChangeLog {
+    /// Logs each change once for each model.
+    fn add(&self, api: &str, model: &str, agent: &str, changes: Changes) {
+        for change in changes.0 {
+            let mut logged = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            if logged.len() < MAX_LOGGED && logged.insert((model.to_owned(), change.clone())) {
+                drop(logged);
+                tracing::warn!(api, model, agent, change, "a request is sent in a form that its API accepts");
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

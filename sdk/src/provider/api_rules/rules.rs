@@ -1,0 +1,340 @@
+//! What each API accepts, as data.
+//!
+//! The guide's chapter on providers has this table with the source of each row; the checker of the
+//! tests (`tests/tests/it/dialects/rules`) is written from the documentation of the APIs on its own.
+
+use super::schema::{Formats, SchemaRules};
+
+/// What an API accepts in a request.
+#[derive(Debug)]
+pub(crate) struct ApiRules {
+    /// Name of the API, for logs and errors.
+    pub(crate) name: &'static str,
+    pub(super) form: ConversationForm,
+    /// Schemas of functions that are not strict.
+    pub(super) schemas: SchemaRules,
+    /// `None` if the API has no strict mode.
+    pub(super) strict: Option<StrictRules>,
+    pub(super) output: OutputForm,
+    /// `true` if blank text is refused.
+    pub(super) refuses_blank_text: bool,
+    pub(super) media: MediaRules,
+    pub(super) ids: IdRules,
+    /// `true` if a conversation may neither begin nor end with the model.
+    pub(super) user_at_both_ends: bool,
+}
+
+/// The form in which an API takes a conversation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ConversationForm {
+    /// Items, one after another, that refer to each other by ids.
+    Items,
+    /// Messages: a model's calls are one message, and their outputs follow it.
+    Messages,
+}
+
+/// How an output schema is requested.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum OutputForm {
+    /// Strict, or as advice.
+    StrictOrLenient,
+    /// Strict; what does not fit is described in the instructions.
+    StrictOrInstructions,
+    /// As the schemas of functions.
+    AsFunctions,
+}
+
+/// What strict mode accepts.
+#[derive(Debug)]
+pub(super) struct StrictRules {
+    pub(super) schemas: SchemaRules,
+    /// `true` if each member must be required.
+    pub(super) requires_all: bool,
+    pub(super) accepts_recursion: bool,
+    /// Limits of one schema.
+    pub(super) of_schema: SchemaLimits,
+    /// Limits of all strict schemas of a request together.
+    pub(super) of_request: RequestLimits,
+}
+
+/// Limits of one strict schema.
+#[derive(Debug)]
+pub(super) struct SchemaLimits {
+    pub(super) properties: usize,
+    pub(super) depth: usize,
+    pub(super) enum_values: usize,
+    pub(super) long_enum_chars: usize,
+    pub(super) chars: usize,
+}
+
+/// Limits of all strict schemas of a request.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RequestLimits {
+    pub(super) tools: usize,
+    pub(super) optional: usize,
+    pub(super) unions: usize,
+}
+
+/// Images and files in the results of tools.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct MediaRules {
+    /// `true` if the result of a tool may have images.
+    pub(super) images_in_results: bool,
+    /// `true` if a message may have images by address.
+    pub(super) image_addresses: bool,
+    /// `true` if a message may have files by address.
+    pub(super) file_addresses: bool,
+    /// `true` if a message may have files as data.
+    pub(super) file_data: bool,
+    /// `true` if a message may have files by id.
+    pub(super) file_ids: bool,
+    /// `true` if a message may have images as data.
+    pub(super) image_data: bool,
+}
+
+/// The ids of calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct IdRules {
+    /// Maximum length in characters; `None`: any.
+    pub(super) max_len: Option<usize>,
+    /// `true` if only ASCII letters, digits, `_` and `-` are accepted.
+    pub(super) is_narrow: bool,
+    /// `true` if an id may occur once in a conversation.
+    pub(super) is_unique: bool,
+}
+
+const NO_LIMIT: usize = usize::MAX;
+const NO_REQUEST_LIMIT: RequestLimits = RequestLimits { tools: NO_LIMIT, optional: NO_LIMIT, unions: NO_LIMIT };
+
+/// The formats of strings that OpenAI's strict mode knows.
+const OPENAI_FORMATS: [&str; 9] =
+    ["date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"];
+/// The formats of strings that Anthropic's grammars know.
+const ANTHROPIC_FORMATS: [&str; 10] =
+    ["date-time", "time", "date", "duration", "email", "hostname", "uri", "ipv4", "ipv6", "uuid"];
+
+/// Every valid schema, with what all APIs need.
+const ANY_SCHEMA: SchemaRules = SchemaRules {
+    keywords: None,
+    formats: Formats::Any,
+    plain_patterns: false,
+    max_min_items: None,
+    lone_references: false,
+    breaks_cycles: false,
+    arrays_need_items: false,
+    is_member_name: |_| true,
+};
+
+/// The keywords of OpenAI's strict mode.
+const OPENAI_KEYWORDS: [&str; 19] = [
+    "description",
+    "title",
+    "type",
+    "enum",
+    "const",
+    "anyOf",
+    "$ref",
+    "$defs",
+    "definitions",
+    "properties",
+    "required",
+    "additionalProperties",
+    "items",
+    "minItems",
+    "maxItems",
+    "minimum",
+    "maximum",
+    "pattern",
+    "format",
+];
+/// The keywords of Azure's strict mode, which has no constraints of single types.
+const AZURE_KEYWORDS: [&str; 13] = [
+    "description",
+    "title",
+    "type",
+    "enum",
+    "const",
+    "anyOf",
+    "$ref",
+    "$defs",
+    "definitions",
+    "properties",
+    "required",
+    "additionalProperties",
+    "items",
+];
+/// The keywords of Anthropic's structured outputs.
+const ANTHROPIC_KEYWORDS: [&str; 16] = [
+    "description",
+    "title",
+    "type",
+    "enum",
+    "const",
+    "anyOf",
+    "$ref",
+    "$defs",
+    "definitions",
+    "properties",
+    "required",
+    "additionalProperties",
+    "items",
+    "minItems",
+    "pattern",
+    "format",
+];
+
+const OPENAI_STRICT: StrictRules = StrictRules {
+    schemas: SchemaRules {
+        keywords: Some(&OPENAI_KEYWORDS),
+        formats: Formats::Only(&OPENAI_FORMATS),
+        plain_patterns: true,
+        lone_references: true,
+        ..ANY_SCHEMA
+    },
+    requires_all: true,
+    accepts_recursion: true,
+    of_schema: SchemaLimits {
+        properties: 5_000,
+        depth: 10,
+        enum_values: 1_000,
+        long_enum_chars: 15_000,
+        chars: 120_000,
+    },
+    of_request: NO_REQUEST_LIMIT,
+};
+
+const OPENAI_MEDIA: MediaRules = MediaRules {
+    images_in_results: false,
+    image_addresses: true,
+    image_data: true,
+    file_addresses: false,
+    file_data: true,
+    file_ids: true,
+};
+
+/// OpenAI's Responses API.
+pub(crate) const RESPONSES: ApiRules = ApiRules {
+    name: "Responses",
+    form: ConversationForm::Items,
+    schemas: SchemaRules { arrays_need_items: true, ..ANY_SCHEMA },
+    strict: Some(OPENAI_STRICT),
+    output: OutputForm::StrictOrLenient,
+    refuses_blank_text: false,
+    media: MediaRules { images_in_results: true, ..OPENAI_MEDIA },
+    ids: IdRules { max_len: Some(64), is_narrow: false, is_unique: true },
+    user_at_both_ends: false,
+};
+
+/// OpenAI's Chat Completions, and the servers that imitate it.
+pub(crate) const CHAT_COMPLETIONS: ApiRules = ApiRules {
+    name: "Chat Completions",
+    form: ConversationForm::Messages,
+    schemas: SchemaRules { arrays_need_items: true, ..ANY_SCHEMA },
+    strict: Some(OPENAI_STRICT),
+    output: OutputForm::StrictOrLenient,
+    refuses_blank_text: true,
+    media: OPENAI_MEDIA,
+    // Servers of others keep data in long ids; OpenAI's own limit is that of its models.
+    ids: IdRules { max_len: None, is_narrow: false, is_unique: true },
+    user_at_both_ends: false,
+};
+
+const AZURE_STRICT: StrictRules = StrictRules {
+    schemas: SchemaRules { keywords: Some(&AZURE_KEYWORDS), lone_references: true, ..ANY_SCHEMA },
+    of_schema: SchemaLimits { properties: 100, depth: 5, enum_values: 500, long_enum_chars: 7_500, chars: 15_000 },
+    ..OPENAI_STRICT
+};
+
+/// The Responses API of Azure OpenAI.
+pub(crate) const AZURE_RESPONSES: ApiRules =
+    ApiRules { name: "Azure's Responses", strict: Some(AZURE_STRICT), ..RESPONSES };
+
+/// The Chat Completions of Azure OpenAI.
+pub(crate) const AZURE_CHAT_COMPLETIONS: ApiRules =
+    ApiRules { name: "Azure's Chat Completions", strict: Some(AZURE_STRICT), ..CHAT_COMPLETIONS };
+
+/// The Chat Completions of xAI, which enforce the schema of each function.
+pub(crate) const XAI: ApiRules = ApiRules {
+    name: "xAI's Chat Completions",
+    schemas: SchemaRules { arrays_need_items: true, breaks_cycles: true, ..ANY_SCHEMA },
+    strict: Some(StrictRules {
+        schemas: SchemaRules { breaks_cycles: true, ..OPENAI_STRICT.schemas },
+        accepts_recursion: false,
+        ..OPENAI_STRICT
+    }),
+    ..CHAT_COMPLETIONS
+};
+
+/// Anthropic's Messages.
+pub(crate) const ANTHROPIC: ApiRules = ApiRules {
+    name: "Anthropic's Messages",
+    form: ConversationForm::Messages,
+    schemas: SchemaRules { is_member_name: is_anthropic_member, ..ANY_SCHEMA },
+    strict: Some(StrictRules {
+        schemas: SchemaRules {
+            keywords: Some(&ANTHROPIC_KEYWORDS),
+            formats: Formats::Only(&ANTHROPIC_FORMATS),
+            plain_patterns: true,
+            max_min_items: Some(1),
+            lone_references: true,
+            is_member_name: is_anthropic_member,
+            ..ANY_SCHEMA
+        },
+        requires_all: false,
+        accepts_recursion: false,
+        of_schema: SchemaLimits {
+            properties: NO_LIMIT,
+            depth: NO_LIMIT,
+            enum_values: NO_LIMIT,
+            long_enum_chars: NO_LIMIT,
+            chars: NO_LIMIT,
+        },
+        of_request: RequestLimits { tools: 20, optional: 24, unions: 16 },
+    }),
+    output: OutputForm::StrictOrInstructions,
+    refuses_blank_text: true,
+    media: MediaRules {
+        images_in_results: true,
+        image_addresses: true,
+        image_data: true,
+        file_addresses: true,
+        file_data: true,
+        file_ids: false,
+    },
+    ids: IdRules { max_len: Some(64), is_narrow: true, is_unique: true },
+    user_at_both_ends: true,
+};
+
+/// Google's `generateContent`.
+pub(crate) const GEMINI: ApiRules = ApiRules {
+    name: "Google's generateContent",
+    form: ConversationForm::Messages,
+    schemas: SchemaRules { lone_references: true, breaks_cycles: true, ..ANY_SCHEMA },
+    strict: None,
+    output: OutputForm::AsFunctions,
+    refuses_blank_text: true,
+    media: MediaRules {
+        images_in_results: false,
+        image_addresses: false,
+        image_data: true,
+        file_addresses: false,
+        file_data: true,
+        file_ids: false,
+    },
+    ids: IdRules { max_len: None, is_narrow: false, is_unique: true },
+    user_at_both_ends: true,
+};
+
+/// APIs of other adapters of genai: functions, results as text, and nothing else.
+#[cfg(feature = "genai")]
+pub(crate) const OTHER: ApiRules = ApiRules {
+    name: "this adapter's",
+    strict: None,
+    media: MediaRules { image_addresses: false, file_data: false, file_ids: false, ..OPENAI_MEDIA },
+    ..CHAT_COMPLETIONS
+};
+
+/// Returns `true` if Anthropic accepts a member of this name.
+fn is_anthropic_member(name: &str) -> bool {
+    (1..=64).contains(&name.len()) && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-'))
+}

@@ -1,0 +1,190 @@
+//! Removes what an API does not accept from a sound schema, and states it in the description.
+
+use serde_json::{Map, Value, json};
+
+use super::{
+    Node,
+    cycles::break_cycles,
+    for_each_child,
+    words::{note, words_of},
+};
+
+/// What a schema may contain.
+#[derive(Debug)]
+pub(in super::super) struct SchemaRules {
+    /// The keywords that are sent; `None` sends all.
+    pub(in super::super) keywords: Option<&'static [&'static str]>,
+    pub(in super::super) formats: Formats,
+    /// `true` if patterns with lookaround, word boundaries or back references are refused.
+    pub(in super::super) plain_patterns: bool,
+    /// Largest `minItems`.
+    pub(in super::super) max_min_items: Option<u64>,
+    /// `true` if no keyword may be next to a `$ref`.
+    pub(in super::super) lone_references: bool,
+    /// `true` if references that lead back to themselves are replaced.
+    pub(in super::super) breaks_cycles: bool,
+    /// `true` if each array needs `items`.
+    pub(in super::super) arrays_need_items: bool,
+    /// Returns `true` for the names that members may have.
+    pub(in super::super) is_member_name: fn(&str) -> bool,
+}
+
+/// The values of `format` that an API accepts.
+#[derive(Debug)]
+pub(in super::super) enum Formats {
+    Any,
+    Only(&'static [&'static str]),
+}
+
+/// Returns the schema with only what the rules allow.
+pub(in super::super) fn fit(schema: &Value, rules: &SchemaRules) -> Value {
+    let mut schema = schema.clone();
+    if rules.breaks_cycles {
+        break_cycles(&mut schema);
+    }
+    fit_node(&mut schema, rules);
+    schema
+}
+
+fn fit_node(schema: &mut Value, rules: &SchemaRules) {
+    let Value::Object(node) = schema else { return };
+    if rules.lone_references && node.contains_key("$ref") {
+        node.retain(|keyword, _| keyword == "$ref");
+        return;
+    }
+    if !rules.accepts("oneOf")
+        && let Some(Value::Array(variants)) = node.shift_remove("oneOf")
+        && let Value::Array(known) = node.entry("anyOf").or_insert_with(|| json!([]))
+    {
+        known.extend(variants);
+    }
+    if rules.keywords.is_some() {
+        infer_type(node);
+    }
+    remove_members(node, rules);
+    remove_keywords(node, rules);
+    if rules.arrays_need_items && node.get("type").is_some_and(is_array) && !node.contains_key("items") {
+        node.insert("items".to_owned(), json!({}));
+    }
+    for_each_child(node, &mut |child| fit_node(child, rules));
+}
+
+impl SchemaRules {
+    fn accepts(&self, keyword: &str) -> bool {
+        self.keywords.is_none_or(|keywords| keywords.contains(&keyword))
+    }
+
+    fn accepts_value(&self, keyword: &str, value: &Value) -> bool {
+        match (keyword, value) {
+            ("format", Value::String(format)) => match self.formats {
+                Formats::Any => true,
+                Formats::Only(formats) => formats.contains(&&**format),
+            },
+            ("pattern", Value::String(pattern)) => !self.plain_patterns || is_plain(pattern),
+            ("minItems", count) => {
+                self.max_min_items.is_none_or(|most| count.as_u64().is_some_and(|count| count <= most))
+            }
+            _ => true,
+        }
+    }
+}
+
+/// Removes the keywords that the API does not accept, and states them.
+fn remove_keywords(node: &mut Node, rules: &SchemaRules) {
+    let mut words = Vec::new();
+    node.retain(|keyword, value| {
+        let is_accepted = rules.accepts(keyword) && rules.accepts_value(keyword, value);
+        if !is_accepted {
+            words.extend(words_of(keyword, value));
+        }
+        is_accepted
+    });
+    if !words.is_empty() {
+        note(node, &words.join(", "));
+    }
+}
+
+/// Removes members with names that the API does not accept; the object is open then, and the model
+/// is told of them.
+fn remove_members(node: &mut Node, rules: &SchemaRules) {
+    let Some(Value::Object(properties)) = node.get_mut("properties") else { return };
+    let mut removed = Map::new();
+    properties.retain(|name, schema| {
+        let is_accepted = (rules.is_member_name)(name);
+        if !is_accepted {
+            removed.insert(name.clone(), schema.take());
+        }
+        is_accepted
+    });
+    if removed.is_empty() {
+        return;
+    }
+    if let Some(Value::Array(required)) = node.get_mut("required") {
+        required.retain(|name| name.as_str().is_some_and(|name| !removed.contains_key(name)));
+    }
+    node.shift_remove("additionalProperties");
+    note(node, &format!("more members, by JSON schema: {}", Value::Object(removed)));
+}
+
+/// Adds the type of a list of values that has none, if all have the same.
+fn infer_type(node: &mut Node) {
+    if node.contains_key("type") {
+        return;
+    }
+    let values = match (node.get("enum"), node.get("const")) {
+        (Some(Value::Array(values)), _) => &**values,
+        (_, Some(value)) => std::slice::from_ref(value),
+        _ => return,
+    };
+    let mut types: Vec<&str> = values.iter().map(type_of).collect();
+    types.sort_unstable();
+    types.dedup();
+    let kind = match *types.as_slice() {
+        [one] => json!(one),
+        // A nullable enum.
+        ["null", other] | [other, "null"] => json!([other, "null"]),
+        ["integer", "number"] => json!("number"),
+        _ => return,
+    };
+    node.insert("type".to_owned(), kind);
+}
+
+fn type_of(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "boolean",
+        Value::Number(number) if number.is_f64() => "number",
+        Value::Number(_) => "integer",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    }
+}
+
+fn is_array(kind: &Value) -> bool {
+    kind == "array" || kind.as_array().is_some_and(|kinds| kinds.iter().any(|kind| kind == "array"))
+}
+
+/// Returns `true` for a pattern without lookaround, word boundaries and back references, which the
+/// grammars of providers cannot express.
+fn is_plain(pattern: &str) -> bool {
+    let mut escaped = false;
+    let mut before = ' ';
+    for c in pattern.chars() {
+        if escaped {
+            if matches!(c, 'b' | 'B' | 'k' | 'p' | 'P' | '1'..='9') {
+                return false;
+            }
+            escaped = false;
+            before = ' ';
+            continue;
+        }
+        // Non-capturing groups are `(?:`; all others that begin so are lookaround, names or flags.
+        if before == '?' && matches!(c, '=' | '!' | '<' | 'P' | 'i' | 'm' | 's' | 'x') {
+            return false;
+        }
+        escaped = c == '\\';
+        before = c;
+    }
+    !escaped
+}
