@@ -16,6 +16,7 @@ mod current_details;
 mod databases;
 mod deploy_rules;
 mod devices;
+mod dialects;
 mod durable_run;
 mod error_texts;
 mod examples;

@@ -5,7 +5,7 @@
 //! everything: its requests are left as they are.
 //!
 //! # Source
-//! The rows name the refusal that they avoid; `tests/tests/it/dialects/rules/recorded` quotes each
+//! The rows name the refusal that they avoid; `tests/apis` quotes each
 //! refusal with its source.
 
 /// Whether a model accepts `temperature`, `top_p`, penalties and log probabilities.
@@ -52,6 +52,8 @@ pub(super) struct ModelFamily {
     pub(super) refuses_user_after_result: bool,
     /// The version of a Claude model.
     pub(super) claude: Option<ClaudeVersion>,
+    /// The major version of a Gemini model.
+    pub(super) gemini: Option<u32>,
 }
 
 /// The form of the ids of calls that a model accepts.
@@ -79,6 +81,7 @@ const UNKNOWN: ModelFamily = ModelFamily {
     call_ids: CallIds::OfApi,
     refuses_user_after_result: false,
     claude: None,
+    gemini: None,
 };
 /// OpenAI's models that do not reason.
 const PLAIN: ModelFamily =
@@ -158,6 +161,9 @@ pub(super) fn family(name: &str) -> ModelFamily {
     if let Some(version) = claude_version(name) {
         return ModelFamily { claude: Some(version), ..UNKNOWN };
     }
+    if let Some(version) = gemini_version(name) {
+        return ModelFamily { gemini: Some(version), ..UNKNOWN };
+    }
     let is_of = |prefix: &str| {
         let rest = name.strip_prefix(prefix);
         // `o1` is `o1-mini` and not `o1000`.
@@ -175,6 +181,12 @@ fn claude_version(name: &str) -> Option<ClaudeVersion> {
         .skip_while(|part| part.parse::<u32>().is_err())
         .map_while(|part| if part.len() <= 2 { part.parse::<u32>().ok() } else { None });
     Some((numbers.next()?, numbers.next().unwrap_or(0)))
+}
+
+/// Returns the major version in the name of a Gemini model: 3 of `gemini-3.1-pro`.
+fn gemini_version(name: &str) -> Option<u32> {
+    let version = name.strip_prefix("gemini-")?;
+    version.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use super::{
     Changes,
+    families::ModelFamily,
     rules::{ApiRules, OutputForm, RequestLimits, StrictRules},
     schema::{Measures, fit, measure, sound},
 };
@@ -19,9 +20,9 @@ use crate::{
 };
 
 /// Rewrites the functions and the output type to what the API accepts.
-pub(super) fn rewrite(rules: &ApiRules, definitions: &mut Definitions, changes: &mut Changes) {
+pub(super) fn rewrite(rules: &ApiRules, family: &ModelFamily, definitions: &mut Definitions, changes: &mut Changes) {
     let mut left = rules.strict.as_ref().map_or(NOTHING, |strict| strict.of_request);
-    rewrite_output(rules, definitions, &mut left, changes);
+    rewrite_output(rules, family, definitions, &mut left, changes);
     for tool in &mut definitions.tools {
         if let ToolSpec::Function { name, parameters, strict, .. } = tool {
             rewrite_function(rules, name, parameters, strict, &mut left, changes);
@@ -60,7 +61,14 @@ fn rewrite_function(
     set(parameters, fit(&sound, &rules.schemas));
 }
 
-fn rewrite_output(rules: &ApiRules, definitions: &mut Definitions, left: &mut RequestLimits, changes: &mut Changes) {
+fn rewrite_output(
+    rules: &ApiRules,
+    family: &ModelFamily,
+    definitions: &mut Definitions,
+    left: &mut RequestLimits,
+    changes: &mut Changes,
+) {
+    let has_functions = !definitions.tools.is_empty() || !definitions.handoffs.is_empty();
     let Some(output) = &mut definitions.output else { return };
     let OutputSpec { name, schema, strict } = output;
     if !is_function_name(name) {
@@ -78,9 +86,12 @@ fn rewrite_output(rules: &ApiRules, definitions: &mut Definitions, left: &mut Re
     if *strict && rules.output == OutputForm::StrictOrLenient {
         changes.add(format!("the output type {name:?} is not strict: its schema is beyond the limits of strict mode"));
     }
-    if rules.output == OutputForm::StrictOrInstructions {
-        changes
-            .add(format!("the output type {name:?} is described in the instructions: its schema has no strict form"));
+    let is_refused_beside_functions =
+        rules.output == OutputForm::AsFunctions && has_functions && family.gemini.is_some_and(|version| version < 3);
+    if rules.output == OutputForm::StrictOrInstructions || is_refused_beside_functions {
+        changes.add(format!(
+            "the output type {name:?} is described in the instructions: this API does not accept it as a schema here"
+        ));
         let rule = format!(
             "Answer only with a JSON value, without Markdown, that conforms to this JSON schema:\n{}",
             **schema

@@ -47,7 +47,7 @@ use crate::wire::ModelCall;
 pub(crate) struct RequestTarget<'a> {
     /// Name of the model, as agents name it.
     pub(crate) model: &'a str,
-    /// Name of the provider, which marks the reasoning that it makes.
+    /// Name of the provider, which marks the reasoning that it makes; of genai, of the adapter.
     pub(crate) provider: &'a str,
     /// `true` if the provider has the name that is the default of its kind. It marks nothing.
     pub(crate) is_default_provider: bool,
@@ -60,13 +60,14 @@ pub(crate) fn prepare(rules: &ApiRules, target: &RequestTarget<'_>, call: ModelC
     let family = families::family(target.model);
     let mut changes = Changes::default();
     let mut call = call;
-    functions::rewrite(rules, &mut call.definitions, &mut changes);
+    functions::rewrite(rules, &family, &mut call.definitions, &mut changes);
     settings::rewrite(rules, &family, &mut call.definitions, &mut changes);
     let is_whole = call.previous_response_id.is_none() && call.conversation_id.is_none();
     let is_stored = call.definitions.settings.store != Some(false);
     // The projections choose by the name that agents use: that of the server may be a deployment.
     target.model.clone_into(&mut call.model);
     call.input = items::rewrite(rules, &family, target, call.input, is_whole, is_stored);
+    settings::rewrite_for_items(&family, target, &mut call, &mut changes);
     if rules.refuses_blank_text && call.definitions.instructions.as_ref().is_some_and(|text| text.trim().is_empty()) {
         call.definitions.instructions = None;
     }

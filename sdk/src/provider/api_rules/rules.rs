@@ -3,7 +3,7 @@
 //! The guide's chapter on providers has this table with the source of each row; the checker of the
 //! tests (`tests/tests/it/dialects/rules`) is written from the documentation of the APIs on its own.
 
-use super::schema::{Formats, SchemaRules};
+use super::schema::{Formats, Keywords, SchemaRules};
 
 /// What an API accepts in a request.
 #[derive(Debug)]
@@ -18,10 +18,14 @@ pub(crate) struct ApiRules {
     pub(super) output: OutputForm,
     /// `true` if blank text is refused.
     pub(super) refuses_blank_text: bool,
+    /// `true` if the output of a tool may not be empty.
+    pub(super) refuses_empty_output: bool,
     pub(super) media: MediaRules,
     pub(super) ids: IdRules,
     /// `true` if a conversation may neither begin nor end with the model.
     pub(super) user_at_both_ends: bool,
+    /// `true` if the first call of each step needs a signature.
+    pub(super) signs_calls: bool,
 }
 
 /// The form in which an API takes a conversation.
@@ -40,7 +44,7 @@ pub(super) enum OutputForm {
     StrictOrLenient,
     /// Strict; what does not fit is described in the instructions.
     StrictOrInstructions,
-    /// As the schemas of functions.
+    /// As the schemas of functions. Models before Gemini 3 take it only without functions.
     AsFunctions,
 }
 
@@ -115,7 +119,7 @@ const ANTHROPIC_FORMATS: [&str; 10] =
 
 /// Every valid schema, with what all APIs need.
 const ANY_SCHEMA: SchemaRules = SchemaRules {
-    keywords: None,
+    keywords: Keywords::All,
     formats: Formats::Any,
     plain_patterns: false,
     max_min_items: None,
@@ -185,7 +189,7 @@ const ANTHROPIC_KEYWORDS: [&str; 16] = [
 
 const OPENAI_STRICT: StrictRules = StrictRules {
     schemas: SchemaRules {
-        keywords: Some(&OPENAI_KEYWORDS),
+        keywords: Keywords::Only(&OPENAI_KEYWORDS),
         formats: Formats::Only(&OPENAI_FORMATS),
         plain_patterns: true,
         lone_references: true,
@@ -220,9 +224,11 @@ pub(crate) const RESPONSES: ApiRules = ApiRules {
     strict: Some(OPENAI_STRICT),
     output: OutputForm::StrictOrLenient,
     refuses_blank_text: false,
+    refuses_empty_output: false,
     media: MediaRules { images_in_results: true, ..OPENAI_MEDIA },
     ids: IdRules { max_len: Some(64), is_narrow: false, is_unique: true },
     user_at_both_ends: false,
+    signs_calls: false,
 };
 
 /// OpenAI's Chat Completions, and the servers that imitate it.
@@ -233,14 +239,16 @@ pub(crate) const CHAT_COMPLETIONS: ApiRules = ApiRules {
     strict: Some(OPENAI_STRICT),
     output: OutputForm::StrictOrLenient,
     refuses_blank_text: true,
+    refuses_empty_output: false,
     media: OPENAI_MEDIA,
     // Servers of others keep data in long ids; OpenAI's own limit is that of its models.
     ids: IdRules { max_len: None, is_narrow: false, is_unique: true },
     user_at_both_ends: false,
+    signs_calls: false,
 };
 
 const AZURE_STRICT: StrictRules = StrictRules {
-    schemas: SchemaRules { keywords: Some(&AZURE_KEYWORDS), lone_references: true, ..ANY_SCHEMA },
+    schemas: SchemaRules { keywords: Keywords::Only(&AZURE_KEYWORDS), lone_references: true, ..ANY_SCHEMA },
     of_schema: SchemaLimits { properties: 100, depth: 5, enum_values: 500, long_enum_chars: 7_500, chars: 15_000 },
     ..OPENAI_STRICT
 };
@@ -256,12 +264,18 @@ pub(crate) const AZURE_CHAT_COMPLETIONS: ApiRules =
 /// The Chat Completions of xAI, which enforce the schema of each function.
 pub(crate) const XAI: ApiRules = ApiRules {
     name: "xAI's Chat Completions",
-    schemas: SchemaRules { arrays_need_items: true, breaks_cycles: true, ..ANY_SCHEMA },
+    schemas: SchemaRules {
+        keywords: Keywords::AllBut(&["minContains", "maxContains"]),
+        arrays_need_items: true,
+        breaks_cycles: true,
+        ..ANY_SCHEMA
+    },
     strict: Some(StrictRules {
         schemas: SchemaRules { breaks_cycles: true, ..OPENAI_STRICT.schemas },
         accepts_recursion: false,
         ..OPENAI_STRICT
     }),
+    refuses_empty_output: true,
     ..CHAT_COMPLETIONS
 };
 
@@ -272,7 +286,7 @@ pub(crate) const ANTHROPIC: ApiRules = ApiRules {
     schemas: SchemaRules { is_member_name: is_anthropic_member, ..ANY_SCHEMA },
     strict: Some(StrictRules {
         schemas: SchemaRules {
-            keywords: Some(&ANTHROPIC_KEYWORDS),
+            keywords: Keywords::Only(&ANTHROPIC_KEYWORDS),
             formats: Formats::Only(&ANTHROPIC_FORMATS),
             plain_patterns: true,
             max_min_items: Some(1),
@@ -293,6 +307,7 @@ pub(crate) const ANTHROPIC: ApiRules = ApiRules {
     }),
     output: OutputForm::StrictOrInstructions,
     refuses_blank_text: true,
+    refuses_empty_output: false,
     media: MediaRules {
         images_in_results: true,
         image_addresses: true,
@@ -303,6 +318,7 @@ pub(crate) const ANTHROPIC: ApiRules = ApiRules {
     },
     ids: IdRules { max_len: Some(64), is_narrow: true, is_unique: true },
     user_at_both_ends: true,
+    signs_calls: false,
 };
 
 /// Google's `generateContent`.
@@ -313,6 +329,7 @@ pub(crate) const GEMINI: ApiRules = ApiRules {
     strict: None,
     output: OutputForm::AsFunctions,
     refuses_blank_text: true,
+    refuses_empty_output: false,
     media: MediaRules {
         images_in_results: false,
         image_addresses: false,
@@ -323,6 +340,7 @@ pub(crate) const GEMINI: ApiRules = ApiRules {
     },
     ids: IdRules { max_len: None, is_narrow: false, is_unique: true },
     user_at_both_ends: true,
+    signs_calls: true,
 };
 
 /// APIs of other adapters of genai: functions, results as text, and nothing else.

@@ -6,11 +6,12 @@
 use serde_json::Value;
 
 use super::{
-    Changes,
+    Changes, RequestTarget,
     families::{EffortWithTools, ModelFamily, Sampling},
+    items,
     rules::{ApiRules, ConversationForm},
 };
-use crate::wire::{Definitions, ModelSettings, ToolChoice};
+use crate::wire::{Definitions, ModelCall, ModelSettings, ToolChoice};
 
 const ENCRYPTED_REASONING: &str = "reasoning.encrypted_content";
 
@@ -58,6 +59,23 @@ pub(super) fn rewrite(rules: &ApiRules, family: &ModelFamily, definitions: &mut 
     }
     if let Some(version) = family.claude {
         rewrite_for_claude(version, settings, changes);
+    }
+}
+
+/// Removes the settings that the model refuses for these items.
+///
+/// # Source
+/// "When `thinking` is enabled, a final `assistant` message must start with a thinking block"
+/// (Anthropic): calls that another model made, or this one without thinking, have none.
+pub(super) fn rewrite_for_items(
+    family: &ModelFamily,
+    target: &RequestTarget<'_>,
+    call: &mut ModelCall,
+    changes: &mut Changes,
+) {
+    // Later models think adaptively, which has no such rule.
+    if family.claude.is_some_and(|version| version < (4, 6)) && !items::begins_with_thoughts(target, &call.input) {
+        leave_out(&mut call.definitions.settings.reasoning, "reasoning", changes);
     }
 }
 

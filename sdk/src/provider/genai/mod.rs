@@ -57,7 +57,6 @@ use self::{
 use super::{
     Model, ModelDeltas, ModelError, ModelProvider,
     api_rules::{self, ChangeLog, RequestTarget},
-    data::GENAI,
     http::{
         address,
         redact::Redactor,
@@ -272,7 +271,7 @@ impl GenaiModel {
         let keep_raw_usage = call.definitions.settings.preserve_raw_usage == Some(true);
         let target_of_request = RequestTarget {
             model: &self.name,
-            provider: GENAI,
+            provider: &dialect.adapter,
             is_default_provider: false,
             keeps_empty_reasoning: true,
         };

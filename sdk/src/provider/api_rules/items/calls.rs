@@ -5,7 +5,7 @@
 //! "`tool_use` ids were found without `tool_result` blocks immediately after" (Anthropic); and
 //! arguments that are not JSON (vLLM, SGLang, llama.cpp).
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use serde_json::{Map, Value, json};
 
@@ -16,11 +16,11 @@ use crate::{
 };
 
 /// Returns the items without calls that have no output and outputs that have no call, and the
-/// places among the items at which a call was removed.
+/// places among these before which one was removed.
 ///
 /// A call is answered by the first output of its id after it, so an id that occurs again is another
 /// call.
-pub(super) fn paired(items: Vec<Item>, is_whole: bool) -> (Vec<Item>, Vec<usize>) {
+pub(super) fn paired(items: Vec<Item>, is_whole: bool) -> (Vec<Item>, BTreeSet<usize>) {
     let mut open: BTreeMap<(String, &str), VecDeque<usize>> = BTreeMap::new();
     let mut keep = vec![true; items.len()];
     for (place, item) in items.iter().enumerate() {
@@ -37,12 +37,12 @@ pub(super) fn paired(items: Vec<Item>, is_whole: bool) -> (Vec<Item>, Vec<usize>
         }
     }
     let mut kept = Vec::with_capacity(items.len());
-    let mut removed = Vec::new();
+    let mut removed = BTreeSet::new();
     for (item, keep) in items.into_iter().zip(keep) {
         if keep {
             kept.push(with_valid_call(item));
-        } else if item.output_kind().is_some() {
-            removed.push(kept.len());
+        } else {
+            removed.insert(kept.len());
         }
     }
     (kept, removed)

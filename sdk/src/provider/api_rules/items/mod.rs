@@ -47,17 +47,38 @@ pub(super) fn rewrite(
     let items = reasoning::without_foreign(rules, family, target, items, is_stored);
     let (items, removed) = calls::paired(items, is_whole);
     let items = match rules.form {
-        ConversationForm::Items => reasoning::with_followers(items, &removed),
+        ConversationForm::Items => reasoning::with_followers(family, items, &removed),
         ConversationForm::Messages => without_provider_calls(items),
     };
     let items = ids::rewrite(rules, family, items);
     let items = if rules.refuses_blank_text { text::without_blanks(items) } else { items };
+    let items = if rules.refuses_empty_output { text::with_outputs(items) } else { items };
+    let items = match rules.form {
+        ConversationForm::Items => items,
+        ConversationForm::Messages => rounds::ordered(items),
+    };
+    // An API refuses a request without a message.
+    let items = if items.is_empty() && is_whole { vec![Item::user(rounds::EARLIER)] } else { items };
     if rules.form == ConversationForm::Items {
         return items;
     }
-    let items = rounds::ordered(items);
     let items = media::rewrite(&rules.media, family, items);
-    if rules.user_at_both_ends { rounds::between_users(items) } else { items }
+    let items = if family.refuses_user_after_result { rounds::answered(items) } else { items };
+    let items = if rules.user_at_both_ends { rounds::between_users(items) } else { items };
+    if rules.signs_calls && family.gemini.is_some_and(|version| version >= 3) {
+        return reasoning::with_signatures(target.provider, items);
+    }
+    items
+}
+
+/// Returns `true` unless the last answer of the model calls tools without signed thoughts before all
+/// else.
+pub(super) fn begins_with_thoughts(target: &RequestTarget<'_>, items: &[Item]) -> bool {
+    let end = items.iter().rposition(is_of_model).map_or(0, |last| last + 1);
+    let start = items[..end].iter().rposition(|item| !is_of_model(item)).map_or(0, |before| before + 1);
+    let answer = &items[start..end];
+    let calls = answer.iter().any(|item| item.output_kind().is_some());
+    !calls || answer.first().is_some_and(|first| reasoning::has_signature(target.provider, first))
 }
 
 /// Returns the items without calls that another provider executed: they have no form in messages.

@@ -6,7 +6,9 @@
 //! items can only be provided to a reasoning or computer use model", "Items are not persisted when
 //! `store` is set to false" (OpenAI).
 
-use serde_json::Value;
+use std::collections::BTreeSet;
+
+use serde_json::{Map, Value, json};
 
 use super::{
     super::{
@@ -18,7 +20,7 @@ use super::{
 };
 use crate::{
     provider::data::{GENAI, PROVIDER_DATA, RESPONSES},
-    wire::{Item, ItemView},
+    wire::{Item, ItemView, NativeKind},
 };
 
 /// Members of a message of Chat Completions that hold reasoning.
@@ -77,8 +79,8 @@ fn without_server_data(family: &ModelFamily, target: &RequestTarget<'_>, item: I
         // The reasoning of another API says nothing to a chat.
         return (item.kind() != "reasoning").then_some(item);
     };
-    if data.contains_key(GENAI) {
-        return Some(item);
+    if let Some(thoughts) = data.get(GENAI) {
+        return (item.kind() != "reasoning" || thoughts["adapter"] == target.provider).then_some(item);
     }
     let mut data = data.clone();
     data.shift_remove(RESPONSES);
@@ -97,26 +99,75 @@ fn without_server_data(family: &ModelFamily, target: &RequestTarget<'_>, item: I
     }
 }
 
+/// The signature of a call that another model made.
+///
+/// # Source
+/// Google's guide to thought signatures, "FAQs": to transfer a conversation from another model.
+const FOREIGN_SIGNATURE: &str = "skip_thought_signature_validator";
+
+/// Returns the items in which each answer with calls, since the last message of the user, has a
+/// signature before its first call.
+pub(super) fn with_signatures(adapter: &str, items: Vec<Item>) -> Vec<Item> {
+    let is_user = |item: &Item| matches!(item.view(), ItemView::Message { role: "user", .. });
+    let turn = items.iter().rposition(is_user).unwrap_or_default();
+    let mut done = Vec::with_capacity(items.len());
+    let mut is_signed = false;
+    for (place, item) in items.into_iter().enumerate() {
+        if !is_of_model(&item) {
+            is_signed = false;
+        } else if item.kind() == "reasoning" {
+            is_signed |= has_signature(adapter, &item);
+        } else if item.output_kind().is_some() && place > turn && !is_signed {
+            let data = json!({GENAI: {"adapter": adapter, "thoughts": [{"signature": FOREIGN_SIGNATURE}]}});
+            let reasoning =
+                Map::from_iter([("type".to_owned(), json!("reasoning")), ("summary".to_owned(), json!([]))]);
+            done.push(Item::from(reasoning).with(PROVIDER_DATA, data));
+            is_signed = true;
+        }
+        done.push(item);
+    }
+    done
+}
+
+/// Returns `true` for reasoning that this adapter signed.
+pub(super) fn has_signature(adapter: &str, item: &Item) -> bool {
+    let data = item.get(PROVIDER_DATA).and_then(|data| data.get(GENAI)).filter(|data| data["adapter"] == adapter);
+    let thoughts = data.and_then(|data| data["thoughts"].as_array());
+    thoughts.is_some_and(|thoughts| thoughts.iter().any(|thought| thought["signature"].is_string()))
+}
+
 /// Returns the items of the Responses API in which reasoning is followed by what it led to.
 ///
 /// Reasoning without a follower is left out, and an item whose reasoning is not there has no id: the
-/// API then takes it as written by others. `removed` are the places at which a call was removed.
-pub(super) fn with_followers(items: Vec<Item>, removed: &[usize]) -> Vec<Item> {
+/// API then takes it as written by others. `removed` are the places before which an item was removed.
+pub(super) fn with_followers(family: &ModelFamily, items: Vec<Item>, removed: &BTreeSet<usize>) -> Vec<Item> {
     let mut done = Vec::with_capacity(items.len());
     let mut answer = Answer::default();
-    for (place, item) in items.into_iter().enumerate() {
+    let mut left_out = BTreeSet::new();
+    let mut items = items.into_iter().enumerate().peekable();
+    while let Some((place, item)) = items.next() {
+        // What follows an item that is gone is not what was before it.
+        if removed.contains(&place) {
+            left_out.extend(answer.end(family, &mut done));
+        }
         if !is_of_model(&item) {
-            answer.end(&mut done);
-            done.push(without_provider_data(item));
+            left_out.extend(answer.end(family, &mut done));
+            let is_left_out = item.call_id().is_some_and(|id| left_out.contains(id));
+            if !is_left_out {
+                done.push(without_provider_data(item));
+            }
             continue;
         }
         if item.kind() == "reasoning" {
             answer.has_reasoning = true;
-            answer.has_lost_reasoning |= item.get(LEFT_OUT).is_some() || removed.contains(&(place + 1));
+            // A message that others wrote is not what the reasoning led to.
+            let is_foreign = |next: &Item| next.kind() == "message" && !is_own_id(next);
+            answer.has_lost_reasoning |=
+                item.get(LEFT_OUT).is_some() || items.peek().is_some_and(|(_, next)| is_foreign(next));
         }
         answer.items.push(item);
     }
-    answer.end(&mut done);
+    answer.end(family, &mut done);
     done
 }
 
@@ -130,20 +181,29 @@ struct Answer {
 }
 
 impl Answer {
-    /// Moves the items to the others.
-    fn end(&mut self, done: &mut Vec<Item>) {
+    /// Moves the items to the others; returns the ids of calls that are left out.
+    fn end(&mut self, family: &ModelFamily, done: &mut Vec<Item>) -> Vec<String> {
         let Self { items, has_reasoning, has_lost_reasoning } = std::mem::take(self);
         let is_followed = items.last().is_none_or(|last| last.kind() != "reasoning");
         let is_intact = is_followed && !has_lost_reasoning;
+        let is_lost = has_reasoning && !is_intact;
         let mut has_reasoning_before = false;
+        let mut left_out = Vec::new();
         for item in items {
             let keeps_id = is_intact && has_reasoning_before && is_own_id(&item);
             match item.view() {
                 ItemView::Reasoning if !is_intact => continue,
                 ItemView::Reasoning => has_reasoning_before = true,
-                // A call that the provider executed is nothing without its reasoning.
-                ItemView::HostedCall { .. } if has_reasoning && !is_intact => continue,
-                ItemView::Message { .. } | ItemView::FunctionCall(_) if !keeps_id => {
+                // Their ids are required, so they cannot be sent without their reasoning.
+                ItemView::HostedCall { .. } if is_lost || (family.reasons == Some(true) && !has_reasoning_before) => {
+                    continue;
+                }
+                ItemView::NativeCall { kind: NativeKind::Computer | NativeKind::LocalShell, call } if is_lost => {
+                    left_out.push(call.call_id.to_owned());
+                    continue;
+                }
+                ItemView::NativeCall { kind: NativeKind::Computer | NativeKind::LocalShell, .. } => {}
+                ItemView::Message { .. } | ItemView::FunctionCall(_) | ItemView::NativeCall { .. } if !keeps_id => {
                     done.push(without_provider_data(item.without("id")));
                     continue;
                 }
@@ -151,12 +211,17 @@ impl Answer {
             }
             done.push(without_provider_data(item));
         }
+        left_out
     }
 }
 
 /// Returns `true` if the id of an item has the form of the API's own ids.
 fn is_own_id(item: &Item) -> bool {
-    let prefix = if item.kind() == "message" { "msg" } else { "fc" };
+    let prefix = match item.kind() {
+        "message" => "msg",
+        "function_call" => "fc",
+        _ => "",
+    };
     item.id().is_some_and(|id| {
         id.starts_with(prefix)
             && id.len() <= 64

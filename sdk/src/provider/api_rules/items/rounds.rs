@@ -8,7 +8,9 @@
 use crate::wire::{Item, ItemView};
 
 /// What stands for the part of a conversation that begins with the model.
-const EARLIER: &str = "(The conversation before this point is left out.)";
+pub(super) const EARLIER: &str = "(The conversation before this point is left out.)";
+/// What stands for an answer that the model did not give.
+const STOPPED: &str = "(no answer)";
 /// What asks the model to go on after its own words.
 const CONTINUE: &str = "Continue.";
 
@@ -57,7 +59,11 @@ impl Round {
     }
 
     fn end(&mut self, done: &mut Vec<Item>) {
-        let Self { answered, mut outputs, later } = std::mem::take(self);
+        let Self { mut answered, mut outputs, later } = std::mem::take(self);
+        // Reasoning that led to nothing says nothing, and Anthropic refuses it.
+        while answered.last().is_some_and(|item| item.kind() == "reasoning") {
+            answered.pop();
+        }
         let calls: Vec<String> = answered
             .iter()
             .filter(|item| item.output_kind().is_some())
@@ -71,18 +77,35 @@ impl Round {
     }
 }
 
-/// Returns the items with a message of the user before the first and after the last answer of the
-/// model, if there is none.
-pub(super) fn between_users(mut items: Vec<Item>) -> Vec<Item> {
-    let is_instruction = |item: &&Item| matches!(item.view(), ItemView::Message { role: "system" | "developer", .. });
-    let first = items.iter().position(|item| !is_instruction(&item));
-    if let Some(first) = first
-        && super::is_of_model(&items[first])
-    {
-        items.insert(first, Item::user(EARLIER));
+/// Returns the items with an answer of the model between the output of a tool and a message of the
+/// user, for models that refuse one right after the other.
+///
+/// # Source
+/// "Unexpected role 'user' after role 'tool'" (Mistral).
+pub(super) fn answered(items: Vec<Item>) -> Vec<Item> {
+    let mut done: Vec<Item> = Vec::with_capacity(items.len());
+    for item in items {
+        let is_after_output = done.last().is_some_and(|last| last.as_output_kind().is_some());
+        if is_after_output && matches!(item.view(), ItemView::Message { role, .. } if role != "assistant") {
+            done.push(Item::message("assistant", STOPPED));
+        }
+        done.push(item);
     }
-    if items.iter().rev().find(|item| !is_instruction(item)).is_some_and(super::is_of_model) {
+    done
+}
+
+/// Returns the items with the instructions first, for APIs that take all of them beside the
+/// conversation, and with a message of the user before the first and after the last answer of the
+/// model, if there is none.
+pub(super) fn between_users(items: Vec<Item>) -> Vec<Item> {
+    let is_instruction = |item: &Item| matches!(item.view(), ItemView::Message { role: "system" | "developer", .. });
+    let (mut done, mut items): (Vec<Item>, Vec<Item>) = items.into_iter().partition(is_instruction);
+    if items.first().is_none_or(super::is_of_model) {
+        items.insert(0, Item::user(EARLIER));
+    }
+    if items.last().is_some_and(super::is_of_model) {
         items.push(Item::user(CONTINUE));
     }
-    items
+    done.append(&mut items);
+    done
 }

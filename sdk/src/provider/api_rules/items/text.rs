@@ -13,10 +13,26 @@ use crate::{
 
 /// The text of a user's message that has none.
 const NO_TEXT: &str = "(no text)";
+/// The output of a tool that returned nothing.
+const NO_OUTPUT: &str = "(no output)";
 
 /// Returns the items without blank texts.
 pub(super) fn without_blanks(items: Vec<Item>) -> Vec<Item> {
     items.into_iter().filter_map(without_blank).collect()
+}
+
+/// Returns the items with outputs of tools that are not empty.
+pub(super) fn with_outputs(items: Vec<Item>) -> Vec<Item> {
+    let is_empty = |item: &Item| match item.view() {
+        ItemView::FunctionCallOutput { output, .. } | ItemView::NativeCallOutput { output, .. } => match output {
+            Value::String(text) => text.trim().is_empty(),
+            Value::Array(parts) => parts.iter().all(is_blank),
+            _ => false,
+        },
+        _ => false,
+    };
+    let with_output = |item: Item| if is_empty(&item) { item.with("output", NO_OUTPUT.into()) } else { item };
+    items.into_iter().map(with_output).collect()
 }
 
 /// Returns an item without blank texts; `None` if nothing is left of it.
@@ -48,7 +64,9 @@ fn without_blank(item: Item) -> Option<Item> {
                 _ => None,
             }
         }
-        ItemView::FunctionCallOutput { output: Value::Array(parts), .. } if parts.iter().any(is_blank) => {
+        ItemView::FunctionCallOutput { output: Value::Array(parts), .. }
+            if parts.is_empty() || parts.iter().any(is_blank) =>
+        {
             let parts: Vec<Value> = parts.iter().filter(|part| !is_blank(part)).cloned().collect();
             let output = if parts.is_empty() { json!("") } else { parts.into() };
             Some(item.with("output", output))

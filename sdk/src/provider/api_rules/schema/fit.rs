@@ -12,8 +12,7 @@ use super::{
 /// What a schema may contain.
 #[derive(Debug)]
 pub(in super::super) struct SchemaRules {
-    /// The keywords that are sent; `None` sends all.
-    pub(in super::super) keywords: Option<&'static [&'static str]>,
+    pub(in super::super) keywords: Keywords,
     pub(in super::super) formats: Formats,
     /// `true` if patterns with lookaround, word boundaries or back references are refused.
     pub(in super::super) plain_patterns: bool,
@@ -27,6 +26,14 @@ pub(in super::super) struct SchemaRules {
     pub(in super::super) arrays_need_items: bool,
     /// Returns `true` for the names that members may have.
     pub(in super::super) is_member_name: fn(&str) -> bool,
+}
+
+/// The keywords that an API accepts.
+#[derive(Debug)]
+pub(in super::super) enum Keywords {
+    All,
+    AllBut(&'static [&'static str]),
+    Only(&'static [&'static str]),
 }
 
 /// The values of `format` that an API accepts.
@@ -58,7 +65,7 @@ fn fit_node(schema: &mut Value, rules: &SchemaRules) {
     {
         known.extend(variants);
     }
-    if rules.keywords.is_some() {
+    if matches!(rules.keywords, Keywords::Only(_)) {
         infer_type(node);
     }
     remove_members(node, rules);
@@ -71,7 +78,11 @@ fn fit_node(schema: &mut Value, rules: &SchemaRules) {
 
 impl SchemaRules {
     fn accepts(&self, keyword: &str) -> bool {
-        self.keywords.is_none_or(|keywords| keywords.contains(&keyword))
+        match self.keywords {
+            Keywords::All => true,
+            Keywords::AllBut(refused) => !refused.contains(&keyword),
+            Keywords::Only(accepted) => accepted.contains(&keyword),
+        }
     }
 
     fn accepts_value(&self, keyword: &str, value: &Value) -> bool {

@@ -41,7 +41,15 @@ pub(in super::super) fn measure(schema: &Value) -> Measures {
     if counter.left == 0 {
         measures.properties = usize::MAX;
     }
-    measures
+    // A definition that nothing refers to is checked all the same.
+    let mut unused = Measures::default();
+    for definitions in ["$defs", "definitions"] {
+        for definition in schema.get(definitions).and_then(Value::as_object).into_iter().flat_map(|all| all.values()) {
+            let open = Vec::new();
+            Counter { document: schema, left: MAX_COUNTED, open, measures: &mut unused }.count(definition, 0);
+        }
+    }
+    Measures { is_open: measures.is_open || unused.is_open, is_vague: measures.is_vague || unused.is_vague, ..measures }
 }
 
 struct Counter<'a> {

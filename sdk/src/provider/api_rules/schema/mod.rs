@@ -18,7 +18,7 @@ mod measure;
 mod sound;
 mod words;
 
-pub(super) use fit::{Formats, SchemaRules, fit};
+pub(super) use fit::{Formats, Keywords, SchemaRules, fit};
 pub(super) use measure::{Measures, measure};
 pub(super) use sound::sound;
 

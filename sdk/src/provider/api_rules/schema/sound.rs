@@ -9,7 +9,7 @@
 //!
 //! # Source
 //! <https://json-schema.org/draft/2020-12/schema>; the refusals are in
-//! `tests/tests/it/dialects/rules/recorded`.
+//! `tests/apis`.
 
 use std::collections::BTreeSet;
 
