@@ -7,14 +7,19 @@
 //! | `dice.rs` | choices by a seed |
 //! | `schemas.rs` | random schemas as functions, inputs of handoffs and output types |
 //! | `types.rs` | 60 Rust types |
+//! | `examples.rs` | the agents of the examples, as the guide counts them |
 //! | `conversations.rs` | random conversations, shortened and mixed as filters, limits and handoffs do |
+//! | `servers.rs`, `agents.rs` | servers that refuse what the real ones refuse, and an agent that runs against each |
 //!
 //! Each property plays 1,000 cases for each API: some 40 s together. `SEEDS=10000` plays more,
 //! `AGENTS_TEST_SEED=7` others.
 
+pub(crate) mod agents;
 mod apis;
 mod conversations;
 mod dice;
+mod examples;
 pub(crate) mod rules;
 mod schemas;
+mod servers;
 mod types;

@@ -4,6 +4,10 @@
 //! ```sh
 //! LIVE_TESTS=1 OPENAI_API_KEY=.. cargo test -p temporal-agents-tests --test it live -- --nocapture
 //! ```
+//!
+//! The agent of `dialects/agents.rs` runs too, against each API that has a key: with
+//! `LIVE_OPENAI_URL` (`LIVE_ANTHROPIC_URL`, ..) at another address, with `LIVE_OPENAI_MODEL` with
+//! another model. It prints what it may cost before it begins.
 
 use std::sync::Arc;
 
@@ -12,6 +16,8 @@ use temporal_agents::{
     provider::{Genai, Model, ModelDelta, ModelProvider, OpenAiApi, OpenAiBuilder},
     wire::{Definitions, FunctionCall, Item, ItemView, ModelCall, ModelResponse, ToolSpec},
 };
+
+use crate::dialects::agents::{TARGETS, Target};
 
 /// Returns `true` if this test is to run; otherwise prints that it was skipped.
 fn is_live(test: &str, key: &str) -> bool {
@@ -70,6 +76,26 @@ async fn a_turn_with_a_tool_through_genai_with_google() -> anyhow::Result<()> {
     let model = model(&Genai::from_env()?, &name("LIVE_GEMINI_MODEL", "gemini-2.5-flash")).await?;
     for streamed in [false, true] {
         conversation(&model, streamed).await?;
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn the_agent_with_everything_runs_against_real_models() -> anyhow::Result<()> {
+    for (api, model, prices, vendor) in TARGETS {
+        let variable = format!("{vendor}_API_KEY");
+        if !is_live(&format!("{api:?}, the whole agent"), &variable) {
+            continue;
+        }
+        let target = Target {
+            api,
+            model: name(&format!("LIVE_{vendor}_MODEL"), model),
+            key: std::env::var(variable)?,
+            url: std::env::var(format!("LIVE_{vendor}_URL")).ok(),
+            prices,
+        };
+        let (receipt, parts) = target.run().await?;
+        println!("{receipt:?}, {parts} streamed parts");
     }
     Ok(())
 }

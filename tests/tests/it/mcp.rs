@@ -1,6 +1,6 @@
 //! Tools of servers of the Model Context Protocol: those of the official Python package, over stdio and streamable HTTP.
 
-mod answering;
+pub(crate) mod answering;
 mod asked;
 mod asking_people;
 mod carried;

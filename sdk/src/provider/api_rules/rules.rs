@@ -130,7 +130,7 @@ const ANY_SCHEMA: SchemaRules = SchemaRules {
 };
 
 /// The keywords of OpenAI's strict mode.
-const OPENAI_KEYWORDS: [&str; 19] = [
+const OPENAI_KEYWORDS: [&str; 22] = [
     "description",
     "title",
     "type",
@@ -148,6 +148,9 @@ const OPENAI_KEYWORDS: [&str; 19] = [
     "maxItems",
     "minimum",
     "maximum",
+    "exclusiveMinimum",
+    "exclusiveMaximum",
+    "multipleOf",
     "pattern",
     "format",
 ];

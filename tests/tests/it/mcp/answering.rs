@@ -22,16 +22,16 @@ use tokio::{
 const SESSION: &str = "mcp-session-id";
 
 /// A request to the server.
-pub(super) struct Asked {
-    pub(super) method: String,
-    pub(super) params: Value,
+pub(crate) struct Asked {
+    pub(crate) method: String,
+    pub(crate) params: Value,
     /// The session that it names; `initialize` names none.
-    pub(super) session: Option<String>,
-    pub(super) authorization: Option<String>,
+    pub(crate) session: Option<String>,
+    pub(crate) authorization: Option<String>,
 }
 
 /// The answer to a request.
-pub(super) enum Answer {
+pub(crate) enum Answer {
     /// This result.
     Result(Value),
     /// The result of a call: one text.
@@ -47,14 +47,14 @@ pub(super) enum Answer {
 type Answering = Arc<dyn Fn(Asked) -> BoxFuture<'static, Answer> + Send + Sync>;
 
 /// A server; dropping it ends it.
-pub(super) struct AnsweringServer {
+pub(crate) struct AnsweringServer {
     address: SocketAddr,
     serving: JoinHandle<()>,
 }
 
 impl AnsweringServer {
     /// A server that answers requests, but no notifications, with this function.
-    pub(super) async fn start<F>(answer: impl Fn(Asked) -> F + Send + Sync + 'static) -> anyhow::Result<Self>
+    pub(crate) async fn start<F>(answer: impl Fn(Asked) -> F + Send + Sync + 'static) -> anyhow::Result<Self>
     where
         F: Future<Output = Answer> + Send + 'static,
     {
@@ -72,7 +72,7 @@ impl AnsweringServer {
         Ok(Self { address, serving })
     }
 
-    pub(super) fn transport(&self) -> McpHttp {
+    pub(crate) fn transport(&self) -> McpHttp {
         McpTransport::streamable_http(format!("http://{}/mcp", self.address))
     }
 }
@@ -84,7 +84,7 @@ impl Drop for AnsweringServer {
 }
 
 /// The tools of a list, without parameters.
-pub(super) fn tools<'n>(names: impl IntoIterator<Item = &'n str>) -> Value {
+pub(crate) fn tools<'n>(names: impl IntoIterator<Item = &'n str>) -> Value {
     names.into_iter().map(|name| json!({"name": name, "inputSchema": {"type": "object"}})).collect()
 }
 
