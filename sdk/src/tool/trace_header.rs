@@ -80,7 +80,7 @@ impl WorkflowInterceptor for TraceHeader {
         next: WorkflowNext<'static, ScheduleActivityInput, CancellableWorkflowOutboundFuture<ScheduleActivityResult>>,
     ) -> CancellableWorkflowOutboundFuture<ScheduleActivityResult> {
         if let Some(settings) = ctx.context_value::<TraceKey>() {
-            input.headers_mut().insert(TRACE_HEADER.to_owned(), payload(&settings));
+            input.headers_mut().insert(TRACE_HEADER.to_owned(), payload(&*settings));
         }
         next.run(input)
     }
@@ -96,7 +96,7 @@ impl WorkflowInterceptor for TraceHeader {
         >,
     ) -> CancellableWorkflowOutboundFuture<ScheduleActivityResult> {
         if let Some(settings) = ctx.context_value::<TraceKey>() {
-            input.headers_mut().insert(TRACE_HEADER.to_owned(), payload(&settings));
+            input.headers_mut().insert(TRACE_HEADER.to_owned(), payload(&*settings));
         }
         next.run(input)
     }

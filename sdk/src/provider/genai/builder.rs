@@ -7,18 +7,19 @@ use ::genai::{
     adapter::AdapterKind,
     resolver::{AuthData, Endpoint, ProviderConfig},
 };
-use reqwest::Url;
 use secrecy::{ExposeSecret, SecretString};
 
 use super::{Genai, Serves, dialect};
 use crate::{
     provider::{
-        http::{address, silence::SilenceOptions},
+        http::{address, server::AddressAdvice, silence::SilenceOptions},
         http_client,
     },
     tool::BoxError,
     wire::error_debug,
 };
+
+const ADVICE: AddressAdvice = AddressAdvice { in_full: "", query: "", credentials: "; set them as API key" };
 
 /// Describes a [`Genai`]; see [`Genai::builder`].
 #[derive(Default)]
@@ -152,7 +153,11 @@ impl GenaiBuilder {
         // An adapter without a configured address is reached over TLS.
         let mut https = base_urls.is_empty();
         for (adapter, url) in &base_urls {
-            let url = base(adapter, url)?;
+            let url = ADVICE.parse(url).map_err(|reason| GenaiConfigError::BaseUrl {
+                url: address::unless_secret(url),
+                adapter: adapter.clone(),
+                reason,
+            })?;
             https |= url.scheme() == "https";
             let endpoint = Endpoint::from_owned(format!("{}/", url.as_str().trim_end_matches('/')));
             client = client.append_provider_config(kind(adapter)?, ProviderConfig::from_endpoint(endpoint));
@@ -188,25 +193,6 @@ fn kind(adapter: &str) -> Result<AdapterKind, GenaiConfigError> {
         adapter: adapter.to_owned(),
         known: AdapterKind::all().iter().map(AdapterKind::as_lower_str).collect::<Vec<_>>().join(", "),
     })
-}
-
-fn base(adapter: &str, text: &str) -> Result<Url, GenaiConfigError> {
-    let unusable = |reason: &str| GenaiConfigError::BaseUrl {
-        url: address::unless_secret(text),
-        adapter: adapter.to_owned(),
-        reason: reason.to_owned(),
-    };
-    let url = Url::parse(text.trim()).map_err(|error| unusable(&error.to_string()))?;
-    if !matches!(url.scheme(), "http" | "https") {
-        return Err(unusable("it starts with neither https:// nor http://"));
-    }
-    if url.query().is_some() || url.fragment().is_some() {
-        return Err(unusable("it has a query or a fragment"));
-    }
-    if !url.username().is_empty() || url.password().is_some() {
-        return Err(unusable("it contains credentials; set them as API key"));
-    }
-    Ok(url)
 }
 
 impl std::fmt::Debug for GenaiBuilder {

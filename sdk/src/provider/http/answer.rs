@@ -94,7 +94,6 @@ impl Answer {
     }
 
     /// Returns the provider's id of the request.
-    #[cfg(feature = "openai")]
     pub(crate) fn request_id(&self) -> Option<String> {
         self.advice().request_id
     }

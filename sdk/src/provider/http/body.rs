@@ -5,10 +5,9 @@
 //! start is useful.
 //!
 //! # Design
-//! With the feature `genai`, gzip is enabled for the OpenAI client, and disabled for genai's own,
-//! which reads bodies without a limit: there only the time limit of the call bounds them.
+//! With the feature `genai`, gzip is enabled for our transport, and disabled for the crate's own
+//! client, which reads bodies without a limit: there only the time limit of the call bounds them.
 
-#[cfg(feature = "openai")]
 use reqwest::Response;
 
 /// The maximum size of a body, in bytes. A reply of more than 2 MB does not fit into history, but a
@@ -26,7 +25,6 @@ pub(crate) const MAX_ERROR_BODY_BYTES: usize = 64 * 1024;
 ///
 /// # Errors
 /// The connection broke, or the data does not match its declared encoding.
-#[cfg(feature = "openai")]
 pub(crate) async fn whole(mut response: Response) -> Result<Option<Vec<u8>>, reqwest::Error> {
     let limit = u64::try_from(MOST_BYTES).unwrap_or(u64::MAX);
     if response.content_length().is_some_and(|length| length > limit) {
@@ -44,7 +42,6 @@ pub(crate) async fn whole(mut response: Response) -> Result<Option<Vec<u8>>, req
 
 /// Reads the start of the body of an error. If the connection breaks, returns the part that was
 /// received, because the error is still known from its status.
-#[cfg(feature = "openai")]
 pub(crate) async fn read_error_body(mut response: Response) -> Vec<u8> {
     let mut body = Vec::new();
     while let Ok(Some(piece)) = response.chunk().await {

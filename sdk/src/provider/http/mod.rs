@@ -1,8 +1,11 @@
-//! Code that the HTTP providers share: the parts that a call adds to a request, and the
-//! interpretation of a response.
+//! Code that the HTTP providers share: the exchange, the parts that a call adds to a request, and
+//! the interpretation of a response.
 //!
 //! | file | contents |
 //! |---|---|
+//! | `server` | the configuration of a server: address, headers, client |
+//! | `transport` | one exchange: a request, and its response |
+//! | `streaming` | a call whose answer arrives in parts |
 //! | `outgoing` | the parts that settings add to a request; refuses what an API does not have |
 //! | `answer` | a whole response: its object, or the failure that it represents |
 //! | `body` | the bytes of a response, up to a limit |
@@ -19,6 +22,8 @@ pub(crate) mod classify;
 pub(crate) mod outgoing;
 pub(crate) mod redact;
 pub(crate) mod refusals;
+pub(crate) mod server;
 pub(crate) mod silence;
-#[cfg(feature = "openai")]
 pub(crate) mod sse;
+pub(crate) mod streaming;
+pub(crate) mod transport;

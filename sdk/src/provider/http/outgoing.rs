@@ -16,7 +16,6 @@ use crate::{provider::ModelError, wire::ModelFailureKind};
 pub(crate) struct Outgoing {
     pub(crate) body: Map<String, Value>,
     pub(crate) headers: HeaderMap,
-    #[cfg_attr(not(feature = "openai"), expect(dead_code, reason = "the crate genai sends no query"))]
     pub(crate) query: Vec<(String, String)>,
 }
 

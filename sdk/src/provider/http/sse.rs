@@ -7,12 +7,11 @@
 //! end of the body counts without the empty line after it, which some servers leave out.
 //!
 //! # Design
-//! **A parser of our own,** of a hundred lines. The crates that are in the tree anyway do not hold
-//! against a hostile server: eventsource-stream 0.2 (under async-openai) keeps everything after an
-//! invalid byte in memory, has no limit for a line, reads a long line again from its start with
-//! each chunk, and panics at a byte order mark; sse-stream 0.2 (under rmcp) has no limit either,
-//! and fails at a field that it does not know. Here an event is limited, and each byte is looked at
-//! once.
+//! **A parser of our own,** of a hundred lines. The crates for it do not hold against a hostile
+//! server: eventsource-stream 0.2 keeps everything after an invalid byte in memory, has no limit for
+//! a line, reads a long line again from its start with each chunk, and panics at a byte order mark;
+//! sse-stream 0.2 (under rmcp) has no limit either, and fails at a field that it does not know. Here
+//! an event is limited, and each byte is looked at once.
 
 /// An event.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -4,15 +4,21 @@ use std::{sync::Arc, time::Duration};
 
 use reqwest::{
     Url,
-    header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue},
+    header::{AUTHORIZATION, HeaderMap},
 };
 use secrecy::{ExposeSecret, SecretString};
 
-use super::{Azure, OpenAi, OpenAiApi, Preparation, Serves, endpoint::Endpoint, tls, transport::Transport};
+use super::{Azure, OpenAi, OpenAiApi, Preparation, Serves, endpoint::Endpoint};
 use crate::{
     provider::{
         api_rules::{AZURE_CHAT_COMPLETIONS, AZURE_RESPONSES, ApiRules, CHAT_COMPLETIONS, ChangeLog, RESPONSES, XAI},
-        http::{address, redact::Redactor, silence::SilenceOptions},
+        http::{
+            address,
+            redact::Redactor,
+            server::{self, AddressAdvice, ClientError, InvalidHeader, add_header, header_secrets, of_variable},
+            silence::SilenceOptions,
+            transport::Transport,
+        },
     },
     tool::BoxError,
     wire::error_debug,
@@ -98,15 +104,28 @@ error_debug!(enum OpenAiConfigError {
     HttpClient { source },
 });
 
-/// The remedy in the error message of an address that is not absolute.
-const IN_FULL: &str = "write it in full, as https://api.openai.com/v1";
+const ADVICE: AddressAdvice = AddressAdvice {
+    in_full: "; write it in full, as https://api.openai.com/v1",
+    query: "; set query parameters in the model settings",
+    credentials: "; set them as API key or header",
+};
 
 /// Name of the environment variable of the address.
 const BASE_URL: &str = "OPENAI_BASE_URL";
 
-/// Formats the environment variable of an address for an error message.
-fn of_variable(variable: Option<&str>) -> String {
-    variable.map(|variable| format!(" ({variable})")).unwrap_or_default()
+impl From<InvalidHeader> for OpenAiConfigError {
+    fn from(InvalidHeader(name): InvalidHeader) -> Self {
+        Self::Header { name }
+    }
+}
+
+impl From<ClientError> for OpenAiConfigError {
+    fn from(error: ClientError) -> Self {
+        match error {
+            ClientError::Tls(source) => Self::Tls { source },
+            ClientError::Build(source) => Self::HttpClient { source },
+        }
+    }
 }
 
 impl OpenAiBuilder {
@@ -254,37 +273,36 @@ impl OpenAiBuilder {
         } = self;
         let key = api_key.filter(|key| !key.expose_secret().is_empty()).ok_or(OpenAiConfigError::KeyEmpty)?;
         let base = base(base_url.as_deref(), base_url_variable, azure.as_ref())?;
-        let http = tls::http_client(base.scheme() == "https", timeout)?;
+        let http = server::client(base.scheme() == "https", timeout)?;
 
         let mut carried = HeaderMap::new();
         match &azure {
-            Some(_) => add(&mut carried, "api-key", key.expose_secret())?,
-            None => add(&mut carried, AUTHORIZATION.as_str(), &format!("Bearer {}", key.expose_secret()))?,
+            Some(_) => add_header(&mut carried, "api-key", key.expose_secret())?,
+            None => add_header(&mut carried, AUTHORIZATION.as_str(), &format!("Bearer {}", key.expose_secret()))?,
         }
         for (name, id) in [("OpenAI-Organization", organization), ("OpenAI-Project", project)] {
             if let Some(id) = id {
-                add(&mut carried, name, &id)?;
+                add_header(&mut carried, name, &id)?;
             }
         }
         for (name, value) in &headers {
-            add(&mut carried, name, value.expose_secret())?;
+            add_header(&mut carried, name, value.expose_secret())?;
         }
 
-        let values = headers.into_iter().flat_map(|(_, value)| with_token(value)).filter(is_long);
-        let secrets = values.chain([key.clone()]).collect();
-        let base = base.as_str().trim_end_matches('/').to_owned();
+        let secrets = header_secrets(headers).chain([key]).collect();
+        let base = base.as_str();
         let preparation = Arc::new(Preparation {
-            rules: rules(api, &base, azure.is_some()),
+            rules: rules(api, base, azure.is_some()),
             log: ChangeLog::default(),
             is_default: azure.is_none() && name.as_ref().is_none_or(|name| name == DEFAULT_NAME),
             maker: name.clone().unwrap_or_else(|| if azure.is_some() { "azure" } else { DEFAULT_NAME }.to_owned()),
             keeps_empty_reasoning,
         });
-        let endpoint = Endpoint { base, headers: carried, azure, key };
-        let transport = Arc::new(Transport::new(http, endpoint, Redactor::new(secrets)));
+        let transport = Transport::new(http, base, carried, Redactor::new(secrets));
+        let endpoint = Arc::new(Endpoint { transport, azure });
         let serves = serves.unwrap_or_else(|| Arc::new(|_| true));
         let name = name.unwrap_or_else(|| DEFAULT_NAME.to_owned());
-        Ok(OpenAi { transport, api, silence, refusals: Arc::default(), preparation, serves, name })
+        Ok(OpenAi { endpoint, api, silence, refusals: Arc::default(), preparation, serves, name })
     }
 }
 
@@ -299,20 +317,6 @@ fn rules(api: OpenAiApi, base: &str, is_azure: bool) -> &'static ApiRules {
         OpenAiApi::ChatCompletions if host.ends_with(".x.ai") => &XAI,
         OpenAiApi::ChatCompletions => &CHAT_COMPLETIONS,
     }
-}
-
-/// Returns a header's value, and the token after its scheme: of `Bearer abc`, a server may quote
-/// only `abc`.
-fn with_token(value: SecretString) -> Vec<SecretString> {
-    let token =
-        value.expose_secret().split_once(' ').map(|(_scheme, token)| SecretString::from(token.trim().to_owned()));
-    std::iter::once(value).chain(token).collect()
-}
-
-/// Returns `true` if a header's value is removed from messages: a short one, such as `true` or
-/// `v2`, is not a secret, and occurs in many words.
-fn is_long(value: &SecretString) -> bool {
-    value.expose_secret().len() >= 8
 }
 
 fn base(
@@ -330,27 +334,7 @@ fn base(
         (None, Some(azure)) => format!("{}/openai", azure.endpoint().trim().trim_end_matches('/')),
         (base_url, None) => base_url.unwrap_or(OPENAI).trim().to_owned(),
     };
-    let url = Url::parse(&text).map_err(|error| unusable(&format!("{error}; {IN_FULL}")))?;
-    if !matches!(url.scheme(), "http" | "https") {
-        return Err(unusable(&format!("it starts with neither https:// nor http://; {IN_FULL}")));
-    }
-    if url.query().is_some() || url.fragment().is_some() {
-        return Err(unusable("it has a query or a fragment; set query parameters in the model settings"));
-    }
-    if !url.username().is_empty() || url.password().is_some() {
-        return Err(unusable("it contains credentials; set them as API key or header"));
-    }
-    Ok(url)
-}
-
-/// Sets a header, with its value marked as sensitive, so that it is never shown.
-fn add(headers: &mut HeaderMap, name: &str, value: &str) -> Result<(), OpenAiConfigError> {
-    let (Ok(header), Ok(mut value)) = (HeaderName::try_from(name), HeaderValue::try_from(value)) else {
-        return Err(OpenAiConfigError::Header { name: name.to_owned() });
-    };
-    value.set_sensitive(true);
-    headers.insert(header, value);
-    Ok(())
+    ADVICE.parse(&text).map_err(|reason| unusable(&reason))
 }
 
 impl std::fmt::Debug for OpenAiBuilder {

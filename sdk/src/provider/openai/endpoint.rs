@@ -1,25 +1,17 @@
-//! The target of requests and the parts that all of them share: address, credentials, default
-//! headers.
-//!
-//! It is an implementation of [`Config`] of its own, because those of async-openai panic on a key
-//! that is not a valid header value, and place Azure's Responses API at a wrong address.
+//! The server of a provider: the paths of its APIs, and its names for models.
 
-use async_openai::config::Config;
-use reqwest::header::HeaderMap;
-use secrecy::SecretString;
+use super::{OpenAiApi, azure::Azure};
+use crate::provider::{
+    ModelError,
+    http::{answer::Answer, outgoing::Outgoing, transport::Transport},
+};
 
-use super::azure::Azure;
-
-/// An address with its credentials.
-#[derive(Clone)]
+/// The connection to a server, and what is particular to Azure.
+#[derive(Debug)]
 pub(super) struct Endpoint {
-    /// The base URL, without a slash at its end.
-    pub(super) base: String,
-    /// Headers of every request; they include credentials, which are marked as sensitive.
-    pub(super) headers: HeaderMap,
+    pub(super) transport: Transport,
     /// Set for Azure, whose addresses have another form.
     pub(super) azure: Option<Azure>,
-    pub(super) key: SecretString,
 }
 
 impl Endpoint {
@@ -28,45 +20,32 @@ impl Endpoint {
         self.azure.as_ref().map_or(name, |azure| azure.deployment_of(name))
     }
 
-    /// Returns the path of Chat Completions for this model, relative to the base.
-    pub(super) fn chat_completions(&self, name: &str) -> String {
-        match &self.azure {
-            None => "/chat/completions".to_owned(),
-            Some(azure) => azure.chat_completions(name),
+    /// Returns the path of an API for this model, relative to the base.
+    pub(super) fn path(&self, api: OpenAiApi, name: &str) -> String {
+        match (api, &self.azure) {
+            (OpenAiApi::Responses, _) => "/responses".to_owned(),
+            (OpenAiApi::ChatCompletions, None) => "/chat/completions".to_owned(),
+            (OpenAiApi::ChatCompletions, Some(azure)) => azure.chat_completions(name),
         }
     }
-}
 
-impl Config for Endpoint {
-    fn headers(&self) -> HeaderMap {
-        self.headers.clone()
+    /// Sends a request, and reads the whole response; `model` is the provider's name for the model.
+    pub(super) async fn exchange(
+        &self,
+        api: OpenAiApi,
+        model: &str,
+        mut outgoing: Outgoing,
+    ) -> Result<Answer, ModelError> {
+        // The servers refuse the options of a stream outside of one.
+        outgoing.body.shift_remove("stream_options");
+        self.transport.exchange(&self.path(api, model), &self.addressed(outgoing)).await
     }
 
-    fn url(&self, path: &str) -> String {
-        format!("{}{path}", self.base)
-    }
-
-    fn query(&self) -> Vec<(&str, &str)> {
-        self.azure.iter().map(|azure| ("api-version", azure.api_version())).collect()
-    }
-
-    fn api_base(&self) -> &str {
-        &self.base
-    }
-
-    fn api_key(&self) -> &SecretString {
-        &self.key
-    }
-}
-
-impl std::fmt::Debug for Endpoint {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { base, headers, azure, key: _ } = self;
-        let headers: Vec<&str> = headers.keys().map(reqwest::header::HeaderName::as_str).collect();
-        f.debug_struct("Endpoint")
-            .field("base", base)
-            .field("headers", &headers)
-            .field("azure", azure)
-            .finish_non_exhaustive()
+    /// Returns the request with the query that the server requires, before the request's own.
+    pub(super) fn addressed(&self, mut outgoing: Outgoing) -> Outgoing {
+        if let Some(azure) = &self.azure {
+            outgoing.query.insert(0, ("api-version".to_owned(), azure.api_version().to_owned()));
+        }
+        outgoing
     }
 }

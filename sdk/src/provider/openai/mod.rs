@@ -9,22 +9,17 @@
 //! | file | contents |
 //! |---|---|
 //! | `builder` | configuration, and its errors |
-//! | `endpoint`, `azure` | addresses and credentials of OpenAI-like servers and of Azure |
-//! | `tls`, `transport` | one HTTP exchange |
-//! | `streaming` | a call whose answer arrives in parts |
+//! | `endpoint`, `azure` | the paths of the APIs, and the names of deployments |
 //! | `responses`, `chat_completions` | the two projections of a model call |
 //!
-//! The interpretation of a response, and the parts that settings add to a request, are in
-//! `provider/http`.
+//! The HTTP exchange, streams, the interpretation of a response, and the parts that settings add to
+//! a request are in `provider/http`.
 
 mod azure;
 mod builder;
 mod chat_completions;
 mod endpoint;
 mod responses;
-mod streaming;
-mod tls;
-mod transport;
 mod usage;
 
 use std::sync::Arc;
@@ -35,12 +30,12 @@ use serde_json::{Value, json};
 pub use azure::Azure;
 pub use builder::{OpenAiBuilder, OpenAiConfigError};
 
-use self::{streaming::Streamed, transport::Transport};
+use self::endpoint::Endpoint;
 use super::{
     Model, ModelDeltas, ModelError, ModelProvider,
     api_rules::{self, ApiRules, ChangeLog, RequestTarget},
     data::{PROVIDER_DATA, RESPONSES},
-    http::{refusals::Refusals, silence::SilenceOptions},
+    http::{refusals::Refusals, silence::SilenceOptions, streaming::Streamed},
 };
 use crate::wire::{ModelCall, ModelFailureKind, ModelResponse};
 
@@ -75,7 +70,7 @@ use crate::wire::{ModelCall, ModelFailureKind, ModelResponse};
 /// Of a stream at most 256 MiB are read, and 32 MiB kept.
 #[derive(Clone)]
 pub struct OpenAi {
-    transport: Arc<Transport>,
+    endpoint: Arc<Endpoint>,
     api: OpenAiApi,
     silence: SilenceOptions,
     refusals: Arc<Refusals>,
@@ -174,7 +169,7 @@ impl ModelProvider for OpenAi {
         let model = (self.serves)(name).then(|| -> Arc<dyn Model> {
             Arc::new(OpenAiModel {
                 name: name.to_owned(),
-                transport: Arc::clone(&self.transport),
+                endpoint: Arc::clone(&self.endpoint),
                 api: self.api,
                 silence: self.silence,
                 refusals: Arc::clone(&self.refusals),
@@ -191,8 +186,8 @@ impl ModelProvider for OpenAi {
 
 impl std::fmt::Debug for OpenAi {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { transport, api, silence: _, refusals: _, preparation: _, serves: _, name: _ } = self;
-        f.debug_struct("OpenAi").field("transport", transport).field("api", api).finish_non_exhaustive()
+        let Self { endpoint, api, silence: _, refusals: _, preparation: _, serves: _, name: _ } = self;
+        f.debug_struct("OpenAi").field("endpoint", endpoint).field("api", api).finish_non_exhaustive()
     }
 }
 
@@ -200,7 +195,7 @@ impl std::fmt::Debug for OpenAi {
 #[derive(Debug)]
 struct OpenAiModel {
     name: String,
-    transport: Arc<Transport>,
+    endpoint: Arc<Endpoint>,
     api: OpenAiApi,
     silence: SilenceOptions,
     refusals: Arc<Refusals>,
@@ -213,8 +208,8 @@ impl Model for OpenAiModel {
             let agent = call.agent.clone();
             let call = self.preparation.prepare(&self.name, call);
             let outcome = match self.api {
-                OpenAiApi::Responses => responses::call(&self.transport, &self.name, call).await,
-                OpenAiApi::ChatCompletions => chat_completions::call(&self.transport, &self.name, call).await,
+                OpenAiApi::Responses => responses::call(&self.endpoint, &self.name, call).await,
+                OpenAiApi::ChatCompletions => chat_completions::call(&self.endpoint, &self.name, call).await,
             };
             outcome.map(|response| self.preparation.mark(response)).map_err(|error| self.located(error, &agent))
         })
@@ -225,11 +220,16 @@ impl Model for OpenAiModel {
             let agent = call.agent.clone();
             let silence = self.silence.of_call(&call.definitions.settings);
             let call = self.preparation.prepare(&self.name, call);
-            let streamed =
-                Streamed { transport: &self.transport, refusals: &self.refusals, silence, model: &self.name };
+            let streamed = Streamed {
+                transport: &self.endpoint.transport,
+                path: &self.endpoint.path(self.api, &self.name),
+                refusals: &self.refusals,
+                silence,
+                model: &self.name,
+            };
             let outcome = match self.api {
-                OpenAiApi::Responses => responses::stream(&streamed, call, &deltas).await,
-                OpenAiApi::ChatCompletions => chat_completions::stream(&streamed, call, &deltas).await,
+                OpenAiApi::Responses => responses::stream(&self.endpoint, &streamed, call, &deltas).await,
+                OpenAiApi::ChatCompletions => chat_completions::stream(&self.endpoint, &streamed, call, &deltas).await,
             };
             outcome.map(|response| self.preparation.mark(response)).map_err(|error| self.located(error, &agent))
         })
@@ -243,6 +243,6 @@ impl OpenAiModel {
             let whose = format!(" (agent {agent:?}, model {:?})", self.name);
             error.message.push_str(&whose);
         }
-        error.at(self.transport.address())
+        error.at(self.endpoint.transport.address())
     }
 }

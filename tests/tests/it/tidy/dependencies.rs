@@ -5,8 +5,7 @@ use std::process::Command;
 use super::workspace;
 
 /// Crates that do I/O, or bring what does.
-const WORKER_ONLY: [&str; 12] = [
-    "async-openai",
+const WORKER_ONLY: [&str; 11] = [
     "httpdate",
     "hyper",
     "mio",
@@ -63,7 +62,7 @@ fn nexus_operations_add_no_crate_that_does_io() {
 fn the_worker_half_has_the_crates_whose_absence_is_checked() {
     let has = crates(&[]);
     let found = worker_only(&has);
-    for name in ["async-openai", "hyper", "mio", "reqwest", "rustls", "socket2", "temporalio-sdk"] {
+    for name in ["hyper", "mio", "reqwest", "rustls", "socket2", "temporalio-sdk"] {
         assert!(found.contains(&name), "{name} is not in the tree under this name any more");
     }
 }

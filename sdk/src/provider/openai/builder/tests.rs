@@ -24,8 +24,8 @@ fn the_environment_describes_a_provider() {
     let openai = builder.and_then(OpenAiBuilder::build).expect("a complete environment");
     assert_eq!(
         format!("{openai:?}"),
-        "OpenAi { transport: Transport { endpoint: Endpoint { base: \"http://localhost:1/v1\", \
-         headers: [\"authorization\", \"openai-organization\"], azure: None, .. }, .. }, api: Responses, .. }"
+        "OpenAi { endpoint: Endpoint { transport: Transport { address: \"http://localhost:1/v1\", \
+         headers: [\"authorization\", \"openai-organization\"], .. }, azure: None }, api: Responses, .. }"
     );
 }
 

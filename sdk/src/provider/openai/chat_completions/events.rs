@@ -5,8 +5,7 @@ use serde_json::{Map, Value};
 use crate::provider::{
     ModelDeltas,
     chat_chunks::{self, ChatChunks, Layout},
-    http::sse::Event,
-    openai::{OpenAiApi, streaming::Reading},
+    http::{sse::Event, streaming::Reading},
 };
 
 /// The events so far.
@@ -20,7 +19,7 @@ impl Default for CompletionEvents {
 }
 
 impl Reading for CompletionEvents {
-    const API: OpenAiApi = OpenAiApi::ChatCompletions;
+    const USAGE_ON_REQUEST: bool = true;
 
     fn read(&mut self, event: &Event, deltas: &ModelDeltas) -> Result<bool, &'static str> {
         self.0.read(&event.name, &event.data, deltas)

@@ -18,29 +18,30 @@ mod response;
 
 use serde_json::Value;
 
-use super::{OpenAiApi, streaming::Streamed, transport::Transport};
+use super::{OpenAiApi, endpoint::Endpoint};
 use crate::{
-    provider::{ModelDeltas, ModelError},
+    provider::{ModelDeltas, ModelError, http::streaming::Streamed},
     wire::{ModelCall, ModelResponse},
 };
 
 /// Makes one request to the model.
-pub(super) async fn call(transport: &Transport, model: &str, call: ModelCall) -> Result<ModelResponse, ModelError> {
+pub(super) async fn call(endpoint: &Endpoint, model: &str, call: ModelCall) -> Result<ModelResponse, ModelError> {
     let keep_raw_usage = call.definitions.settings.preserve_raw_usage == Some(true);
-    let outgoing = request::project(transport.model(model), call)?;
-    let answer = transport.exchange(OpenAiApi::ChatCompletions, model, outgoing).await?;
+    let outgoing = request::project(endpoint.model(model), call)?;
+    let answer = endpoint.exchange(OpenAiApi::ChatCompletions, model, outgoing).await?;
     response::project(&answer, keep_raw_usage)
 }
 
 /// Makes one request to the model, and sends the parts of the answer while they arrive.
 pub(super) async fn stream(
+    endpoint: &Endpoint,
     streamed: &Streamed<'_>,
     call: ModelCall,
     deltas: &ModelDeltas,
 ) -> Result<ModelResponse, ModelError> {
     let keep_raw_usage = call.definitions.settings.preserve_raw_usage == Some(true);
-    let outgoing = request::project(streamed.transport.model(streamed.model), call)?;
-    let answer = streamed.answer::<events::CompletionEvents>(outgoing, deltas).await?;
+    let outgoing = request::project(endpoint.model(streamed.model), call)?;
+    let answer = streamed.answer::<events::CompletionEvents>(endpoint.addressed(outgoing), deltas).await?;
     response::project(&answer, keep_raw_usage)
 }
 

@@ -10,8 +10,7 @@ use serde_json::{Map, Value};
 
 use crate::provider::{
     ModelDelta, ModelDeltas,
-    http::sse::Event,
-    openai::{OpenAiApi, streaming::Reading},
+    http::{sse::Event, streaming::Reading},
 };
 
 /// The data of the event that ends a stream of Chat Completions. Gateways send it here also.
@@ -40,7 +39,7 @@ struct Call {
 }
 
 impl Reading for ResponseEvents {
-    const API: OpenAiApi = OpenAiApi::Responses;
+    const USAGE_ON_REQUEST: bool = false;
 
     fn read(&mut self, event: &Event, deltas: &ModelDeltas) -> Result<bool, &'static str> {
         if event.data.trim() == DONE {

@@ -14,30 +14,34 @@ mod response;
 
 use serde_json::Value;
 
-use super::{OpenAiApi, streaming::Streamed, transport::Transport};
+use super::{OpenAiApi, endpoint::Endpoint};
 use crate::{
-    provider::{ModelDeltas, ModelError, http::answer::Answer},
+    provider::{
+        ModelDeltas, ModelError,
+        http::{answer::Answer, streaming::Streamed},
+    },
     wire::{ModelCall, ModelFailureKind, ModelResponse},
 };
 
 /// Makes one request to the model.
-pub(super) async fn call(transport: &Transport, model: &str, call: ModelCall) -> Result<ModelResponse, ModelError> {
+pub(super) async fn call(endpoint: &Endpoint, model: &str, call: ModelCall) -> Result<ModelResponse, ModelError> {
     let expected = Expected::of(&call);
-    let outgoing = request::project(transport.model(model), call)?;
+    let outgoing = request::project(endpoint.model(model), call)?;
     // An HTTP response of any status: `response` makes an error of those that are not 2xx.
-    let answer = transport.exchange(OpenAiApi::Responses, model, outgoing).await?;
+    let answer = endpoint.exchange(OpenAiApi::Responses, model, outgoing).await?;
     expected.read(&answer)
 }
 
 /// Makes one request to the model, and sends the parts of the answer while they arrive.
 pub(super) async fn stream(
+    endpoint: &Endpoint,
     streamed: &Streamed<'_>,
     call: ModelCall,
     deltas: &ModelDeltas,
 ) -> Result<ModelResponse, ModelError> {
     let expected = Expected::of(&call);
-    let outgoing = request::project(streamed.transport.model(streamed.model), call)?;
-    let answer = streamed.answer::<events::ResponseEvents>(outgoing, deltas).await?;
+    let outgoing = request::project(endpoint.model(streamed.model), call)?;
+    let answer = streamed.answer::<events::ResponseEvents>(endpoint.addressed(outgoing), deltas).await?;
     expected.read(&answer)
 }
 

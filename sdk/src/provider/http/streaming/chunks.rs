@@ -5,18 +5,15 @@ use std::time::Duration;
 use reqwest::{Response, header::CONTENT_TYPE};
 use tokio::time::{Instant, timeout_at};
 
-use super::Streamed;
-use crate::{
-    provider::{
-        ModelError,
-        http::{
-            answer::Answer,
-            body::{MOST_BYTES, MOST_STREAM_BYTES},
-            silence::{end_of, no_first_chunk, no_next_chunk},
-        },
+use super::{
+    super::{
+        answer::Answer,
+        body::{MOST_BYTES, MOST_STREAM_BYTES},
+        silence::{end_of, no_first_chunk, no_next_chunk},
     },
-    wire::ModelFailureKind,
+    Streamed,
 };
+use crate::{provider::ModelError, wire::ModelFailureKind};
 
 /// The form of a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

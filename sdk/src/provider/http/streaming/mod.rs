@@ -16,27 +16,25 @@ use serde_json::{Map, Value, json};
 use tokio::time::timeout_at;
 
 use self::chunks::{Chunks, Form, deadline};
-use super::{OpenAiApi, transport::Transport};
+use super::{
+    answer::Answer,
+    body::MOST_BYTES,
+    classify,
+    outgoing::Outgoing,
+    refusals::{self, Refusals, RequestForm},
+    silence::{Silence, no_first_chunk},
+    sse::{Event, Events},
+    transport::Transport,
+};
 use crate::{
-    provider::{
-        ModelDeltas, ModelError,
-        http::{
-            answer::Answer,
-            body::MOST_BYTES,
-            classify,
-            outgoing::Outgoing,
-            refusals::{self, Refusals, RequestForm},
-            silence::{Silence, no_first_chunk},
-            sse::{Event, Events},
-        },
-    },
+    provider::{ModelDeltas, ModelError},
     wire::ModelFailureKind,
 };
 
 /// The events of an answer, as they are joined to a body.
-pub(super) trait Reading: Default {
-    /// The API whose events these are.
-    const API: OpenAiApi;
+pub(crate) trait Reading: Default {
+    /// `true` if a stream of the API has the usage only on request, in `stream_options`.
+    const USAGE_ON_REQUEST: bool;
 
     /// Reads an event, and sends the deltas in it. Returns `true` if it is the last one.
     ///
@@ -56,37 +54,41 @@ pub(super) trait Reading: Default {
 
 /// A streamed call of one model.
 #[derive(Debug)]
-pub(super) struct Streamed<'a> {
-    pub(super) transport: &'a Transport,
-    pub(super) refusals: &'a Refusals,
-    pub(super) silence: Silence,
+pub(crate) struct Streamed<'a> {
+    pub(crate) transport: &'a Transport,
+    /// Path of the request.
+    pub(crate) path: &'a str,
+    pub(crate) refusals: &'a Refusals,
+    pub(crate) silence: Silence,
     /// Name of the model.
-    pub(super) model: &'a str,
+    pub(crate) model: &'a str,
 }
 
 impl Streamed<'_> {
     /// Makes the call; returns its whole answer. A call that cannot be streamed is made without.
-    pub(super) async fn answer<R: Reading>(
+    pub(crate) async fn answer<R: Reading>(
         &self,
         mut outgoing: Outgoing,
         deltas: &ModelDeltas,
     ) -> Result<Answer, ModelError> {
         if let Some(reason) = R::differs(&outgoing.body) {
             self.refusals.warn(self.model, reason);
-            return self.transport.exchange(R::API, self.model, outgoing).await;
+            // The servers refuse the options of a stream outside of one.
+            outgoing.body.shift_remove("stream_options");
+            return self.transport.exchange(self.path, &outgoing).await;
         }
         let mut form = self.refusals.known(self.model).unwrap_or(RequestForm::Stream);
         loop {
-            set_form(&mut outgoing.body, R::API, form);
+            set_form(&mut outgoing.body, form, R::USAGE_ON_REQUEST);
             if form == RequestForm::Whole {
-                let answer = self.transport.exchange(R::API, self.model, outgoing).await?;
+                let answer = self.transport.exchange(self.path, &outgoing).await?;
                 if answer.status.is_success() {
                     self.refusals.remember(self.model, form);
                 }
                 return Ok(answer);
             }
             let deadline = deadline(self.silence.first_chunk);
-            let sent = timeout_at(deadline, self.transport.send(R::API, self.model, &outgoing)).await;
+            let sent = timeout_at(deadline, self.transport.send(self.path, &outgoing)).await;
             let late = |_| classify::failure(ModelFailureKind::Timeout, &no_first_chunk(self.silence.first_chunk));
             let response = sent.map_err(late)??;
             if !response.status().is_success() {
@@ -151,7 +153,7 @@ impl Streamed<'_> {
         };
         let has_usage = body.get("usage").is_some_and(|usage| !usage.is_null());
         let is_error = body.get("error").is_some_and(|error| !error.is_null());
-        if R::API == OpenAiApi::ChatCompletions && !has_usage && !is_error {
+        if R::USAGE_ON_REQUEST && !has_usage && !is_error {
             self.refusals.remember(self.model, RequestForm::Whole);
         }
         answer.body = Value::Object(body).to_string().into_bytes();
@@ -160,7 +162,7 @@ impl Streamed<'_> {
 }
 
 /// Writes the members of a request for a stream.
-fn set_form(body: &mut Map<String, Value>, api: OpenAiApi, form: RequestForm) {
+fn set_form(body: &mut Map<String, Value>, form: RequestForm, usage_on_request: bool) {
     if form == RequestForm::Whole {
         body.shift_remove("stream");
     } else {
@@ -168,7 +170,7 @@ fn set_form(body: &mut Map<String, Value>, api: OpenAiApi, form: RequestForm) {
     }
     if form != RequestForm::Stream {
         body.shift_remove("stream_options");
-    } else if api == OpenAiApi::ChatCompletions {
+    } else if usage_on_request {
         let options = body.entry("stream_options").or_insert_with(|| json!({}));
         if let Value::Object(options) = options {
             options.insert("include_usage".to_owned(), true.into());
