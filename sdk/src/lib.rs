@@ -85,7 +85,7 @@
 //! | [`workflow`] | the durable host: [`Runner`], `AgentInbox`, the ready-made workflows, options |
 //! | [`wire`] | the contract between workflow and worker: the messages that history records |
 //! | `worker` | a worker: [`AgentsPlugin`], `ToolRegistry`, codecs (from here: feature `worker`) |
-//! | `provider` | [`Model`], [`ModelProvider`], the providers for OpenAI and for the crate genai |
+//! | `provider` | [`Model`], [`ModelProvider`], the providers for OpenAI, Anthropic and the crate genai |
 //! | `inline`, `agentic_session` | the two other hosts: plain tokio, and one activity |
 //! | `client` | starts runs; handles for programs outside of a workflow, streams, transcripts |
 //! | `http` | a service of runs over HTTP (feature `http`) |
@@ -133,6 +133,7 @@
 //! | `macros` | yes | [`macro@tool`], [`tools`], [`guardrail`], [`agent_handlers`] |
 //! | `worker` | yes | the worker half (see above); without it no I/O crate is built |
 //! | `openai` | yes | the OpenAI provider, `provider::OpenAi` |
+//! | `anthropic` | no | the Anthropic provider, `provider::Anthropic` |
 //! | `genai` | no | `provider::Genai`: Anthropic, Gemini and others |
 //! | `http` | no | `http::AgentsService`: runs over HTTP (OpenAPI), AG-UI, the AI SDK, a page |
 //! | `postgres` | no | `store::SqlStore` in PostgreSQL, `projection`, `in_process` |

@@ -53,8 +53,7 @@ pub enum ModelDelta {
     },
     /// An event of the provider's own stream, unchanged: of the Responses API, an object with
     /// `type` and `sequence_number`. It is sent only to a handle
-    /// [that wants it](ModelDeltas::with_native), beside the other deltas; Chat Completions and
-    /// genai have none.
+    /// [that wants it](ModelDeltas::with_native), beside the other deltas; the other APIs have none.
     Native(Value),
 }
 

@@ -9,7 +9,7 @@
 //! and none is installed for the whole process, because that choice is the application's.
 
 use std::sync::Arc;
-#[cfg(any(feature = "openai", feature = "genai", feature = "mcp"))]
+#[cfg(any(feature = "openai", feature = "anthropic", feature = "mcp"))]
 use std::time::Duration;
 
 use rustls::{ClientConfig, RootCertStore, crypto::ring};
@@ -17,9 +17,9 @@ use rustls_platform_verifier::BuilderVerifierExt;
 
 /// The timeout for establishing a connection. The response has no timeout here; the activity limits
 /// it.
-#[cfg(any(feature = "openai", feature = "genai", feature = "mcp"))]
+#[cfg(any(feature = "openai", feature = "anthropic", feature = "mcp"))]
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
-#[cfg(any(feature = "openai", feature = "genai", feature = "mcp"))]
+#[cfg(any(feature = "openai", feature = "anthropic", feature = "mcp"))]
 const USER_AGENT: &str = concat!("temporal-agents/", env!("CARGO_PKG_VERSION"));
 
 /// Returns a TLS configuration; `https` is `true` if the address is reached over TLS.
@@ -37,7 +37,7 @@ pub(crate) fn tls(https: bool) -> Result<ClientConfig, rustls::Error> {
 ///
 /// # Errors
 /// The platform's certificates cannot be loaded, and the address needs them.
-#[cfg(any(feature = "openai", feature = "genai", feature = "mcp"))]
+#[cfg(any(feature = "openai", feature = "anthropic", feature = "mcp"))]
 pub(crate) fn builder(https: bool) -> Result<reqwest::ClientBuilder, rustls::Error> {
     Ok(reqwest::Client::builder()
         .tls_backend_preconfigured(tls(https)?)

@@ -1,4 +1,4 @@
-//! Providers of models: for OpenAI, for the crate genai, and the traits for others.
+//! Providers of models: for OpenAI, for Anthropic, for the crate genai, and the traits for others.
 //!
 //! A [`ModelProvider`] returns a [`Model`] by name; `Resources::model_provider` adds it to a
 //! worker. The guide shows [a provider of your own](crate::guide::providers).
@@ -9,21 +9,29 @@
     reason = "the worker half runs outside of workflows: it may use clock, environment and tasks"
 )]
 
-#[cfg(any(feature = "openai", feature = "genai"))]
+#[cfg(feature = "anthropic")]
+mod answer_items;
+#[cfg(feature = "anthropic")]
+mod anthropic;
+#[cfg_attr(
+    not(all(feature = "openai", feature = "genai")),
+    allow(dead_code, unused_imports, reason = "the APIs of providers that are not built")
+)]
+#[cfg(any(feature = "openai", feature = "anthropic"))]
 mod api_rules;
 #[cfg(any(feature = "openai", feature = "genai"))]
 mod chat_chunks;
 mod convention;
-#[cfg(any(feature = "openai", feature = "genai"))]
+#[cfg(any(feature = "openai", feature = "anthropic"))]
 pub(crate) mod data;
 mod deltas;
 pub(crate) mod function_shape;
 #[cfg(feature = "genai")]
 pub(crate) mod genai;
 mod held_back;
-#[cfg(any(feature = "openai", feature = "genai"))]
+#[cfg(any(feature = "openai", feature = "anthropic"))]
 mod http;
-#[cfg(any(feature = "openai", feature = "genai", feature = "mcp", feature = "otel"))]
+#[cfg(any(feature = "openai", feature = "anthropic", feature = "mcp", feature = "otel"))]
 pub(crate) mod http_client;
 mod model;
 #[cfg(feature = "openai")]
@@ -32,6 +40,8 @@ mod prices;
 pub(crate) mod providers;
 mod secrets;
 
+#[cfg(feature = "anthropic")]
+pub use anthropic::{Anthropic, AnthropicBuilder, AnthropicConfigError};
 pub(crate) use convention::provider_of;
 pub use deltas::{ModelDelta, ModelDeltas};
 #[doc(no_inline)]

@@ -96,7 +96,7 @@ impl Secrets {
     }
 
     /// Returns the length of the longest form, in characters.
-    #[cfg(any(feature = "openai", feature = "genai"))]
+    #[cfg(any(feature = "openai", feature = "anthropic"))]
     pub(crate) fn longest(&self) -> usize {
         self.longest
     }

@@ -4,6 +4,7 @@ mod agent_handlers;
 mod agent_specs;
 mod agentic_session;
 mod allowed_env;
+mod anthropic_provider;
 mod batched_tools;
 mod cancellation;
 mod cipher;

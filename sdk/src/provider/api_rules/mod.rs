@@ -33,12 +33,14 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
+#[cfg(feature = "anthropic")]
+pub(crate) use rules::ANTHROPIC;
 pub(crate) use rules::ApiRules;
-#[cfg(feature = "genai")]
-pub(crate) use rules::{ANTHROPIC, GEMINI, OTHER};
 #[cfg(feature = "openai")]
 pub(crate) use rules::{AZURE_CHAT_COMPLETIONS, AZURE_RESPONSES, RESPONSES};
 pub(crate) use rules::{CHAT_COMPLETIONS, XAI};
+#[cfg(feature = "genai")]
+pub(crate) use rules::{GEMINI, OTHER};
 
 use crate::wire::ModelCall;
 

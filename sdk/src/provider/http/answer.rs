@@ -116,6 +116,21 @@ impl Answer {
         self.with_error(self.failure(kind, &what), error)
     }
 
+    /// Returns the failure with the type of the reported error as its code, if it has no code:
+    /// Anthropic has no codes.
+    #[cfg(feature = "anthropic")]
+    pub(crate) fn with_type(&self, mut failure: ModelError) -> ModelError {
+        let text = self.text();
+        let error = if self.status.is_success() {
+            serde_json::from_str(&text).ok().as_ref().and_then(ProviderError::in_answer)
+        } else {
+            ProviderError::in_failure(&text)
+        };
+        let name = error.and_then(|error| error.r#type);
+        failure.code = failure.code.or_else(|| Some(self.redactor.excerpt(&name?, EXCERPT)));
+        failure
+    }
+
     /// Returns the failure of an error inside the body of a successful response.
     fn reported(&self, error: ProviderError) -> ModelError {
         let what = error.message.clone().unwrap_or_else(|| "the provider reports an error".to_owned());

@@ -32,7 +32,7 @@ pub use bounds::{TooLarge, measure};
 pub use conform::{Conversions, conform};
 pub use from_type::schema_of;
 pub use output::{RESPONSE_KEY, wrap_output};
-#[cfg(any(feature = "openai", feature = "genai"))]
+#[cfg(any(feature = "openai", feature = "anthropic"))]
 pub(crate) use reference::resolve;
 pub use strict::{NotStrict, strict};
 pub use validate::{Issue, unchecked, validate};

@@ -157,7 +157,7 @@ impl Item {
 
     /// Returns the `type` of this item if it is the output of a call, as
     /// [`output_kind`](Self::output_kind) names it.
-    #[cfg(any(feature = "openai", feature = "genai"))]
+    #[cfg(any(feature = "openai", feature = "anthropic"))]
     pub(crate) fn as_output_kind(&self) -> Option<&'static str> {
         Self::OUTPUTS.into_iter().map(|(_, output)| output).find(|output| *output == self.kind())
     }

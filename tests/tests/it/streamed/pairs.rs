@@ -22,11 +22,11 @@ use super::{
 
 /// An answer in both forms.
 #[derive(Clone, Debug)]
-pub(super) struct Pair {
-    pub(super) api: OpenAiApi,
-    pub(super) name: String,
-    pub(super) whole: Value,
-    pub(super) stream: Vec<u8>,
+pub(crate) struct Pair {
+    pub(crate) api: OpenAiApi,
+    pub(crate) name: String,
+    pub(crate) whole: Value,
+    pub(crate) stream: Vec<u8>,
 }
 
 static PAIRS: LazyLock<Vec<Pair>> = LazyLock::new(|| {
@@ -36,7 +36,7 @@ static PAIRS: LazyLock<Vec<Pair>> = LazyLock::new(|| {
 });
 
 /// The pairs in a directory of `tests/streams/`.
-pub(super) fn pairs_of(directory: &str, api: OpenAiApi) -> Vec<Pair> {
+pub(crate) fn pairs_of(directory: &str, api: OpenAiApi) -> Vec<Pair> {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("streams").join(directory);
     let files = std::fs::read_dir(directory).expect("the directory is in the repository");
     let paths = files.map(|file| file.expect("a readable directory").path());

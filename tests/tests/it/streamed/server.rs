@@ -12,7 +12,7 @@ use crate::hostile::server::{self, Connection};
 
 /// One answer.
 #[derive(Clone, Debug)]
-pub(super) struct Answer {
+pub(crate) struct Answer {
     head: String,
     /// The body, in the chunks of its transfer.
     chunks: Vec<Vec<u8>>,
@@ -31,26 +31,26 @@ enum End {
 
 impl Answer {
     /// A stream in one piece.
-    pub(super) fn stream(body: impl AsRef<[u8]>) -> Self {
+    pub(crate) fn stream(body: impl AsRef<[u8]>) -> Self {
         Self::of("200 OK", "text/event-stream", body)
     }
 
-    pub(super) fn json(status: &str, body: &Value) -> Self {
+    pub(crate) fn json(status: &str, body: &Value) -> Self {
         Self::of(status, "application/json", body.to_string())
     }
 
-    pub(super) fn of(status: &str, content_type: &str, body: impl AsRef<[u8]>) -> Self {
+    pub(crate) fn of(status: &str, content_type: &str, body: impl AsRef<[u8]>) -> Self {
         let head = format!("HTTP/1.1 {status}\r\ncontent-type: {content_type}\r\nx-request-id: req_1\r\n");
         Self { head, chunks: vec![body.as_ref().to_vec()], end: End::Proper }
     }
 
-    pub(super) fn header(mut self, name: &str, value: &str) -> Self {
+    pub(crate) fn header(mut self, name: &str, value: &str) -> Self {
         self.head.extend([name, ": ", value, "\r\n"]);
         self
     }
 
     /// Cuts the body at these places.
-    pub(super) fn cut(mut self, places: &[usize]) -> Self {
+    pub(crate) fn cut(mut self, places: &[usize]) -> Self {
         let body = self.chunks.concat();
         let mut places: Vec<usize> = places.iter().map(|place| place % (body.len() + 1)).collect();
         places.extend([0, body.len()]);
@@ -60,13 +60,13 @@ impl Answer {
     }
 
     /// Closes the connection in place of the end of the body.
-    pub(super) fn broken(mut self) -> Self {
+    pub(crate) fn broken(mut self) -> Self {
         self.end = End::Broken;
         self
     }
 
     /// Sends nothing more after the chunks, and does not end the body.
-    pub(super) fn silent(mut self) -> Self {
+    pub(crate) fn silent(mut self) -> Self {
         self.end = End::Silence;
         self
     }
@@ -91,8 +91,8 @@ impl Answer {
 
 /// A server with a script.
 #[derive(Clone, Debug)]
-pub(super) struct Server {
-    pub(super) url: String,
+pub(crate) struct Server {
+    pub(crate) url: String,
     state: Arc<Mutex<State>>,
 }
 
@@ -104,7 +104,7 @@ struct State {
 
 impl Server {
     /// Answers the requests in this order. The last answer is repeated.
-    pub(super) fn start(answers: impl IntoIterator<Item = Answer>) -> anyhow::Result<Self> {
+    pub(crate) fn start(answers: impl IntoIterator<Item = Answer>) -> anyhow::Result<Self> {
         let state = Arc::new(Mutex::new(State { answers: answers.into_iter().collect(), requests: Vec::new() }));
         let script = Arc::clone(&state);
         let url = server::start(move |connection| {
@@ -122,12 +122,12 @@ impl Server {
     }
 
     /// Replaces the answers that are left.
-    pub(super) fn answer(&self, answers: impl IntoIterator<Item = Answer>) {
+    pub(crate) fn answer(&self, answers: impl IntoIterator<Item = Answer>) {
         lock(&self.state).answers = answers.into_iter().collect();
     }
 
     /// The bodies of the requests since the last look.
-    pub(super) fn requests(&self) -> Vec<Value> {
+    pub(crate) fn requests(&self) -> Vec<Value> {
         std::mem::take(&mut lock(&self.state).requests)
     }
 }
