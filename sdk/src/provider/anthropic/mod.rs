@@ -16,7 +16,8 @@
 //! | `events` | the events of a stream, joined to the message |
 //!
 //! The HTTP exchange, streams, the interpretation of failures, and the parts that settings add to a
-//! request are in `provider/http`; what the API accepts is in `provider/api_rules`.
+//! request are in `provider/http`; what the API accepts is in `provider/api_rules`. The provider over
+//! the crate genai makes its calls of Anthropic here.
 //!
 //! # Design
 //! **An adapter of our own, and not that of the crate genai.** The crate's normal form has no room
@@ -47,9 +48,14 @@ use std::{
 
 use futures::future::BoxFuture;
 
+#[cfg(feature = "genai")]
+pub(super) use builder::messages_headers;
 pub use builder::{AnthropicBuilder, AnthropicConfigError};
+#[cfg(feature = "genai")]
+pub(super) use response::project as response;
 
-use self::{events::MessageEvents, request::Request};
+pub(super) use self::events::MessageEvents;
+use self::request::Request;
 use super::{
     Model, ModelDeltas, ModelError, ModelProvider,
     api_rules::{self, ANTHROPIC, ChangeLog, RequestTarget},

@@ -9,7 +9,7 @@ use ::genai::{
 };
 use secrecy::{ExposeSecret, SecretString};
 
-use super::{Genai, Serves, dialect};
+use super::{Genai, Serves, Shared, dialect};
 use crate::{
     provider::{
         http::{address, server::AddressAdvice, silence::SilenceOptions},
@@ -179,12 +179,20 @@ impl GenaiBuilder {
         }
         let http = http.build().map_err(|source| GenaiConfigError::HttpClient { source: source.into() })?;
         let client = client
-            .with_reqwest(http)
+            .with_reqwest(http.clone())
             .build()
             .map_err(|source| GenaiConfigError::HttpClient { source: source.into() })?;
         let serves = serves.unwrap_or_else(|| Arc::new(dialect::serves));
         let name = name.unwrap_or_else(|| "genai".to_owned());
-        Ok(Genai { client, silence, refusals: Arc::default(), changes: Arc::default(), serves, name })
+        let shared = Shared {
+            client,
+            http,
+            silence,
+            refusals: Arc::default(),
+            changes: Arc::default(),
+            warnings: Arc::default(),
+        };
+        Ok(Genai { shared, serves, name })
     }
 }
 

@@ -1,5 +1,8 @@
 //! The treatment of a request by each of the crate's adapters, as far as it affects a run.
 //!
+//! Calls of the adapters that speak Anthropic's Messages are made by `provider/anthropic`. The crate
+//! makes those of Claude on Vertex, whose addresses and credentials are Google's.
+//!
 //! The crate drops silently what an adapter does not send: an output schema, a choice of tool, all
 //! but one of several tool results. So every adapter that is served is listed here with the
 //! features that it supports, and everything else is refused before anything is sent. Adapters that
@@ -16,7 +19,7 @@ use crate::provider::{
 /// The API family that determines the form of messages, tools and responses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Shape {
-    /// The Messages API of Anthropic: signed thinking, tool results as blocks with an error flag.
+    /// The Messages API of Anthropic, through the crate: that of Claude on Vertex.
     Anthropic,
     /// `generateContent` of Google: signatures beside parts, calls mostly without ids.
     Gemini,
@@ -39,19 +42,40 @@ pub(super) struct Dialect {
     pub(super) reasoning: bool,
 }
 
+/// What makes the calls of an adapter.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Route {
+    /// `provider/anthropic`, for an adapter of this name.
+    Messages(String),
+    /// The crate.
+    Crate(Dialect),
+}
+
+impl Route {
+    /// Returns what makes the calls of this model.
+    ///
+    /// # Errors
+    /// As [`Dialect::of`].
+    pub(super) fn of(model: &ModelIden) -> Result<Self, ModelError> {
+        match model.adapter_kind {
+            kind @ (AdapterKind::Anthropic | AdapterKind::MiniMax) => Ok(Self::Messages(name(kind))),
+            _ => Dialect::of(model).map(Self::Crate),
+        }
+    }
+}
+
 impl Dialect {
     /// Returns the features that the adapter of this model supports.
     ///
     /// # Errors
     /// [`ModelFailureKind::Unsupported`](crate::wire::ModelFailureKind::Unsupported) for an adapter
     /// that would lose a part of a run.
-    pub(super) fn of(model: &ModelIden) -> Result<Self, ModelError> {
+    fn of(model: &ModelIden) -> Result<Self, ModelError> {
         let adapter = name(model.adapter_kind);
         let (_, model_name) = model.model_name.namespace_and_name();
         let all = |shape| Self { adapter: adapter.clone(), shape, options: true, reasoning: true };
         let little = |shape, reasoning| Self { adapter: adapter.clone(), shape, options: false, reasoning };
         Ok(match model.adapter_kind {
-            AdapterKind::Anthropic | AdapterKind::MiniMax => all(Shape::Anthropic),
             AdapterKind::Vertex if model_name.starts_with("claude") => little(Shape::Anthropic, false),
             AdapterKind::Gemini | AdapterKind::Vertex => all(Shape::Gemini),
             AdapterKind::BedrockApi | AdapterKind::Ollama | AdapterKind::OllamaCloud => little(Shape::Plain, true),
@@ -106,7 +130,7 @@ pub(super) fn serves(model: &str) -> bool {
     named
         || AdapterKind::from_model(model).is_ok_and(|kind| {
             let needs_its_name = matches!(kind, AdapterKind::OpenAI | AdapterKind::OpenAIResp | AdapterKind::Ollama);
-            !needs_its_name && Dialect::of(&ModelIden::new(kind, model)).is_ok()
+            !needs_its_name && Route::of(&ModelIden::new(kind, model)).is_ok()
         })
 }
 

@@ -15,7 +15,7 @@ use crate::{
         http::{
             answer::Answer,
             body::{MAX_ERROR_BODY_BYTES, MOST_BYTES},
-            classify::{self, ProviderError, failure},
+            classify::{self, failure},
             redact::Redactor,
         },
     },
@@ -82,20 +82,9 @@ fn exchange(error: webc::Error, address: &str, redactor: &Arc<Redactor>) -> Mode
     }
 }
 
-/// Returns the failure of an unsuccessful status. If the error has no code, its type is used:
-/// Anthropic has no codes.
+/// Returns the failure of an unsuccessful status.
 pub(super) fn refused(answer: &Answer) -> ModelError {
-    let said = ProviderError::in_failure(&String::from_utf8_lossy(&answer.body)).unwrap_or_default();
-    let mut failure = answer.status_failure();
-    failure.code = failure.code.or_else(|| said.r#type.map(|name| answer.redactor.excerpt(&name, LONGEST)));
-    failure
-}
-
-/// Returns the failure of an error in a body with its type as its code, if it has no code.
-pub(super) fn with_type(mut failure: ModelError, body: &Value, redactor: &Redactor) -> ModelError {
-    let name = || body["error"]["type"].as_str().map(|name| redactor.excerpt(name, LONGEST));
-    failure.code = failure.code.or_else(name);
-    failure
+    answer.with_type(answer.status_failure())
 }
 
 /// Returns the answer of an unsuccessful status.

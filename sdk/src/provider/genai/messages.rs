@@ -87,9 +87,9 @@ impl Messages<'_> {
         }
     }
 
-    /// Adds thoughts. Anthropic requires thinking in its original position, but the crate moves it
-    /// to the start of a message. So thoughts after anything else start a message of their own,
-    /// which the API joins to the one before.
+    /// Adds thoughts. Claude on Vertex requires thinking in its original position, but the crate
+    /// moves it to the start of a message. So thoughts after anything else start a message of their
+    /// own, which the API joins to the one before.
     fn think(&mut self, parts: Vec<ContentPart>) {
         let is_thought = |part: &ContentPart| {
             matches!(part, ContentPart::ThoughtSignature(_) | ContentPart::ReasoningContent(_) | ContentPart::Custom(_))

@@ -1,9 +1,15 @@
-//! A provider over the crate `genai`: models of Anthropic, Google and many others.
+//! A provider over the crate `genai`: models of Google and many others, and of Anthropic without the
+//! crate.
 //!
 //! [`Genai`] holds the crate's client and stays on the worker. One model call is one HTTP request:
 //! neither the crate nor this provider retries; what the model provider states about retries is
 //! returned in the [`ModelError`]. The projection is thin and total: anything that an adapter of
 //! the crate would drop silently is refused by name before anything is sent.
+//!
+//! The crate resolves every name to an address and a key. Calls of the adapters `anthropic` and
+//! `minimax` are then made by `provider/anthropic`. What is left here of Anthropic's API is for
+//! `claude` models of `vertex`: the form of failed results and images, and thinking in a message of
+//! its own; events of streams and whole answers are read by `provider/anthropic`.
 //!
 //! | file | contents |
 //! |---|---|
@@ -16,15 +22,12 @@
 //!
 //! # Design
 //! **The crate genai,** because block orders, signatures and schema dialects of forty providers
-//! change monthly. Its normal form is narrow, so the provider over it is thin. What its types have
-//! no room for is sent as blocks of the API's own, which it passes on to Anthropic only: `is_error`
-//! and images in tool results, images by address. Not possible through it: hosted tools, state at
-//! the provider, log probabilities, the request id of a success (it drops the headers), arguments
-//! that are not JSON (it fails the response, which is then requested again), and signed thinking
-//! between two texts of one message (it moves it to the front, so a new message begins there; the
-//! API joins neighbouring messages). It enables `serde_json/preserve_order`, which is enabled
-//! anyway, and features of reqwest (`gzip`) and tokio (`test-util`) for the whole build. It retries
-//! nothing.
+//! change monthly. Its normal form is narrow, so the provider over it is thin. Not possible
+//! through it: hosted tools, state at the provider, log probabilities, the request id of a success
+//! (it drops the headers), and arguments that are not JSON (it fails the response, which is then
+//! requested again). For Anthropic's API that was too little, see `provider/anthropic`. The crate
+//! enables `serde_json/preserve_order`, which is enabled anyway, and features of reqwest (`gzip`)
+//! and tokio (`test-util`) for the whole build. It retries nothing.
 
 mod builder;
 mod content;
@@ -41,7 +44,7 @@ mod thoughts;
 use std::sync::Arc;
 
 use ::genai::{
-    Client, ServiceTarget,
+    Client, Error, ServiceTarget,
     chat::{ChatOptions, ChatRequest},
 };
 use futures::future::BoxFuture;
@@ -50,24 +53,29 @@ use serde_json::Value;
 pub use builder::{GenaiBuilder, GenaiConfigError};
 
 use self::{
-    dialect::{Dialect, Shape},
+    dialect::{Dialect, Route, Shape},
     response::ResponseContent,
-    streamed::{Outcome, StreamedCall},
+    streamed::{Outcome, StreamedCall, completion},
 };
 use super::{
     Model, ModelDeltas, ModelError, ModelProvider,
+    anthropic::{self, MessagesModel, MessagesServer, Warnings, messages_headers},
     api_rules::{self, ChangeLog, RequestTarget},
     http::{
-        address,
+        address, classify,
         redact::Redactor,
         refusals::{Refusals, RequestForm},
         silence::{Silence, SilenceOptions},
+        transport::Transport,
     },
 };
 use crate::wire::{ModelCall, ModelFailureKind, ModelResponse};
 
-/// The models of Anthropic, Google and others, through the crate
+/// The models of Anthropic, Google and others, by the names and keys of the crate
 /// [`genai`](https://docs.rs/genai/0.7.2).
+///
+/// Calls of Anthropic's API are those of [`Anthropic`](super::Anthropic), which is also a provider of
+/// its own; all others are made through the crate.
 ///
 /// ```no_run
 /// use temporal_agents::{Resources, provider::{Genai, OpenAi}};
@@ -97,8 +105,8 @@ use crate::wire::{ModelCall, ModelFailureKind, ModelResponse};
 /// unless it is configured otherwise, so add it after this one, as above. [`GenaiBuilder::serving`]
 /// replaces these rules.
 ///
-/// A name may end in an effort (`claude-opus-4-6-high`): the crate removes it and sets it as the
-/// reasoning effort, unless the settings have one.
+/// A name may end in an effort (`claude-opus-4-6-high`): it is removed and set as the reasoning
+/// effort, unless the settings have one.
 ///
 /// # What is mapped
 /// Anthropic are the adapters `anthropic` and `minimax`, Google `gemini` and `vertex`, Chat
@@ -111,7 +119,7 @@ use crate::wire::{ModelCall, ModelFailureKind, ModelResponse};
 /// | output type | `output_config.format` | `responseJsonSchema` | `response_format` |
 /// | results of one round | one message, `is_error` for failures | one message | one message each |
 /// | images | `data:` URLs and addresses | `data:` URLs | `data:` URLs and addresses |
-/// | thinking | signed, sent back in its place | signatures sent back | sent back beside calls |
+/// | thinking | sent back unchanged, in its place | signatures sent back | sent back beside calls |
 /// | `temperature`, `top_p`, `max_tokens`, `tool_choice` | yes | yes | yes |
 /// | `reasoning`: `effort` | yes | yes | yes |
 /// | `reasoning`: `budget_tokens`, `summary` | yes | yes | refused |
@@ -121,19 +129,20 @@ use crate::wire::{ModelCall, ModelFailureKind, ModelResponse};
 /// | `verbosity`, `store`, `prompt_cache_options` | refused | refused | unchanged |
 /// | `frequency_penalty`, `presence_penalty` | refused | refused | unchanged |
 /// | `extra_body`, `extra_args`, `extra_headers` | yes | yes | yes |
+/// | `extra_query` | yes | refused | refused |
 ///
 /// `prompt_cache_retention` of Anthropic is `in_memory`, `5m` or `1h`.
 ///
 /// `claude` models of `vertex`, and all of `bedrock_api`, `ollama` and `ollama_cloud`, support no
 /// output type, no tool choice and no extra body through the crate. Refused everywhere: hosted
 /// tools, prompt templates, state at the provider, `truncation`, `response_include`,
-/// `top_logprobs`, `context_management`, `extra_query`, and items of kinds other than messages,
-/// calls, results and reasoning. The adapters `openai_resp`, `gemini_ix`, `baidu`, `cohere` and
-/// `opencode_go` are refused as a whole.
+/// `top_logprobs`, `context_management`, and items of kinds other than messages, calls, results and
+/// reasoning. The adapters `openai_resp`, `gemini_ix`, `baidu`, `cohere` and `opencode_go` are
+/// refused as a whole.
 ///
-/// Without `max_tokens`, Anthropic's API receives the maximum that the model may write, from a
-/// table of the crate. Left out without an error, because they change no response: `name` of
-/// messages, `detail` of images, annotations.
+/// Without `max_tokens`, Anthropic's API receives the maximum that the model may write. Left out
+/// without an error, because they change no response: `name` of messages, `detail` of images,
+/// annotations.
 ///
 /// # Answers
 ///
@@ -142,25 +151,34 @@ use crate::wire::{ModelCall, ModelFailureKind, ModelResponse};
 /// A filter is `content_filter`; if it left nothing, and if the model itself refuses, the message
 /// is a refusal, which ends the run as one. Any other stop reason is returned in the provider's own
 /// notation. The crate drops the headers of successes, so [`request_id`](ModelResponse::request_id)
-/// is known for failures only.
+/// is known for failures and of Anthropic only.
 ///
 /// # Streams
 /// Calls of Anthropic and Chat Completions are streamed on request ([`Model::stream`]), with the
 /// same response as without streaming. The streams of the other APIs cannot promise that: their
 /// calls are made without streaming, which is logged once for each model. If a server refuses a
-/// stream, or answers with a whole response, the call is repeated without streaming, and the
-/// provider remembers it.
+/// stream, the call is repeated without streaming, and the provider remembers it; the crate needs
+/// that also for a server that answers with a whole response.
 ///
-/// At most 256 MiB of events are read, and 32 MiB kept; a single event has no limit, because the
-/// crate joins it.
+/// At most 256 MiB of events are read, and 32 MiB kept. The crate reads whole answers, and single
+/// events, without a limit.
 #[derive(Clone)]
 pub struct Genai {
+    shared: Shared,
+    serves: Serves,
+    name: String,
+}
+
+/// The parts of a provider that its models share.
+#[derive(Clone)]
+struct Shared {
     client: Client,
+    /// The client that the crate uses, for the calls that are made without the crate.
+    http: reqwest::Client,
     silence: SilenceOptions,
     refusals: Arc<Refusals>,
     changes: Arc<ChangeLog>,
-    serves: Serves,
-    name: String,
+    warnings: Arc<Warnings>,
 }
 
 /// A predicate that returns `true` for the model names that a provider serves.
@@ -185,15 +203,8 @@ impl Genai {
 
 impl ModelProvider for Genai {
     fn model<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<Option<Arc<dyn Model>>, ModelError>> {
-        let model = (self.serves)(name).then(|| -> Arc<dyn Model> {
-            Arc::new(GenaiModel {
-                name: name.to_owned(),
-                client: self.client.clone(),
-                silence: self.silence,
-                refusals: Arc::clone(&self.refusals),
-                changes: Arc::clone(&self.changes),
-            })
-        });
+        let model = (self.serves)(name)
+            .then(|| -> Arc<dyn Model> { Arc::new(GenaiModel { name: name.to_owned(), shared: self.shared.clone() }) });
         Box::pin(std::future::ready(Ok(model)))
     }
 
@@ -211,10 +222,7 @@ impl std::fmt::Debug for Genai {
 /// One model, under the name that was requested of the provider.
 struct GenaiModel {
     name: String,
-    client: Client,
-    silence: SilenceOptions,
-    refusals: Arc<Refusals>,
-    changes: Arc<ChangeLog>,
+    shared: Shared,
 }
 
 impl Model for GenaiModel {
@@ -242,16 +250,16 @@ impl GenaiModel {
     /// Makes a call, and streams it if there is a receiver of deltas.
     async fn ask(&self, call: ModelCall, deltas: Option<ModelDeltas>) -> Result<ModelResponse, ModelError> {
         let whose = format!(" (agent {:?}, model {:?})", call.agent, self.name);
-        let silence = self.silence.of_call(&call.definitions.settings);
-        let outcome = match self.prepared(call).await {
+        let routed = async {
+            let target = self.target().await?;
+            Ok((Route::of(&target.model)?, target))
+        };
+        let outcome = match routed.await {
             Err(error) => Err(error),
-            Ok(prepared) => {
-                let asked = match deltas {
-                    None => self.whole(&prepared).await,
-                    Some(deltas) => self.streamed(&prepared, silence, &deltas).await,
-                };
-                asked.map_err(|error| error.at(prepared.address))
+            Ok((Route::Messages(adapter), target)) => {
+                return self.messages_model(adapter, &target)?.ask(call, deltas).await;
             }
+            Ok((Route::Crate(dialect), target)) => self.through_the_crate(dialect, target, call, deltas).await,
         };
         outcome.map_err(|mut error| {
             if matches!(error.kind, ModelFailureKind::Unsupported | ModelFailureKind::ResponseTooLarge) {
@@ -261,11 +269,52 @@ impl GenaiModel {
         })
     }
 
-    async fn prepared(&self, call: ModelCall) -> Result<Prepared, ModelError> {
+    /// Returns where the crate sends the calls of the model, and with which key.
+    async fn target(&self) -> Result<ServiceTarget, ModelError> {
         let nothing = Arc::new(Redactor::new(Vec::new()));
-        let target = self.client.resolve_service_target(&*self.name).await;
-        let target = target.map_err(|error| failure::of(error, "an unknown address", &nothing))?;
-        let dialect = Dialect::of(&target.model)?;
+        let target = self.shared.client.resolve_service_target(&*self.name).await;
+        target.map_err(|error| failure::of(error, "an unknown address", &nothing))
+    }
+
+    /// Returns the model of a server that speaks Anthropic's Messages.
+    fn messages_model(&self, adapter: String, target: &ServiceTarget) -> Result<MessagesModel, ModelError> {
+        let base = target.endpoint.base_url();
+        let key = target.auth.single_key_value().map_err(|resolver_error| {
+            let error = Error::Resolver { model_iden: target.model.clone(), resolver_error };
+            failure::of(error, base, &Arc::new(Redactor::new(Vec::new())))
+        })?;
+        let redactor = Redactor::new(vec![key.as_str().into()]);
+        let headers = messages_headers(&key).map_err(|_| {
+            let what = format!("the key of `{adapter}` contains characters that are invalid in HTTP");
+            classify::failure(ModelFailureKind::Authentication, &what)
+        })?;
+        let Shared { client: _, http, silence, refusals, changes, warnings } = self.shared.clone();
+        let transport = Transport::new(http, base, headers, redactor);
+        let (_, model) = target.model.model_name.namespace_and_name();
+        Ok(MessagesModel {
+            name: self.name.clone(),
+            model: model.to_owned(),
+            server: Arc::new(MessagesServer { transport, adapter, silence, refusals, changes, warnings }),
+        })
+    }
+
+    async fn through_the_crate(
+        &self,
+        dialect: Dialect,
+        target: ServiceTarget,
+        call: ModelCall,
+        deltas: Option<ModelDeltas>,
+    ) -> Result<ModelResponse, ModelError> {
+        let silence = self.shared.silence.of_call(&call.definitions.settings);
+        let prepared = self.prepared(dialect, target, call)?;
+        let asked = match deltas {
+            None => self.whole(&prepared).await,
+            Some(deltas) => self.streamed(&prepared, silence, &deltas).await,
+        };
+        asked.map_err(|error| error.at(prepared.address))
+    }
+
+    fn prepared(&self, dialect: Dialect, target: ServiceTarget, call: ModelCall) -> Result<Prepared, ModelError> {
         let redactor = Arc::new(Redactor::new(secrets(&target)));
         let address = address::shown(target.endpoint.base_url(), &redactor);
         let keep_raw_usage = call.definitions.settings.preserve_raw_usage == Some(true);
@@ -275,17 +324,21 @@ impl GenaiModel {
             is_default_provider: false,
             keeps_empty_reasoning: true,
         };
-        let call = api_rules::prepare(dialect.rules(), &target_of_request, call, &self.changes);
+        let call = api_rules::prepare(dialect.rules(), &target_of_request, call, &self.shared.changes);
         let (request, options) = request::project(&dialect, call).map_err(|error| error.at(address.clone()))?;
         Ok(Prepared { target, dialect, request, options, keep_raw_usage, redactor, address })
     }
 
     async fn whole(&self, call: &Prepared) -> Result<ModelResponse, ModelError> {
         let Prepared { target, dialect, request, options, keep_raw_usage, redactor, address } = call;
-        let answer = self.client.exec_chat(target.clone(), request.clone(), Some(options)).await;
+        let answer = self.shared.client.exec_chat(target.clone(), request.clone(), Some(options)).await;
         let mut answer = answer.map_err(|error| failure::of(error, address, redactor))?;
         let body = answer.captured_raw_body.take().unwrap_or(Value::Null);
-        response::project(dialect, ResponseContent::from(answer), &failure::answer(&body, redactor), *keep_raw_usage)
+        let raw = failure::answer(&body, redactor);
+        match dialect.shape {
+            Shape::Anthropic => anthropic::response(&dialect.adapter, &raw, *keep_raw_usage),
+            _ => response::project(dialect, ResponseContent::from(answer), &raw, *keep_raw_usage),
+        }
     }
 
     /// Makes a streamed call. One that cannot be streamed is made without.
@@ -296,17 +349,17 @@ impl GenaiModel {
         deltas: &ModelDeltas,
     ) -> Result<ModelResponse, ModelError> {
         let Prepared { target, dialect, request, options, keep_raw_usage, redactor, address } = call;
+        let Shared { client, refusals, .. } = &self.shared;
         if let Some(reason) = streamed::differs(dialect, options) {
-            self.refusals.warn(&self.name, reason);
+            refusals.warn(&self.name, reason);
             return self.whole(call).await;
         }
-        let client = &self.client;
         let streamed = StreamedCall { client, dialect, silence, redactor, address, deltas };
-        let mut form = self.refusals.known(&self.name).unwrap_or(RequestForm::Stream);
+        let mut form = refusals.known(&self.name).unwrap_or(RequestForm::Stream);
         let body = loop {
             if form == RequestForm::Whole {
                 let response = self.whole(call).await?;
-                self.refusals.remember(&self.name, form);
+                refusals.remember(&self.name, form);
                 return Ok(response);
             }
             // Chat Completions has the usage in a stream only on request.
@@ -318,11 +371,14 @@ impl GenaiModel {
             }
         };
         let has_usage = !body["usage"].is_null() || !body["error"].is_null();
-        self.refusals.remember(&self.name, if has_usage { form } else { RequestForm::Whole });
+        refusals.remember(&self.name, if has_usage { form } else { RequestForm::Whole });
         let answer = failure::answer(&body, redactor);
-        let content = streamed::content(dialect, &body).map_err(|what| answer.invalid(what))?;
+        if dialect.shape == Shape::Anthropic {
+            return anthropic::response(&dialect.adapter, &answer, *keep_raw_usage);
+        }
+        let content = completion::content(&dialect.adapter, &body).map_err(|what| answer.invalid(what))?;
         let response = response::project(dialect, content, &answer, *keep_raw_usage);
-        response.map_err(|error| failure::with_type(error, &body, redactor))
+        response.map_err(|error| answer.with_type(error))
     }
 }
 

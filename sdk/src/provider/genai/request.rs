@@ -15,7 +15,8 @@ use crate::{
     wire::{Definitions, HandoffSpec, ModelCall, ToolSpec},
 };
 
-/// The names of functions that the crate would convert to the provider's own tools.
+/// The names of functions that the crate would convert to the provider's own tools. Anthropic's
+/// concerns Claude on Vertex.
 const RESERVED_NAMES: [(Shape, &[&str]); 2] = [
     (Shape::Anthropic, &["web_search"]),
     (Shape::Gemini, &["googleSearch", "googleSearchRetrieval", "codeExecution", "urlContext"]),

@@ -10,6 +10,7 @@ use super::{
 use crate::{
     provider::{
         ModelError,
+        answer_items::{Stopped, assistant_message, cut_call, function_call, with_refusal},
         http::{answer::Answer, outgoing::unsupported},
     },
     wire::{InputTokensDetails, Item, ModelFailureKind, ModelResponse, OutputTokensDetails, Usage},
@@ -49,7 +50,7 @@ pub(super) fn project(
     }
     let ResponseContent { parts, reasoning: reasoning_content, stop: stop_reason, usage } = content;
     if let (Some(StopReason::MaxTokens(_)), Some(ContentPart::ToolCall(call))) = (&stop_reason, parts.last()) {
-        return Err(cut(answer, call));
+        return Err(cut_call(answer, &call.fn_name));
     }
     let mut items = Items { adapter: &dialect.adapter, done: Vec::new(), texts: Vec::new(), thoughts: Vec::new() };
     // Reasoning that is not among the parts came before them.
@@ -66,8 +67,7 @@ pub(super) fn project(
     let mut output = items.done;
     let incomplete = stop_reason.and_then(incomplete);
     if let Some(refusal) = refusal(&raw, &output, incomplete.as_ref()) {
-        output.retain(|item| item.kind() != "message");
-        output.push(refusal);
+        output = with_refusal(output, &refusal);
     }
     if let (true, Some(Stopped::Otherwise(reason))) = (output.is_empty(), &incomplete) {
         return Err(answer.failure(ModelFailureKind::ResponseFailed, &format!("the answer is empty: {reason}")));
@@ -84,28 +84,6 @@ pub(super) fn project(
     })
 }
 
-/// The reason that a response stops early.
-enum Stopped {
-    /// The limit of tokens was reached.
-    Length,
-    /// A filter, or the model itself, refuses; with the provider's name for it.
-    Filter(String),
-    /// Another reason, with the provider's name for it.
-    Otherwise(String),
-}
-
-impl Stopped {
-    /// Returns the name of the reason in the Responses API, or the provider's own if it has none
-    /// there.
-    fn reason(self) -> String {
-        match self {
-            Self::Length => "max_output_tokens".to_owned(),
-            Self::Filter(_) => "content_filter".to_owned(),
-            Self::Otherwise(reason) => reason,
-        }
-    }
-}
-
 fn incomplete(reason: StopReason) -> Option<Stopped> {
     match reason {
         StopReason::Completed(_) | StopReason::ToolCall(_) | StopReason::StopSequence(_) => None,
@@ -115,33 +93,12 @@ fn incomplete(reason: StopReason) -> Option<Stopped> {
     }
 }
 
-/// Returns the message of a refusal. The model's own refusal is beside the content in Chat
-/// Completions, and a stop reason in Anthropic's API; a filter's is one that left nothing of a
-/// response.
-fn refusal(raw: &Map<String, Value>, output: &[Item], stopped: Option<&Stopped>) -> Option<Item> {
+/// Returns the text of a refusal. The model's own refusal is beside the content in Chat Completions;
+/// a filter's is one that left nothing of a response.
+fn refusal(raw: &Map<String, Value>, output: &[Item], stopped: Option<&Stopped>) -> Option<String> {
     let own = raw.get("choices").and_then(|choices| choices[0]["message"]["refusal"].as_str());
-    let said: String = output.iter().filter_map(Item::text).collect();
-    let text = match (own.filter(|own| !own.is_empty()), stopped) {
-        (Some(own), _) => own.to_owned(),
-        (None, Some(Stopped::Filter(reason))) if said.is_empty() => {
-            format!("The answer was withheld (stop reason {reason}).")
-        }
-        (None, Some(Stopped::Filter(reason))) if reason == "refusal" => said,
-        _ => return None,
-    };
-    Some(message(vec![json!({"type": "refusal", "refusal": text})]))
-}
-
-/// Returns the failure of a call that the end of the response may have cut off. It must not run:
-/// its arguments may be incomplete.
-fn cut(answer: &Answer, call: &ToolCall) -> ModelError {
-    let mut error = answer.failure(
-        ModelFailureKind::InvalidResponse,
-        &format!("the answer reached its limit of tokens in a call of `{}`; raise max_tokens", call.fn_name),
-    );
-    // The same limit would also cut off the next response.
-    error.retryable = Some(false);
-    error
+    let own = own.filter(|own| !own.is_empty()).map(str::to_owned);
+    own.or_else(|| stopped?.withheld(output))
 }
 
 /// The items of a response, in its order. Consecutive texts are one message, and consecutive
@@ -164,7 +121,7 @@ impl Items<'_> {
             ContentPart::ToolCall(call) => {
                 self.end_thoughts();
                 self.end_texts();
-                self.done.push(function_call(call));
+                self.done.push(call_item(call));
             }
             thought
             @ (ContentPart::ThoughtSignature(_) | ContentPart::ReasoningContent(_) | ContentPart::Custom(_)) => {
@@ -184,7 +141,7 @@ impl Items<'_> {
 
     fn end_texts(&mut self) {
         if !self.texts.is_empty() {
-            self.done.push(message(std::mem::take(&mut self.texts)));
+            self.done.push(assistant_message(std::mem::take(&mut self.texts)));
         }
     }
 
@@ -195,23 +152,10 @@ impl Items<'_> {
     }
 }
 
-fn message(content: Vec<Value>) -> Item {
-    Item::from(Map::from_iter([
-        ("type".to_owned(), "message".into()),
-        ("role".to_owned(), "assistant".into()),
-        ("content".to_owned(), content.into()),
-    ]))
-}
-
-fn function_call(call: ToolCall) -> Item {
+fn call_item(call: ToolCall) -> Item {
     let ToolCall { call_id, fn_name, fn_arguments, thought_signatures: _ } = call;
     let arguments = if fn_arguments.is_null() { "{}".to_owned() } else { fn_arguments.to_string() };
-    Item::from(Map::from_iter([
-        ("type".to_owned(), "function_call".into()),
-        ("call_id".to_owned(), unique(call_id, &fn_name).into()),
-        ("name".to_owned(), fn_name.into()),
-        ("arguments".to_owned(), arguments.into()),
-    ]))
+    function_call(unique(call_id, &fn_name), fn_name, arguments)
 }
 
 /// Returns a call id that no other response has. Google's calls mostly have no ids. The crate

@@ -11,8 +11,8 @@ use crate::{provider::ModelError, wire::Item};
 
 /// Converts the result of a call.
 ///
-/// Anthropic's API has a flag for errors, and supports images. The crate's own type has room for
-/// neither, so such results are sent as the blocks of that API.
+/// Anthropic's API, of Claude on Vertex, has a flag for errors, and supports images. The crate's own
+/// type has room for neither, so such results are sent as the blocks of that API.
 ///
 /// # Errors
 /// A part that the adapter cannot carry; the error names its kind.

@@ -84,12 +84,12 @@ pub(super) fn project(
         refuse(api, "verbosity", verbosity.as_ref())?;
     }
     match dialect.shape {
-        Shape::OpenAi | Shape::Anthropic if dialect.options => set(&mut body, "metadata", metadata),
+        Shape::OpenAi => set(&mut body, "metadata", metadata),
         _ => refuse(api, "metadata", metadata.as_ref())?,
     }
     let tool_choice = choice(dialect, tool_choice)?;
     if let (Some(false), true, false) = (parallel_tool_calls, has_tools, is_chat_completions) {
-        body.insert("tool_choice".to_owned(), one_call_at_a_time(dialect, tool_choice.as_ref())?);
+        return Err(unsupported(format_args!("the {api} API has no `parallel_tool_calls`; remove it")));
     }
     let cache_control = match dialect.shape {
         Shape::OpenAi => {
@@ -148,21 +148,6 @@ fn choice(dialect: &Dialect, choice: Option<ToolChoice>) -> Result<Option<Choice
             Err(unsupported(format_args!("the {} API has no `tool_choice` through genai; remove it", dialect.adapter)))
         }
     }
-}
-
-/// Returns Anthropic's form of a tool choice that allows one call in a response.
-fn one_call_at_a_time(dialect: &Dialect, choice: Option<&Choice>) -> Result<Value, ModelError> {
-    if dialect.shape != Shape::Anthropic || !dialect.options {
-        let what = format_args!("the {} API has no `parallel_tool_calls`; remove it", dialect.adapter);
-        return Err(unsupported(what));
-    }
-    Ok(match choice {
-        // The form for "none" has no such member, and needs none.
-        Some(Choice::None) => json!({"type": "none"}),
-        None | Some(Choice::Auto) => json!({"type": "auto", "disable_parallel_tool_use": true}),
-        Some(Choice::Required) => json!({"type": "any", "disable_parallel_tool_use": true}),
-        Some(Choice::Tool { name }) => json!({"type": "tool", "name": name, "disable_parallel_tool_use": true}),
-    })
 }
 
 /// Converts the time for which the provider keeps the instructions and tools of a call in its

@@ -1,15 +1,14 @@
 //! Thoughts of a model, stored in a `reasoning` item so that they can be sent back to the adapter
 //! that returned them.
 //!
-//! Anthropic signs its thinking and requires it back, unchanged and in its place, with the tool
-//! results; Google sends signatures only; others plain text. The text is the item's `summary`, for
-//! people and traces. Data that only its adapter understands is opaque data in the item's
-//! [`PROVIDER_DATA`]:
+//! Google sends signatures only; others plain text. The text is the item's `summary`, for people and
+//! traces. Data that only its adapter understands is opaque data in the item's [`PROVIDER_DATA`], in
+//! the form that `provider/anthropic/thoughts.rs` also has:
 //!
 //! ```json
 //! {"type": "reasoning", "summary": [{"type": "summary_text", "text": "hm"}],
 //!  "provider_data": {"genai": {
-//!    "adapter": "anthropic",
+//!    "adapter": "gemini",
 //!    "thoughts": [{"signature": "EqoB.."}, {"summary": 0}]}}}
 //! ```
 //!

@@ -27,9 +27,8 @@ async fn the_smallest_call_is_one_small_request() {
         body(&request),
         json!({
             "model": CLAUDE,
-            "stream": false,
             "messages": [{"role": "user", "content": "hi"}],
-            "max_tokens": 64000,
+            "max_tokens": 128_000,
         })
     );
     let response = response.expect("a response");
@@ -96,7 +95,6 @@ async fn every_part_of_a_call_has_its_place() {
         sent,
         json!({
             "model": CLAUDE,
-            "stream": false,
             "system": [
                 {"type": "text", "text": "be brief"},
                 {"type": "text", "text": "rules", "cache_control": {"type": "ephemeral", "ttl": "1h"}},
@@ -123,7 +121,7 @@ async fn every_part_of_a_call_has_its_place() {
             "messages": [{"role": "user", "content": "hi"}],
             "thinking": {"type": "adaptive", "display": "summarized"},
             "output_config": {"effort": "low", "format": {"type": "json_schema", "schema": schema}},
-            "temperature": 0.5,
+            // Without the temperature, which the API refuses beside thinking.
             "top_p": 0.25,
             "max_tokens": 100,
             "metadata": {"user_id": "u"},
@@ -217,13 +215,11 @@ async fn signed_thinking_goes_back_in_its_place() {
     let input = serde_json::to_value(input).expect("items are JSON");
     let (sent, outcome) = claude(call_of(input.clone()), ok()).await;
     outcome.expect("a response");
-    // Neighbours of one role are one turn to the API.
     assert_eq!(
         sent["messages"],
         json!([
             {"role": "user", "content": "hi"},
-            {"role": "assistant", "content": [thinking("hm", "sig1"), redacted, said]},
-            {"role": "assistant", "content": [thinking("so", "sig2"), tool_use]},
+            {"role": "assistant", "content": [thinking("hm", "sig1"), redacted, said, thinking("so", "sig2"), tool_use]},
             {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "toolu_1", "content": "42"}]},
         ])
     );
@@ -328,9 +324,8 @@ async fn the_providers_own_usage_is_kept_on_request() {
 #[case(json!({"frequency_penalty": 1.0}), "the anthropic API has no `frequency_penalty`; remove it")]
 #[case(json!({"store": true}), "the anthropic API has no `store`; remove it")]
 #[case(json!({"verbosity": "low"}), "the anthropic API has no `verbosity`; remove it")]
-#[case(json!({"extra_query": {"a": "b"}}), "the anthropic API has no `extra_query`; remove it")]
 #[case(json!({"top_logprobs": 1}), "the anthropic API has no `top_logprobs`; remove it")]
-#[case(json!({"reasoning": {"mode": "x"}}), "the anthropic API has no `reasoning.mode` through genai; remove it")]
+#[case(json!({"reasoning": {"mode": "x"}}), "the anthropic API has no `reasoning.mode`; remove it")]
 #[case(
     json!({"reasoning": {"effort": "much"}}),
     "`reasoning.effort` is \"much\"; it is one of none, minimal, low, medium, high, xhigh, max"
@@ -355,30 +350,34 @@ async fn a_setting_it_does_not_have_is_refused(#[case] settings: Value, #[case] 
 }
 
 #[tokio::test]
-async fn hosted_tools_and_names_of_them_are_refused() {
-    let refused = async |tool| {
-        let mut definitions = Definitions::default();
-        definitions.tools = vec![tool];
-        refusal("anthropic", CLAUDE, call_with(definitions, json!([]))).await.message
-    };
+async fn hosted_tools_are_refused() {
     let hosted = ToolSpec::Hosted {
         name: "file_search".into(),
         config: [("type".to_owned(), json!("file_search"))].into_iter().collect(),
     };
+    let mut definitions = Definitions::default();
+    definitions.tools = vec![hosted];
     assert_eq!(
-        refused(hosted).await,
-        "unsupported: anthropic (through genai) has no hosted tools such as `file_search`; use functions, or a model of \
+        refusal("anthropic", CLAUDE, call_with(definitions, json!([]))).await.message,
+        "unsupported: anthropic has no hosted tools such as `file_search`; use functions, or a model of \
          provider::OpenAi (agent \"clerk\", model \"claude-sonnet-4-6\")"
     );
-    assert_eq!(
-        refused(function("web_search", false)).await,
-        "unsupported: anthropic (through genai) has a hosted tool of its own under the name `web_search`; rename the \
-         function (agent \"clerk\", model \"claude-sonnet-4-6\")"
-    );
-    let search = call_of(json!([{"type": "web_search_call", "id": "ws_1"}]));
-    assert_eq!(
-        refusal("anthropic", CLAUDE, search).await.message,
-        "unsupported: anthropic (through genai) has no input items of kind `web_search_call` (agent \"clerk\", model \
-         \"claude-sonnet-4-6\")"
-    );
+}
+
+#[tokio::test]
+async fn a_function_may_have_the_name_of_a_hosted_tool() {
+    let mut definitions = Definitions::default();
+    definitions.tools = vec![function("web_search", false)];
+    let (sent, response) = claude(call_with(definitions, json!([{"role": "user", "content": "hi"}])), ok()).await;
+    response.expect("a response");
+    assert_eq!((&sent["tools"][0]["name"], &sent["tools"][0]["type"]), (&json!("web_search"), &Value::Null));
+}
+
+#[tokio::test]
+async fn an_extra_query_is_sent() {
+    let answer = ResponseTemplate::new(200).set_body_json(ok());
+    let (request, response) =
+        exchange("anthropic", CLAUDE, hello_with(json!({"extra_query": {"beta": true}})), answer).await;
+    response.expect("a response");
+    assert_eq!(request.url.query(), Some("beta=true"));
 }

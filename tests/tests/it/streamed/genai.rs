@@ -47,10 +47,14 @@ async fn is_equal(pair: &Pair, model_name: (&str, &str)) -> anyhow::Result<bool>
     assert_eq!(serde_json::to_value(&response)?, serde_json::to_value(&called)?, "{name}");
     assert_deltas_become_items(name, &deltas, &response.output);
     let sent = server.requests();
-    let mut asked = sent[1].clone();
-    asked.as_object_mut().expect("an object").remove("stream_options");
-    asked["stream"] = json!(false);
-    assert_eq!((&sent[1]["stream"], asked), (&json!(true), sent[0].clone()), "{name}");
+    let [mut whole, mut asked] = [sent[0].clone(), sent[1].clone()];
+    assert_eq!(asked["stream"], true, "{name}");
+    for request in [&mut whole, &mut asked] {
+        let members = request.as_object_mut().expect("an object");
+        members.remove("stream");
+        members.remove("stream_options");
+    }
+    assert_eq!(asked, whole, "{name}");
     Ok(true)
 }
 
@@ -117,10 +121,10 @@ fn start(adapter: &str) -> String {
 async fn a_stream_that_ends_early_is_an_invalid_response() -> anyhow::Result<()> {
     for name in BOTH {
         let cut = format!("{}event: message\ndata: {{\"type\": \"mess", start(name.0));
-        let streams = [
-            (start(name.0), "the stream ended before the answer was complete"),
-            (cut, "an event of the stream is not a JSON object: {\"type\": \"mess"),
-        ];
+        let ended = "the stream ended before the answer was complete";
+        // The crate does not tell that an event is cut off.
+        let of_cut = if name == GPT { "an event of the stream is not a JSON object: {\"type\": \"mess" } else { ended };
+        let streams = [(start(name.0), ended), (cut, of_cut)];
         for (stream, what) in streams {
             let error = failure(&model(&Server::start([Answer::stream(stream)])?, name).await?).await;
             assert_eq!((error.kind, error.should_retry()), (InvalidResponse, true));
@@ -200,8 +204,10 @@ async fn a_late_chunk_is_a_timeout() -> anyhow::Result<()> {
         let server = Server::start([Answer::stream(start(adapter)).silent()])?;
         let builder = builder(adapter, &server.url).chunk_timeout(Duration::from_millis(50));
         let error = failure(&model_of(builder, name).await?).await;
-        let message = "timed out: the answer stopped for 50ms, the limit of chunk_timeout";
-        assert_eq!((error.kind, error.message.as_str(), error.should_retry()), (Timeout, message, true));
+        // The crate tells no status of a stream.
+        let status = if name == GPT.1 { "" } else { " (200)" };
+        let message = format!("timed out{status}: the answer stopped for 50ms, the limit of chunk_timeout");
+        assert_eq!((error.kind, error.message, error.should_retry()), (Timeout, message, true));
     }
     Ok(())
 }
@@ -241,13 +247,16 @@ async fn a_server_that_does_not_stream_is_asked_again_and_that_is_remembered() -
     let refusal = json!({"error": {"message": "`stream` is not supported"}});
     let first = |name| [Answer::json("400 Bad Request", &refusal), Answer::json("200 OK", &whole(name))];
     for (adapter, name) in BOTH {
-        for first in first(adapter) {
+        for (place, first) in first(adapter).into_iter().enumerate() {
             let server = Server::start([first, Answer::json("200 OK", &whole(adapter))])?;
             let model = model(&server, (adapter, name)).await?;
-            for expected in [vec![json!(true), json!(false)], vec![json!(false)]] {
+            // Without the crate, a whole answer to the request for a stream is read.
+            let reads_whole = place == 1 && (adapter, name) == CLAUDE;
+            let expected = if reads_whole { [vec![true], vec![true]] } else { [vec![true, false], vec![false]] };
+            for expected in expected {
                 let (outcome, deltas) = streamed(&model, hello()).await;
                 assert_eq!((outcome?.usage.total_tokens, deltas.len()), (7, 0));
-                assert_eq!(asked(&server).into_iter().map(|(stream, _)| stream).collect::<Vec<_>>(), expected);
+                assert_eq!(asked(&server).into_iter().map(|(stream, _)| stream == true).collect::<Vec<_>>(), expected);
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use rstest::rstest;
 
-use super::{AdapterKind, Dialect, ModelIden, Shape, name, serves};
+use super::{AdapterKind, ModelIden, Route, Shape, name, serves};
 
 #[rstest]
 #[case("claude-sonnet-4-6", true)]
@@ -25,16 +25,21 @@ fn a_name_is_served_where_it_says_whose_it_is(#[case] model: &str, #[case] serve
 
 #[test]
 fn every_adapter_has_its_shape_or_says_why_it_is_not_served() {
-    let mut unserved = Vec::new();
+    let (mut unserved, mut messages) = (Vec::new(), Vec::new());
     for kind in AdapterKind::all() {
-        match Dialect::of(&ModelIden::new(*kind, "m")) {
-            Ok(dialect) => assert_eq!(dialect.adapter, name(*kind)),
+        match Route::of(&ModelIden::new(*kind, "m")) {
+            Ok(Route::Crate(dialect)) => assert_eq!(dialect.adapter, name(*kind)),
+            Ok(Route::Messages(adapter)) => {
+                assert_eq!(adapter, name(*kind));
+                messages.push(adapter);
+            }
             Err(error) => {
                 assert!(error.message.contains(&format!("`{}`", name(*kind))), "{error}");
                 unserved.push(name(*kind));
             }
         }
     }
+    assert_eq!(messages, ["anthropic", "minimax"]);
     assert_eq!(unserved, ["openai_resp", "gemini_ix", "baidu", "cohere", "opencode_go"]);
 }
 
@@ -42,6 +47,7 @@ fn every_adapter_has_its_shape_or_says_why_it_is_not_served() {
 #[case("claude-sonnet-4-6", Shape::Anthropic, false)]
 #[case("gemini-3-flash", Shape::Gemini, true)]
 fn vertex_takes_what_the_maker_of_its_model_takes(#[case] model: &str, #[case] shape: Shape, #[case] schema: bool) {
-    let dialect = Dialect::of(&ModelIden::new(AdapterKind::Vertex, model)).expect("a served adapter");
+    let route = Route::of(&ModelIden::new(AdapterKind::Vertex, model)).expect("a served adapter");
+    let Route::Crate(dialect) = route else { panic!("the crate makes its calls: {route:?}") };
     assert_eq!((dialect.shape, dialect.options), (shape, schema));
 }

@@ -46,7 +46,7 @@ impl Reading for CompletionChunks {
 ///
 /// # Errors
 /// A call without a name, or whose arguments are not JSON.
-pub(super) fn content(adapter: &str, body: &Value) -> Result<ResponseContent, &'static str> {
+pub(in crate::provider::genai) fn content(adapter: &str, body: &Value) -> Result<ResponseContent, &'static str> {
     let choice = &body["choices"][0];
     let message = &choice["message"];
     let (text, thinking) = texts(&message["content"]);

@@ -7,10 +7,16 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::{sync::Notify, time::Instant};
 
-use super::{Reading, anthropic::MessageEvents};
+use serde_json::{Map, Value};
+
+use super::Reading;
 use crate::provider::{
     ModelDeltas,
-    http::body::{MOST_BYTES, MOST_STREAM_BYTES},
+    anthropic::MessageEvents,
+    http::{
+        body::{MOST_BYTES, MOST_STREAM_BYTES},
+        streaming,
+    },
 };
 
 /// The events so far. Clones are the same events: the crate has one, and the call another.
@@ -40,6 +46,20 @@ pub(super) enum End {
     Invalid { data: String, what: &'static str },
     /// The events, or the part of them that is kept, exceed this limit in bytes.
     TooLarge(usize),
+}
+
+impl Reading for MessageEvents {
+    fn read(&mut self, name: &str, data: &str, deltas: &ModelDeltas) -> Result<bool, &'static str> {
+        self.read_event(name, data, deltas)
+    }
+
+    fn kept(&self) -> usize {
+        streaming::Reading::kept(self)
+    }
+
+    fn body(self: Box<Self>) -> Option<Map<String, Value>> {
+        streaming::Reading::body(*self)
+    }
 }
 
 impl Events {
@@ -87,8 +107,13 @@ impl Events {
 
     /// Takes the events out; the crate, which holds a clone, reads no more.
     pub(super) fn into_state(self) -> State {
-        let (reading, deltas) = (Box::new(MessageEvents::default()), ModelDeltas::new(drop));
-        let nothing = State { reading, deltas, end: None, bytes: 0, latest: None };
+        let nothing = State {
+            reading: Box::<MessageEvents>::default(),
+            deltas: ModelDeltas::new(drop),
+            end: None,
+            bytes: 0,
+            latest: None,
+        };
         std::mem::replace(&mut *self.state(), nothing)
     }
 

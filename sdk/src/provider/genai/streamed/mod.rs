@@ -7,8 +7,7 @@
 //!
 //! | file | contents |
 //! |---|---|
-//! | `events` | the events so far, which the crate passes on |
-//! | `anthropic` | the events of Anthropic's Messages |
+//! | `events` | the events so far, which the crate passes on; those of Claude on Vertex |
 //! | `completion` | the chunks of Chat Completions |
 //!
 //! # Design
@@ -23,8 +22,7 @@
 //! because the crate drops what is not an event: the call is repeated without streaming. The crate
 //! logs errors within a stream, and events that it does not know, with their data.
 
-mod anthropic;
-mod completion;
+pub(super) mod completion;
 mod events;
 
 use std::{sync::Arc, time::Duration};
@@ -39,18 +37,17 @@ use serde_json::{Map, Value};
 use tokio::time::{Instant, sleep_until};
 
 use self::{
-    anthropic::MessageEvents,
     completion::CompletionChunks,
     events::{End, Events, State},
 };
 use super::{
     dialect::{Dialect, Shape},
     failure,
-    response::ResponseContent,
 };
 use crate::{
     provider::{
         ModelDeltas, ModelError,
+        anthropic::MessageEvents,
         http::{
             answer::Answer,
             classify,
@@ -111,17 +108,6 @@ pub(super) fn differs(dialect: &Dialect, options: &ChatOptions) -> Option<&'stat
     }
 }
 
-/// Returns the content of a body that a stream became.
-///
-/// # Errors
-/// Description of a body that is not one of the API.
-pub(super) fn content(dialect: &Dialect, body: &Value) -> Result<ResponseContent, &'static str> {
-    match dialect.shape {
-        Shape::Anthropic => anthropic::content(body),
-        _ => completion::content(&dialect.adapter, body),
-    }
-}
-
 impl StreamedCall<'_> {
     /// Makes the request, and reads the stream to its end.
     pub(super) async fn run(
@@ -131,7 +117,7 @@ impl StreamedCall<'_> {
         options: &ChatOptions,
     ) -> Result<Outcome, ModelError> {
         let reading: Box<dyn Reading> = match self.dialect.shape {
-            Shape::Anthropic => Box::new(MessageEvents::default()),
+            Shape::Anthropic => Box::<MessageEvents>::default(),
             _ => Box::new(CompletionChunks::new(&self.dialect.adapter)),
         };
         let events = Events::new(reading, self.deltas.clone());
