@@ -15,20 +15,22 @@ use sha2::{Digest, Sha256};
 
 /// Maximum length of a name in characters.
 const MAX_NAME_LEN: usize = 64;
+/// Length of `_` and eight digits of a digest.
+const DIGEST_LEN: usize = 9;
 
 /// Returns `true` if models accept a function of this name.
 pub(crate) fn is_function_name(name: &str) -> bool {
     (1..=MAX_NAME_LEN).contains(&name.len()) && name.chars().all(is_name_char)
 }
 
-/// Returns a name that models accept: `_` replaces other characters, and a name that is too long
-/// ends in eight digits of its digest.
+/// Returns a name that models accept. `_` replaces other characters; an empty or long name ends in
+/// eight digits of its digest.
 pub(crate) fn to_function_name(name: &str) -> String {
     let shown: String = name.chars().map(|c| if is_name_char(c) { c } else { '_' }).collect();
-    if shown.len() > MAX_NAME_LEN { cut_with_digest(shown, name) } else { shown }
+    if is_function_name(&shown) { shown } else { cut_with_digest(shown, name) }
 }
 
-/// Returns a name that models accept and that no other name becomes.
+/// Returns a name that models accept, with digits of its digest to tell it from similar names.
 pub(crate) fn to_distinct_function_name(name: &str) -> String {
     cut_with_digest(to_function_name(name), name)
 }
@@ -39,7 +41,7 @@ fn is_name_char(c: char) -> bool {
 
 /// Appends eight digits of the digest of `whole` to a name, which is cut to make room for them.
 fn cut_with_digest(mut name: String, whole: &str) -> String {
-    name.truncate(MAX_NAME_LEN - 9);
+    name.truncate(MAX_NAME_LEN - DIGEST_LEN);
     name.push('_');
     for byte in &Sha256::digest(whole)[..4] {
         let _ = write!(name, "{byte:02x}");

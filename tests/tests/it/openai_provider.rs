@@ -6,7 +6,7 @@ use rstest::rstest;
 use serde_json::{Value, json};
 use temporal_agents::{
     provider::{Azure, Model, ModelError, ModelProvider, OpenAi, OpenAiApi, OpenAiBuilder},
-    wire::{Definitions, Item, ModelCall, ModelFailureKind, ModelResponse, ModelSettings, Prompt, ToolSpec},
+    wire::{Definitions, Item, ModelCall, ModelFailureKind, ModelResponse, ModelSettings, Prompt, Schema, ToolSpec},
 };
 use tokio::net::{TcpListener, TcpStream};
 use wiremock::{Mock, MockServer, Request, ResponseTemplate, matchers};
@@ -21,11 +21,11 @@ fn builder(server: &MockServer) -> OpenAiBuilder {
 
 async fn model(builder: OpenAiBuilder) -> Arc<dyn Model> {
     let provider = builder.build().expect("a complete configuration");
-    provider.model("gpt-5").await.expect("no credentials to fetch").expect("every name is served")
+    provider.model("a-model").await.expect("no credentials to fetch").expect("every name is served")
 }
 
 fn hello() -> ModelCall {
-    ModelCall::new("agent", "gpt-5", Definitions::default(), vec![Item::user("hi")])
+    ModelCall::new("agent", "a-model", Definitions::default(), vec![Item::user("hi")])
 }
 
 fn settings(settings: Value) -> ModelSettings {
@@ -74,11 +74,22 @@ async fn the_smallest_call_is_one_small_request() {
     assert_eq!(header(&request, "authorization"), Some("Bearer the-secret-key"));
     assert_eq!(header(&request, "content-type"), Some("application/json"));
     assert!(header(&request, "user-agent").is_some_and(|agent| agent.starts_with("temporal-agents/")));
-    assert_eq!(body(&request), json!({"model": "gpt-5", "input": [{"role": "user", "content": "hi"}]}));
+    assert_eq!(body(&request), json!({"model": "a-model", "input": [{"role": "user", "content": "hi"}]}));
     let response = response.expect("a response");
     assert_eq!(response.response_id.as_deref(), Some("resp_1"));
     assert_eq!(response.request_id.as_deref(), Some("req_1"));
     assert_eq!(response.usage.requests, 1);
+}
+
+/// A schema that fits strict mode.
+fn closed() -> Schema {
+    json!({
+        "type": "object",
+        "properties": {"b": {"type": "null"}, "a": {"type": "null"}},
+        "required": ["b", "a"],
+        "additionalProperties": false,
+    })
+    .into()
 }
 
 /// Definitions in which nothing the Responses API knows is left out.
@@ -90,7 +101,7 @@ fn full_definitions() -> Definitions {
         ToolSpec::Function {
             name: "get_weather".into(),
             description: "Weather".into(),
-            parameters: json!({"type": "object", "properties": {"b": {}, "a": {}}}).into(),
+            parameters: closed(),
             strict: true,
         },
         ToolSpec::Hosted {
@@ -105,7 +116,7 @@ fn full_definitions() -> Definitions {
         "strict": false,
         "agent_name": "refunds",
     }))];
-    definitions.output = Some(read(json!({"name": "final_output", "schema": {"type": "object"}, "strict": true})));
+    definitions.output = Some(read(json!({"name": "final_output", "schema": closed(), "strict": true})));
     definitions.settings = settings(json!({
         "temperature": 0.5,
         "top_p": 0.25,
@@ -136,7 +147,7 @@ fn full_definitions() -> Definitions {
 
 #[tokio::test]
 async fn every_part_of_a_call_has_its_place() {
-    let mut call = ModelCall::new("agent", "gpt-5", full_definitions(), vec![Item::user("hi")]);
+    let mut call = ModelCall::new("agent", "a-model", full_definitions(), vec![Item::user("hi")]);
     call.previous_response_id = Some("resp_0".into());
     call.conversation_id = Some("conv_1".into());
 
@@ -147,7 +158,7 @@ async fn every_part_of_a_call_has_its_place() {
     assert_eq!(
         body(&request),
         json!({
-            "model": "gpt-5",
+            "model": "a-model",
             "input": [{"role": "user", "content": "hi"}],
             "instructions": "be brief",
             "prompt": {"id": "pmpt_1", "version": "2", "variables": {"city": "Oslo"}},
@@ -158,7 +169,7 @@ async fn every_part_of_a_call_has_its_place() {
                     "type": "function",
                     "name": "get_weather",
                     "description": "Weather",
-                    "parameters": {"type": "object", "properties": {"b": {}, "a": {}}},
+                    "parameters": closed(),
                     "strict": true,
                 },
                 {"type": "web_search", "size": "low"},
@@ -166,7 +177,7 @@ async fn every_part_of_a_call_has_its_place() {
                     "type": "function",
                     "name": "transfer_to_refunds",
                     "description": "Refunds",
-                    "parameters": {"type": "object"},
+                    "parameters": {"type": "object", "properties": {}},
                     "strict": false,
                 },
             ],
@@ -175,7 +186,7 @@ async fn every_part_of_a_call_has_its_place() {
                 "format": {
                     "type": "json_schema",
                     "name": "final_output",
-                    "schema": {"type": "object"},
+                    "schema": closed(),
                     "strict": true,
                 },
                 "verbosity": "high",
@@ -209,7 +220,7 @@ async fn key_order_of_schemas_reaches_the_server() {
     };
     let mut definitions = Definitions::default();
     definitions.tools = vec![tool];
-    let call = ModelCall::new("a", "gpt-5", definitions, Vec::new());
+    let call = ModelCall::new("a", "a-model", definitions, Vec::new());
     let (request, _) = exchange(call, ok()).await;
     let text = String::from_utf8(request.body).expect("UTF-8");
     assert!(text.contains(r#""properties":{"z":{},"a":{}}"#), "{text}");
@@ -219,17 +230,18 @@ async fn key_order_of_schemas_reaches_the_server() {
 async fn items_pass_verbatim_both_ways() {
     let items = json!([
         {"type": "hologram_call", "id": "h_1", "status": "completed", "beam": {"z": 1, "a": [null, 1.5]}},
+        {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "gAAA"},
         {"type": "message", "id": "msg_1", "status": "completed", "role": "assistant", "phase": "final", "content": [
             {"type": "output_text", "text": "hi", "annotations": [], "logprobs": [], "tone": "warm"},
             {"type": "output_smell", "smell": "roses"},
         ]},
-        {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "gAAA"},
         {"type": "function_call", "id": "fc_1", "call_id": "c_1", "name": "f", "arguments": "{}", "caller": {"a": 1}},
+        {"type": "function_call_output", "call_id": "c_1", "output": "1"},
         {"no_type": true},
     ]);
     let input: Vec<Item> = serde_json::from_value(items.clone()).expect("items are objects");
     let response = ResponseTemplate::new(200).set_body_json(json!({"output": items, "new_member": 1}));
-    let (request, response) = exchange(ModelCall::new("a", "gpt-5", Definitions::default(), input), response).await;
+    let (request, response) = exchange(ModelCall::new("a", "a-model", Definitions::default(), input), response).await;
     assert_eq!(body(&request)["input"].to_string(), items.to_string());
     let output = serde_json::to_value(response.expect("a response").output).expect("items are JSON");
     assert_eq!(output.to_string(), items.to_string());
@@ -374,9 +386,9 @@ async fn organization_project_and_headers_come_with_every_request() {
 async fn azure_has_its_own_addresses(#[case] api: OpenAiApi, #[case] path: &str, #[case] sent: Value) {
     let answer = json!({"output": [], "choices": [{"message": {"role": "assistant", "content": ""}}]});
     let server = server(ResponseTemplate::new(200).set_body_json(answer)).await;
-    let azure = Azure::new(server.uri(), "2025-04-01-preview").deployment("gpt-5", "prod");
+    let azure = Azure::new(server.uri(), "2025-04-01-preview").deployment("a-model", "prod");
     let model = model(OpenAi::builder().api_key(KEY).azure(azure).api(api)).await;
-    let mut call = ModelCall::new("agent", "gpt-5", Definitions::default(), Vec::new());
+    let mut call = ModelCall::new("agent", "a-model", Definitions::default(), Vec::new());
     call.definitions.settings = settings(json!({"extra_query": {"a": "b"}}));
     model.call(call).await.expect("a response");
     let request = only_request(&server).await;
@@ -410,7 +422,7 @@ async fn a_chat_completion_comes_back_as_it_was_said() {
     let mut input = vec![Item::user("hi")];
     input.extend(response.output);
     input.push(Item::function_call_output("c_1", json!("42")));
-    chat.call(ModelCall::new("agent", "gpt-5", Definitions::default(), input)).await.expect("a response");
+    chat.call(ModelCall::new("agent", "a-model", Definitions::default(), input)).await.expect("a response");
 
     let requests = server.received_requests().await.expect("requests are recorded");
     let paths: Vec<&str> = requests.iter().map(|request| request.url.path()).collect();

@@ -3,7 +3,7 @@
 //! [`Anthropic`] holds the credentials and the connection, and stays on the worker. One model call is
 //! one `POST /messages`: this provider does not retry, follow redirects or wait, because Temporal's
 //! retry policy does. What the server states about retries is returned in the [`ModelError`].
-//! Everything that the API cannot express is refused by name before anything is sent.
+//! Settings that the API does not have are refused by name before anything is sent.
 //!
 //! | file | contents |
 //! |---|---|
@@ -59,7 +59,6 @@ use self::request::Request;
 use super::{
     Model, ModelDeltas, ModelError, ModelProvider,
     api_rules::{self, ANTHROPIC, ChangeLog, RequestTarget},
-    data::GENAI,
     http::{
         outgoing::Outgoing, refusals::Refusals, silence::SilenceOptions, streaming::Streamed, transport::Transport,
     },
@@ -116,8 +115,8 @@ const MAX_WARNINGS: usize = 1_000;
 ///
 /// Refused: hosted tools, prompt templates, state at the provider, `verbosity`, `store`,
 /// `truncation`, `frequency_penalty`, `presence_penalty`, `response_include`, `top_logprobs`,
-/// `context_management`, `prompt_cache_options`, and items of kinds other than messages, calls,
-/// results and reasoning. Left out without an error, because they change no response: `name` of
+/// `context_management`, and `prompt_cache_options`. Left out: calls that another provider executed,
+/// and items of unknown kinds. Left out without an error, because they change no response: `name` of
 /// messages, `detail` of images, annotations.
 ///
 /// Before 4.6, Claude models refuse to think in a turn that began without thinking, for example
@@ -272,7 +271,7 @@ impl MessagesModel {
         }
         let target = RequestTarget {
             model: &self.name,
-            provider: GENAI,
+            provider: &self.server.adapter,
             is_default_provider: false,
             keeps_empty_reasoning: true,
         };

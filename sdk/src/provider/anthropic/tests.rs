@@ -42,7 +42,7 @@ fn read(content: Value, stop_reason: &str) -> Result<ModelResponse, ModelError> 
         reqwest::header::HeaderValue::from_static("req_1"),
     )]);
     let redactor = Arc::new(Redactor::new(Vec::new()));
-    response::project("anthropic", &Answer { status: StatusCode::OK, headers, body, redactor }, false)
+    response::project("anthropic", &Answer { status: StatusCode::OK, headers, body, redactor, place: None }, false)
 }
 
 #[test]
@@ -209,6 +209,7 @@ fn token_counts_do_not_overflow() {
         headers: reqwest::header::HeaderMap::new(),
         body: body.to_string().into_bytes(),
         redactor: Arc::new(Redactor::new(Vec::new())),
+        place: None,
     };
     let usage = response::project("anthropic", &answer, false).expect("a response").usage;
     assert_eq!((usage.input_tokens, usage.total_tokens), (u64::MAX, u64::MAX));

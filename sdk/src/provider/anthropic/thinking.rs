@@ -202,26 +202,37 @@ pub(super) fn leave_out_in_turn_without(body: &mut Map<String, Value>) -> bool {
 }
 
 /// Returns `true` if the last turn of the model calls tools, and does not begin with thinking.
+///
+/// Results of tools may be followed by images and by words of the user, and all of that is one
+/// message to the API. Whether such words begin a turn is not documented, so both readings count.
 fn is_turn_without_thinking(messages: &[Value]) -> bool {
-    let has = |message: &Value, kind: &str| {
-        message["content"].as_array().into_iter().flatten().any(|block| block["type"] == kind)
-    };
     // Neighbouring messages of the user are one to the API, so results may be in any of them.
     let mut start = messages.len();
     while start > 0 {
         let group = messages[..start].iter().rev().take_while(|message| message["role"] == "user").count();
         let users = &messages[start - group..start];
-        if group > 0 && !users.iter().any(|message| has(message, "tool_result")) {
+        if group > 0 && !users.iter().any(|message| has_block(message, "tool_result")) {
             break;
         }
         start -= group;
         start -= messages[..start].iter().rev().take_while(|message| message["role"] != "user").count();
     }
-    let mut answers = messages[start..].iter().filter(|message| message["role"] == "assistant").peekable();
+    let is_words = |message: &Value| message["role"] == "user" && !has_block(message, "tool_result");
+    let after_words = messages.iter().rposition(is_words).map_or(0, |last| last + 1);
+    calls_without_thinking(&messages[start..]) || calls_without_thinking(&messages[after_words..])
+}
+
+/// Returns `true` if a turn calls tools, and does not begin with thinking.
+fn calls_without_thinking(turn: &[Value]) -> bool {
+    let mut answers = turn.iter().filter(|message| message["role"] == "assistant").peekable();
     let begins_with_thinking = answers
         .peek()
         .is_some_and(|first| matches!(first["content"][0]["type"].as_str(), Some("thinking" | "redacted_thinking")));
-    !begins_with_thinking && answers.any(|message| has(message, "tool_use"))
+    !begins_with_thinking && answers.any(|message| has_block(message, "tool_use"))
+}
+
+fn has_block(message: &Value, kind: &str) -> bool {
+    message["content"].as_array().into_iter().flatten().any(|block| block["type"] == kind)
 }
 
 #[cfg(test)]

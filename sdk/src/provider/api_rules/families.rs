@@ -5,8 +5,7 @@
 //! everything: its requests are left as they are.
 //!
 //! # Source
-//! The rows name the refusal that they avoid; `tests/apis` quotes each
-//! refusal with its source.
+//! Each rule has a refusal with its source in `tests/apis`.
 
 /// Whether a model accepts `temperature`, `top_p`, penalties and log probabilities.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -22,7 +21,7 @@ pub(super) enum Sampling {
     Refused,
 }
 
-/// What a model makes of a reasoning effort beside functions in Chat Completions.
+/// Whether Chat Completions accepts a reasoning effort together with tools.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum EffortWithTools {
     #[default]
@@ -34,6 +33,7 @@ pub(super) enum EffortWithTools {
 
 /// What is known of a model by its name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "a row of a table: each column is a yes or a no")]
 pub(super) struct ModelFamily {
     /// Whether the model reasons: `reasoning` items, efforts and encrypted content are for such
     /// models. `None`: unknown.
@@ -46,7 +46,7 @@ pub(super) struct ModelFamily {
     pub(super) refuses_penalties: bool,
     /// `true` if a reasoning effort is refused.
     pub(super) refuses_effort: bool,
-    /// The form of the ids of calls, if it is narrower than that of the API.
+    /// The form of call ids, if narrower than the API's.
     pub(super) call_ids: CallIds,
     /// `true` if a user message may not follow the result of a tool.
     pub(super) refuses_user_after_result: bool,
@@ -59,9 +59,9 @@ pub(super) struct ModelFamily {
 /// The form of the ids of calls that a model accepts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum CallIds {
-    /// That of the API.
+    /// Whatever the API accepts.
     #[default]
-    OfApi,
+    Any,
     /// At most 40 characters.
     Short,
     /// Nine letters and digits.
@@ -78,7 +78,7 @@ const UNKNOWN: ModelFamily = ModelFamily {
     effort_with_tools: EffortWithTools::Accepted,
     refuses_penalties: false,
     refuses_effort: false,
-    call_ids: CallIds::OfApi,
+    call_ids: CallIds::Any,
     refuses_user_after_result: false,
     claude: None,
     gemini: None,
@@ -173,13 +173,15 @@ pub(super) fn family(name: &str) -> ModelFamily {
 }
 
 /// Returns the version in the name of a Claude model: `claude-opus-4-1-20250805` is 4.1, and so is
-/// `claude-4-1-opus`.
+/// `anthropic/claude-4.1-opus`.
 fn claude_version(name: &str) -> Option<ClaudeVersion> {
-    let parts = name.strip_prefix("claude-")?.split('-');
+    let (_, name) = name.split_once("claude-")?;
+    if name.starts_with("mythos") || name.starts_with("fable") {
+        return Some((5, 0));
+    }
     // A part of more than two digits is a date.
-    let mut numbers = parts
-        .skip_while(|part| part.parse::<u32>().is_err())
-        .map_while(|part| if part.len() <= 2 { part.parse::<u32>().ok() } else { None });
+    let parts = name.split(['-', '.']).filter(|part| part.len() <= 2);
+    let mut numbers = parts.filter_map(|part| part.parse::<u32>().ok());
     Some((numbers.next()?, numbers.next().unwrap_or(0)))
 }
 
@@ -218,6 +220,8 @@ mod tests {
     #[case("anthropic::claude-3-5-sonnet-latest", Some((3, 5)))]
     #[case("claude-haiku-4-5", Some((4, 5)))]
     #[case("claude-opus-5", Some((5, 0)))]
+    #[case("anthropic/claude-opus-4.6", Some((4, 6)))]
+    #[case("claude-mythos-preview", Some((5, 0)))]
     #[case("claude", None)]
     #[case("claude-next", None)]
     fn claude_names_have_a_version(#[case] name: &str, #[case] version: Option<ClaudeVersion>) {

@@ -46,19 +46,20 @@ fn rewrite_function(
 ) {
     let sound = sound(parameters);
     if *strict && let Some(rules) = &rules.strict {
-        match strict_form(rules, &sound, left).filter(|_| left.tools > 0) {
+        let has_room = left.tools > 0;
+        match has_room.then(|| strict_form(rules, &sound, left)).flatten() {
             Some(schema) => {
                 left.tools -= 1;
-                set(parameters, schema);
+                *parameters = schema.into();
                 return;
             }
             None => {
-                changes.add(format!("function {name:?} is not strict: its schema is beyond the limits of strict mode"))
+                changes.add(format!("function {name:?} is not strict: strict mode does not support its schema, or the request has too many strict schemas"));
             }
         }
     }
     *strict = false;
-    set(parameters, fit(&sound, &rules.schemas));
+    *parameters = fit(&sound, &rules.schemas).into();
 }
 
 fn rewrite_output(
@@ -75,16 +76,15 @@ fn rewrite_output(
         *name = to_function_name(name);
     }
     let sound = sound(schema);
-    if rules.output != OutputForm::AsFunctions
-        && (*strict || rules.output == OutputForm::StrictOrInstructions)
+    if (*strict || rules.output == OutputForm::StrictOrInstructions)
         && let Some(strict_rules) = &rules.strict
         && let Some(form) = strict_form(strict_rules, &sound, left)
     {
-        set(schema, form);
+        *schema = form.into();
         return;
     }
     if *strict && rules.output == OutputForm::StrictOrLenient {
-        changes.add(format!("the output type {name:?} is not strict: its schema is beyond the limits of strict mode"));
+        changes.add(format!("the output type {name:?} is not strict: strict mode does not support its schema"));
     }
     let is_refused_beside_functions =
         rules.output == OutputForm::AsFunctions && has_functions && family.gemini.is_some_and(|version| version < 3);
@@ -105,11 +105,10 @@ fn rewrite_output(
         return;
     }
     *strict = *strict && rules.output == OutputForm::AsFunctions;
-    set(schema, fit(&sound, &rules.schemas));
+    *schema = fit(&sound, &rules.schemas).into();
 }
 
-/// Returns the strict form of a schema, and takes its part of the limits; `None` if it has none, or
-/// if the limits do not permit it.
+/// Returns the strict form of a schema, and subtracts it from the limits. `None` if it does not fit.
 fn strict_form(rules: &StrictRules, schema: &Value, left: &mut RequestLimits) -> Option<Value> {
     let form = fit(schema, &rules.schemas);
     let measures = measure(&form);
@@ -145,11 +144,4 @@ fn fits(rules: &StrictRules, measures: &Measures) -> bool {
         && enum_values <= limits.enum_values
         && long_enum_chars <= limits.long_enum_chars
         && chars <= limits.chars
-}
-
-/// Replaces a schema if the new one differs, also in the order of its members.
-fn set(schema: &mut Schema, form: Value) {
-    if form != **schema || form.to_string() != schema.to_string() {
-        *schema = form.into();
-    }
 }

@@ -1,8 +1,7 @@
-//! What each API accepts, and requests that keep to it.
+//! Rewrites each request to what its API accepts.
 //!
-//! A model call comes here from `provider/openai` or `provider/genai`, unfolded and whole, and goes
-//! on to the projection for its API. Definitions on the wire and their digests do not change: the
-//! rules of a provider concern the request to it alone.
+//! A model call comes here from `provider/openai`, `provider/anthropic` or `provider/genai`, and
+//! continues to the projection for its API. Definitions on the wire and their digests do not change.
 //!
 //! | file | contents |
 //! |---|---|
@@ -13,13 +12,13 @@
 //! | `items` | the conversation |
 //!
 //! # Design
-//! **Prepared before it is projected, and not in each projection.** The same rules hold in several
-//! forms: of Chat Completions there are two projections, and a rule of Anthropic's tools concerns
-//! its output types too. A request that is prepared once has one place where a rule is written, and
-//! one that the property tests drive.
+//! **Prepared once, not in each projection.** Chat Completions has two projections, and Anthropic's
+//! rules for tools also hold for output types. One place has each rule, and the property tests drive
+//! it.
 //!
-//! **Left out and logged, never refused here.** A request that the provider would accept in a
-//! weaker form is sent in that form. Each kind of change is logged once for each model.
+//! **Left out, never refused here.** A request that the API would accept in a weaker form is sent in
+//! that form. Changes to settings and schemas are logged once for each model; changes to items are
+//! not.
 
 mod families;
 mod functions;
@@ -33,6 +32,8 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
+#[cfg(feature = "openai")]
+pub(crate) use items::without_server_items;
 #[cfg(feature = "anthropic")]
 pub(crate) use rules::ANTHROPIC;
 pub(crate) use rules::ApiRules;
@@ -49,27 +50,26 @@ use crate::wire::ModelCall;
 pub(crate) struct RequestTarget<'a> {
     /// Name of the model, as agents name it.
     pub(crate) model: &'a str,
-    /// Name of the provider, which marks the reasoning that it makes; of genai, of the adapter.
+    /// The provider's name, which marks its reasoning. For genai and Anthropic, the adapter's name.
     pub(crate) provider: &'a str,
-    /// `true` if the provider has the name that is the default of its kind. It marks nothing.
+    /// `true` for the default name, whose reasoning has no mark.
     pub(crate) is_default_provider: bool,
-    /// `true` if empty `reasoning_content` is sent back.
+    /// `true` if the server wants empty `reasoning_content` back.
     pub(crate) keeps_empty_reasoning: bool,
 }
 
 /// Returns the call in a form that the API accepts.
-pub(crate) fn prepare(rules: &ApiRules, target: &RequestTarget<'_>, call: ModelCall, log: &ChangeLog) -> ModelCall {
+pub(crate) fn prepare(rules: &ApiRules, target: &RequestTarget<'_>, mut call: ModelCall, log: &ChangeLog) -> ModelCall {
     let family = families::family(target.model);
     let mut changes = Changes::default();
-    let mut call = call;
     functions::rewrite(rules, &family, &mut call.definitions, &mut changes);
     settings::rewrite(rules, &family, &mut call.definitions, &mut changes);
-    let is_whole = call.previous_response_id.is_none() && call.conversation_id.is_none();
+    let is_whole =
+        call.previous_response_id.is_none() && call.conversation_id.is_none() && call.definitions.prompt.is_none();
     let is_stored = call.definitions.settings.store != Some(false);
-    // The projections choose by the name that agents use: that of the server may be a deployment.
+    // The projections choose by the agents' name for the model; the server's may be a deployment.
     target.model.clone_into(&mut call.model);
     call.input = items::rewrite(rules, &family, target, call.input, is_whole, is_stored);
-    settings::rewrite_for_items(&family, target, &mut call, &mut changes);
     if rules.refuses_blank_text && call.definitions.instructions.as_ref().is_some_and(|text| text.trim().is_empty()) {
         call.definitions.instructions = None;
     }
@@ -83,7 +83,7 @@ pub(crate) fn counts_completion(model: &str) -> bool {
     families::family(model).counts_completion
 }
 
-/// The changes to one request that cost its model something.
+/// Changes that take something from the model, for the log.
 #[derive(Debug, Default)]
 struct Changes(Vec<String>);
 
@@ -108,7 +108,7 @@ impl ChangeLog {
             let mut logged = self.0.lock().unwrap_or_else(PoisonError::into_inner);
             if logged.len() < MAX_LOGGED && logged.insert((model.to_owned(), change.clone())) {
                 drop(logged);
-                tracing::warn!(api, model, agent, change, "a request is sent in a form that its API accepts");
+                tracing::warn!(api, model, agent, change, "the request was changed to what the API accepts");
             }
         }
     }

@@ -1,12 +1,13 @@
 //! What each API accepts, as data.
 //!
-//! The guide's chapter on providers has this table with the source of each row; the checker of the
+//! The guide's chapter on providers has this table, with links to the documentation; the checker of the
 //! tests (`tests/tests/it/dialects/rules`) is written from the documentation of the APIs on its own.
 
 use super::schema::{Formats, Keywords, SchemaRules};
 
 /// What an API accepts in a request.
 #[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "a row of a table: each column is a yes or a no")]
 pub(crate) struct ApiRules {
     /// Name of the API, for logs and errors.
     pub(crate) name: &'static str,
@@ -81,6 +82,7 @@ pub(super) struct RequestLimits {
 
 /// Images and files in the results of tools.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "a row of a table: each column is a yes or a no")]
 pub(super) struct MediaRules {
     /// `true` if the result of a tool may have images.
     pub(super) images_in_results: bool,
@@ -92,8 +94,10 @@ pub(super) struct MediaRules {
     pub(super) file_data: bool,
     /// `true` if a message may have files by id.
     pub(super) file_ids: bool,
-    /// `true` if a message may have images as data.
-    pub(super) image_data: bool,
+    /// The media types of images as data; empty: any.
+    pub(super) image_types: &'static [&'static str],
+    /// The media types of files as data; empty: any.
+    pub(super) file_types: &'static [&'static str],
 }
 
 /// The ids of calls.
@@ -103,8 +107,6 @@ pub(super) struct IdRules {
     pub(super) max_len: Option<usize>,
     /// `true` if only ASCII letters, digits, `_` and `-` are accepted.
     pub(super) is_narrow: bool,
-    /// `true` if an id may occur once in a conversation.
-    pub(super) is_unique: bool,
 }
 
 const NO_LIMIT: usize = usize::MAX;
@@ -210,13 +212,17 @@ const OPENAI_STRICT: StrictRules = StrictRules {
     of_request: NO_REQUEST_LIMIT,
 };
 
+/// The images that OpenAI and Anthropic read.
+const IMAGE_TYPES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
+
 const OPENAI_MEDIA: MediaRules = MediaRules {
     images_in_results: false,
     image_addresses: true,
-    image_data: true,
     file_addresses: false,
     file_data: true,
     file_ids: true,
+    image_types: &IMAGE_TYPES,
+    file_types: &[],
 };
 
 /// OpenAI's Responses API.
@@ -229,7 +235,7 @@ pub(crate) const RESPONSES: ApiRules = ApiRules {
     refuses_blank_text: false,
     refuses_empty_output: false,
     media: MediaRules { images_in_results: true, ..OPENAI_MEDIA },
-    ids: IdRules { max_len: Some(64), is_narrow: false, is_unique: true },
+    ids: IdRules { max_len: Some(64), is_narrow: false },
     user_at_both_ends: false,
     signs_calls: false,
 };
@@ -244,8 +250,8 @@ pub(crate) const CHAT_COMPLETIONS: ApiRules = ApiRules {
     refuses_blank_text: true,
     refuses_empty_output: false,
     media: OPENAI_MEDIA,
-    // Servers of others keep data in long ids; OpenAI's own limit is that of its models.
-    ids: IdRules { max_len: None, is_narrow: false, is_unique: true },
+    // Other servers keep data in long ids. OpenAI's limit is in `families`.
+    ids: IdRules { max_len: None, is_narrow: false },
     user_at_both_ends: false,
     signs_calls: false,
 };
@@ -314,12 +320,13 @@ pub(crate) const ANTHROPIC: ApiRules = ApiRules {
     media: MediaRules {
         images_in_results: true,
         image_addresses: true,
-        image_data: true,
         file_addresses: true,
         file_data: true,
         file_ids: false,
+        image_types: &IMAGE_TYPES,
+        file_types: &["application/pdf", "text/", "image/"],
     },
-    ids: IdRules { max_len: Some(64), is_narrow: true, is_unique: true },
+    ids: IdRules { max_len: Some(64), is_narrow: true },
     user_at_both_ends: true,
     signs_calls: false,
 };
@@ -336,12 +343,13 @@ pub(crate) const GEMINI: ApiRules = ApiRules {
     media: MediaRules {
         images_in_results: false,
         image_addresses: false,
-        image_data: true,
         file_addresses: false,
         file_data: true,
         file_ids: false,
+        image_types: &[],
+        file_types: &[],
     },
-    ids: IdRules { max_len: None, is_narrow: false, is_unique: true },
+    ids: IdRules { max_len: None, is_narrow: false },
     user_at_both_ends: true,
     signs_calls: true,
 };

@@ -3,15 +3,14 @@
 //! A setting that a model refuses fails every call, and an agent whose model is replaced by another
 //! one seldom knows. So what is known to be refused is left out, and logged once.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{
-    Changes, RequestTarget,
-    families::{EffortWithTools, ModelFamily, Sampling},
-    items,
+    Changes,
+    families::{ClaudeVersion, EffortWithTools, ModelFamily, Sampling},
     rules::{ApiRules, ConversationForm},
 };
-use crate::wire::{Definitions, ModelCall, ModelSettings, ToolChoice};
+use crate::wire::{Definitions, ModelSettings, ToolChoice};
 
 const ENCRYPTED_REASONING: &str = "reasoning.encrypted_content";
 
@@ -25,14 +24,21 @@ pub(super) fn rewrite(rules: &ApiRules, family: &ModelFamily, definitions: &mut 
     if !has_tools && !has_other_tools && settings.tool_choice.take().is_some() {
         changes.add("`tool_choice` is left out: there are no tools".to_owned());
     }
-    if family.reasons == Some(false) || family.refuses_effort {
+    if family.refuses_effort {
         leave_out(&mut settings.reasoning, "reasoning", changes);
     }
     if rules.form == ConversationForm::Messages && has_tools {
         match family.effort_with_tools {
             EffortWithTools::Accepted => {}
             EffortWithTools::Refused => leave_out(&mut settings.reasoning, "reasoning", changes),
-            EffortWithTools::OnlyNone => settings.reasoning = Some(serde_json::json!({"effort": "none"})),
+            EffortWithTools::OnlyNone => {
+                let none = json!({"effort": "none"});
+                if settings.reasoning.as_ref().is_some_and(|reasoning| *reasoning != none) {
+                    changes
+                        .add("`reasoning.effort` is `none`: the model refuses others together with tools".to_owned());
+                }
+                settings.reasoning = Some(none);
+            }
         }
     }
     if !accepts_sampling(family, settings) {
@@ -62,28 +68,12 @@ pub(super) fn rewrite(rules: &ApiRules, family: &ModelFamily, definitions: &mut 
     }
 }
 
-/// Removes the settings that the model refuses for these items.
-///
-/// # Source
-/// "When `thinking` is enabled, a final `assistant` message must start with a thinking block"
-/// (Anthropic): calls that another model made, or this one without thinking, have none.
-pub(super) fn rewrite_for_items(
-    family: &ModelFamily,
-    target: &RequestTarget<'_>,
-    call: &mut ModelCall,
-    changes: &mut Changes,
-) {
-    // Later models think adaptively, which has no such rule.
-    if family.claude.is_some_and(|version| version < (4, 6)) && !items::begins_with_thoughts(target, &call.input) {
-        leave_out(&mut call.definitions.settings.reasoning, "reasoning", changes);
-    }
-}
-
 /// Removes what Claude models refuse together, or since a version.
-fn rewrite_for_claude(version: (u32, u32), settings: &mut ModelSettings, changes: &mut Changes) {
+fn rewrite_for_claude(version: ClaudeVersion, settings: &mut ModelSettings, changes: &mut Changes) {
     let forces_tool = matches!(settings.tool_choice, Some(ToolChoice::Required | ToolChoice::Tool(_)));
     // Later models think adaptively, which may be combined with any choice.
-    if forces_tool && version < (4, 6) {
+    let has_budget = settings.reasoning.as_ref().is_some_and(|reasoning| !reasoning["budget_tokens"].is_null());
+    if forces_tool && (version < (4, 6) || has_budget && version < (4, 7)) {
         leave_out(&mut settings.reasoning, "reasoning", changes);
     }
     if version >= (4, 7) {

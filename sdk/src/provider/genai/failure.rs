@@ -95,7 +95,7 @@ pub(super) fn refused_answer(
     redactor: &Arc<Redactor>,
 ) -> Answer {
     body.truncate(body.floor_char_boundary(MAX_ERROR_BODY_BYTES));
-    Answer { status, headers, body: body.into_bytes(), redactor: Arc::clone(redactor) }
+    Answer { status, headers, body: body.into_bytes(), redactor: Arc::clone(redactor), place: None }
 }
 
 /// Returns the failure of a successful response that the crate could not read: an error with a
@@ -119,5 +119,6 @@ pub(super) fn success(body: String, redactor: &Arc<Redactor>) -> Answer {
         headers: HeaderMap::new(),
         body: body.into_bytes(),
         redactor: Arc::clone(redactor),
+        place: None,
     }
 }

@@ -4,7 +4,8 @@
 //! [`Genai`] holds the crate's client and stays on the worker. One model call is one HTTP request:
 //! neither the crate nor this provider retries; what the model provider states about retries is
 //! returned in the [`ModelError`]. The projection is thin and total: anything that an adapter of
-//! the crate would drop silently is refused by name before anything is sent.
+//! the crate would drop silently is refused by name before anything is sent. What an API does not
+//! accept in a conversation is left out before (`provider/api_rules`).
 //!
 //! The crate resolves every name to an address and a key. Calls of the adapters `anthropic` and
 //! `minimax` are then made by `provider/anthropic`. What is left here of Anthropic's API is for
@@ -136,8 +137,8 @@ use crate::wire::{ModelCall, ModelFailureKind, ModelResponse};
 /// `claude` models of `vertex`, and all of `bedrock_api`, `ollama` and `ollama_cloud`, support no
 /// output type, no tool choice and no extra body through the crate. Refused everywhere: hosted
 /// tools, prompt templates, state at the provider, `truncation`, `response_include`,
-/// `top_logprobs`, `context_management`, and items of kinds other than messages, calls, results and
-/// reasoning. The adapters `openai_resp`, `gemini_ix`, `baidu`, `cohere` and `opencode_go` are
+/// `top_logprobs` and `context_management`. Left out: calls that another provider executed, and items
+/// of unknown kinds. The adapters `openai_resp`, `gemini_ix`, `baidu`, `cohere` and `opencode_go` are
 /// refused as a whole.
 ///
 /// Without `max_tokens`, Anthropic's API receives the maximum that the model may write. Left out

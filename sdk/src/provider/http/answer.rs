@@ -30,6 +30,8 @@ pub(crate) struct Answer {
     pub(crate) headers: HeaderMap,
     pub(crate) body: Vec<u8>,
     pub(crate) redactor: Arc<Redactor>,
+    /// What is at the place in the request that an unsuccessful response names.
+    pub(crate) place: Option<String>,
 }
 
 impl Answer {
@@ -113,7 +115,16 @@ impl Answer {
             None if self.status.is_redirection() => "the provider redirects; configure its final address".to_owned(),
             None => self.redactor.excerpt(&text, EXCERPT),
         };
-        self.with_error(self.failure(kind, &what), error)
+        let mut failure = self.with_error(self.failure(kind, &what), error);
+        if let Some(place) = &self.place {
+            failure.message = format!("{} ({})", failure.message, self.redactor.excerpt(place, EXCERPT));
+        }
+        failure
+    }
+
+    /// Returns `true` if the provider refuses the request for its form.
+    pub(crate) fn is_refused_for_form(&self) -> bool {
+        matches!(self.status.as_u16(), 400 | 404 | 422)
     }
 
     /// Returns the failure with the type of the reported error as its code, if it has no code:
@@ -143,7 +154,7 @@ impl Answer {
         failure
     }
 
-    fn text(&self) -> std::borrow::Cow<'_, str> {
+    pub(crate) fn text(&self) -> std::borrow::Cow<'_, str> {
         String::from_utf8_lossy(&self.body)
     }
 }

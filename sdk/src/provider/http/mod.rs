@@ -12,6 +12,7 @@
 //! | `sse` | the events of a streamed response |
 //! | `silence` | the time for which a stream may be silent |
 //! | `refusals` | the forms of a streamed request that servers accept, remembered by model |
+//! | `refused_place` | the part of a request that a provider refuses |
 //! | `classify`, `advice`, `redact`, `address` | a failed exchange to a `ModelError` |
 
 pub(crate) mod address;
@@ -22,6 +23,8 @@ pub(crate) mod classify;
 pub(crate) mod outgoing;
 pub(crate) mod redact;
 pub(crate) mod refusals;
+#[cfg(any(feature = "openai", feature = "anthropic"))]
+pub(crate) mod refused_place;
 pub(crate) mod server;
 pub(crate) mod silence;
 pub(crate) mod sse;

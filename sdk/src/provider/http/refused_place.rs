@@ -10,8 +10,6 @@ use serde_json::{Map, Value};
 const LISTS: [&str; 4] = ["input", "messages", "contents", "tools"];
 /// Starts of ids of items and calls.
 const IDS: [&str; 7] = ["msg_", "rs_", "fc_", "call_", "toolu_", "ws_", "ctc_"];
-/// Most characters of a text that is quoted.
-const MAX_QUOTED_CHARS: usize = 60;
 
 /// Returns what is at the place in the request that a refusal names; `None` if it names none.
 pub(crate) fn describe(body: &Map<String, Value>, refusal: &str) -> Option<String> {
@@ -56,36 +54,20 @@ fn holds(value: &Value, text: &str) -> bool {
     }
 }
 
-/// Returns what an element is: its kind or role, its name and the start of its text.
+/// Returns what an element is: its kind or role, its name and its id. Its text is the user's, and
+/// failures may be logged.
 fn description(element: &Value) -> String {
     let text = |member: &str| element[member].as_str();
-    let named = text("name").or_else(|| element["function"]["name"].as_str());
-    let mut description = match (text("type").or_else(|| text("role")), text("role")) {
-        (Some("message"), Some(role)) | (_, Some(role)) => format!("a message of the {role}"),
-        (Some("function"), _) | (None, None) => "a function".to_owned(),
-        (Some(kind), _) => format!("an item of kind `{kind}`"),
+    let kind = match (text("role"), text("type")) {
+        (Some(role), _) => format!("a message of the {role}"),
+        (None, Some("function") | None) => "a function".to_owned(),
+        (None, Some(kind)) => format!("an item of kind `{kind}`"),
     };
-    if let Some(name) = named {
-        description.push_str(&format!(" named {name:?}"));
-    }
-    if let Some(id) = text("call_id").or_else(|| text("tool_call_id")) {
-        description.push_str(&format!(" with call id {id:?}"));
-    }
-    if let Some(said) = first_text(element) {
-        let start: String = said.chars().take(MAX_QUOTED_CHARS).collect();
-        description.push_str(&format!(", {start:?}"));
-    }
-    description
-}
-
-/// Returns the first text of an element.
-fn first_text(element: &Value) -> Option<&str> {
-    let content = element.get("content").or_else(|| element.get("output")).or_else(|| element.get("parts"))?;
-    match content {
-        Value::String(text) => Some(text),
-        Value::Array(parts) => parts.iter().find_map(|part| part["text"].as_str()),
-        _ => None,
-    }
+    let name = text("name").or_else(|| element["function"]["name"].as_str());
+    let name = name.map(|name| format!(" named {name:?}")).unwrap_or_default();
+    let id = text("call_id").or_else(|| text("tool_call_id"));
+    let id = id.map(|id| format!(" with call id {id:?}")).unwrap_or_default();
+    format!("{kind}{name}{id}")
 }
 
 #[cfg(test)]
@@ -96,11 +78,17 @@ mod tests {
     use super::describe;
 
     #[rstest]
-    #[case("Invalid 'input[1].call_id': string too long.", "input[1] is an item of kind `function_call` named \"look\" with call id \"call_9\"")]
-    #[case("messages.0.content: text content blocks must be non-empty", "messages[0] is a message of the user, \"hi\"")]
-    #[case("messages.[0].role", "messages[0] is a message of the user, \"hi\"")]
+    #[case(
+        "Invalid 'input[1].call_id': string too long.",
+        "input[1] is an item of kind `function_call` named \"look\" with call id \"call_9\""
+    )]
+    #[case("messages.0.content: text content blocks must be non-empty", "messages[0] is a message of the user")]
+    #[case("messages.[0].role", "messages[0] is a message of the user")]
     #[case("tools.0.custom.input_schema: no", "tools[0] is a function named \"look\"")]
-    #[case("No tool output found for function call call_9.", "input[1] is an item of kind `function_call` named \"look\" with call id \"call_9\"")]
+    #[case(
+        "No tool output found for function call call_9.",
+        "input[1] is an item of kind `function_call` named \"look\" with call id \"call_9\""
+    )]
     fn a_place_is_described(#[case] refusal: &str, #[case] expected: &str) {
         assert_eq!(describe(body().as_object().expect("a body"), refusal).as_deref(), Some(expected));
     }

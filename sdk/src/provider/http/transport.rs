@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use reqwest::{Client, Response, Url, header::HeaderMap};
 
-use super::{address, answer::Answer, body, classify, outgoing::Outgoing, redact::Redactor};
+use super::{address, answer::Answer, body, classify, outgoing::Outgoing, redact::Redactor, refused_place};
 use crate::{provider::ModelError, wire::ModelFailureKind};
 
 /// The connection to a server, with what all requests to it have in common.
@@ -45,11 +45,10 @@ impl Transport {
     /// Sends a request to this path, and reads the whole response.
     ///
     /// # Errors
-    /// The failure of a request that received no response, or one that is too large. A response of
-    /// any status is none.
+    /// No response, or a body that is too large. A response of any status is not an error.
     pub(crate) async fn exchange(&self, path: &str, outgoing: &Outgoing) -> Result<Answer, ModelError> {
         let response = self.send(path, outgoing).await?;
-        self.whole(response).await
+        self.whole(response, outgoing).await
     }
 
     /// Sends a request to this path, which begins with a slash; returns the response, of any status,
@@ -71,11 +70,14 @@ impl Transport {
         request.send().await.map_err(|error| self.unanswered(error))
     }
 
-    /// Reads the body of a response; of an error, only its start.
-    pub(crate) async fn whole(&self, response: Response) -> Result<Answer, ModelError> {
+    /// Reads the body of a response; of an error, only its start, with what it says of the request.
+    pub(crate) async fn whole(&self, response: Response, outgoing: &Outgoing) -> Result<Answer, ModelError> {
         let mut answer = self.head(&response);
         if !answer.status.is_success() {
             answer.body = body::read_error_body(response).await;
+            if answer.is_refused_for_form() {
+                answer.place = refused_place::describe(&outgoing.body, &answer.text());
+            }
             return Ok(answer);
         }
         match body::whole(response).await.map_err(|error| self.unanswered(error))? {
@@ -91,6 +93,7 @@ impl Transport {
             headers: response.headers().clone(),
             body: Vec::new(),
             redactor: Arc::clone(&self.redactor),
+            place: None,
         }
     }
 

@@ -120,12 +120,12 @@ impl Preparation {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum OpenAiApi {
-    /// The Responses API: items are sent and received verbatim, with hosted tools and server-side
-    /// state.
+    /// The Responses API: items are received verbatim and sent as the API accepts them, with hosted
+    /// tools and server-side state.
     #[default]
     Responses,
-    /// Chat Completions, which most compatible servers support; everything that it cannot express
-    /// is refused, never dropped.
+    /// Chat Completions, which most compatible servers support. Settings that it does not have are
+    /// refused; calls that another provider executed are left out.
     ChatCompletions,
 }
 

@@ -35,10 +35,9 @@ impl McpServer {
         let is_offered = |tool: &&McpTool| {
             self.only.as_ref().is_none_or(|only| only.contains(&tool.name)) && !self.without.contains(&tool.name)
         };
-        // Of the whole list, so that a name does not depend on what is offered.
-        let names = shown_names(&self.prefix, listed.iter().map(|tool| &*tool.name));
-        let offered = listed.iter().zip(names).filter(|(tool, _)| is_offered(tool));
-        offered.map(|(tool, name)| self.tool(tool, name)).collect()
+        let offered: Vec<&McpTool> = listed.iter().filter(is_offered).collect();
+        let names = shown_names(&self.prefix, offered.iter().map(|tool| &*tool.name));
+        offered.into_iter().zip(names).map(|(tool, name)| self.tool(tool, name)).collect()
     }
 
     /// `true` if the options permit a call of its tools to be made twice; the server may still mark

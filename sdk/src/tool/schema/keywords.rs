@@ -28,7 +28,7 @@ pub(super) fn is_annotation(keyword: &str) -> bool {
 }
 
 /// Returns `true` if `type` names this type, alone or in a list.
-pub(super) fn has_type(node: &Map<String, Value>, name: &str) -> bool {
+pub(crate) fn has_type(node: &Map<String, Value>, name: &str) -> bool {
     match node.get("type") {
         Some(Value::String(one)) => one == name,
         Some(Value::Array(several)) => several.iter().any(|one| one == name),

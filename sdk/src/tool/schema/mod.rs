@@ -31,9 +31,11 @@ pub use arguments::{InvalidArguments, InvalidArgumentsKind, parse_arguments};
 pub use bounds::{TooLarge, measure};
 pub use conform::{Conversions, conform};
 pub use from_type::schema_of;
+#[cfg(any(feature = "openai", feature = "anthropic"))]
+pub(crate) use keywords::has_type;
 pub use output::{RESPONSE_KEY, wrap_output};
 #[cfg(any(feature = "openai", feature = "anthropic"))]
-pub(crate) use reference::resolve;
+pub(crate) use reference::{escaped, percent_decoded, resolve};
 pub use strict::{NotStrict, strict};
 pub use validate::{Issue, unchecked, validate};
 pub(crate) use validate::{MAX_ISSUES, Validate, cut_text, cut_value, validate_earlier_keywords};

@@ -12,12 +12,12 @@ pub(crate) fn resolve<'a>(root: &'a Value, reference: &str) -> Option<&'a Value>
 }
 
 /// Escapes a key as one step of a JSON pointer, the part between two slashes.
-pub(super) fn escaped(key: &str) -> String {
+pub(crate) fn escaped(key: &str) -> String {
     key.replace('~', "~0").replace('/', "~1")
 }
 
 /// Decodes a fragment, which is part of a URI: `#/$defs/A%20B` names the definition `A B`.
-fn percent_decoded(fragment: &str) -> Option<String> {
+pub(crate) fn percent_decoded(fragment: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(fragment.len());
     let mut parts = fragment.split('%');
     bytes.extend_from_slice(parts.next()?.as_bytes());

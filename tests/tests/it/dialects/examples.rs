@@ -3,6 +3,7 @@
 use temporal_agents::{
     Agent,
     agent::OutputType,
+    tool::ToolDef,
     wire::{Definitions, Item, ModelCall},
 };
 use temporal_agents_examples::{
@@ -16,14 +17,14 @@ use super::apis::{APIS, Door};
 fn definitions<O: OutputType>(agent: &Agent<O>) -> Definitions {
     let agent = agent.def();
     let mut definitions = Definitions::default();
-    definitions.tools = agent.tools.iter().map(|tool| tool.spec()).collect();
+    definitions.tools = agent.tools.iter().map(ToolDef::spec).collect();
     definitions.output = agent.output.as_ref().map(|output| output.spec().clone());
     definitions
 }
 
 fn agents() -> Vec<Definitions> {
     vec![
-        definitions(&quickstart::travel_desk()),
+        definitions(&quickstart::trip::travel_desk()),
         definitions(&tools::mechanic()),
         definitions(&structured_output::mail_clerk()),
         definitions(&handoffs::desk()),
@@ -39,7 +40,8 @@ fn agents() -> Vec<Definitions> {
 
 /// The rows of the guide: API, strict tools, all tools.
 fn counted() -> Vec<(String, usize, usize)> {
-    let guide = include_str!("../../../../sdk/src/guide/providers.md");
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../sdk/src/guide/providers.md");
+    let guide = std::fs::read_to_string(path).expect("the guide");
     let rows = guide.lines().filter_map(|line| {
         let (api, counts) = line.strip_prefix("| ")?.split_once(" | ")?;
         let (strict, all) = counts.strip_suffix(" |")?.split_once(" of ")?;

@@ -37,7 +37,7 @@ async fn random_schemas_are_accepted_by_each_api() -> anyhow::Result<()> {
 /// The definitions at which a refusal points.
 fn blamed(definitions: &Definitions, refusals: &[super::rules::Refusal]) -> String {
     let json = serde_json::to_value(definitions).expect("definitions are JSON");
-    let place = refusals[0].at.split('/').filter_map(|step| step.parse::<usize>().ok()).next();
+    let place = refusals[0].at.split('/').find_map(|step| step.parse::<usize>().ok());
     match place.and_then(|place| json["tools"].get(place)) {
         Some(tool) => format!("{tool:#}"),
         None => format!("{:#}", json["output"]),

@@ -287,8 +287,19 @@ fn streamed(api: Api, answer: &Value) -> String {
         }
         Api::Responses | Api::AzureResponses => {
             let created = json!({"id": answer["id"], "status": "in_progress", "output": []});
-            event(json!({"type": "response.created", "sequence_number": 0, "response": created}))
-                + &event(json!({"type": "response.completed", "sequence_number": 1, "response": answer}))
+            let mut events = event(json!({"type": "response.created", "sequence_number": 0, "response": created}));
+            for (index, item) in list(answer, "output").iter().enumerate() {
+                events += &event(json!({"type": "response.output_item.added", "output_index": index, "item": item}));
+                let (kind, delta) = match item["type"].as_str() {
+                    Some("message") => ("response.output_text.delta", &item["content"][0]["text"]),
+                    Some("function_call") => ("response.function_call_arguments.delta", &item["arguments"]),
+                    _ => continue,
+                };
+                events +=
+                    &event(json!({"type": kind, "output_index": index, "item_id": item["id"], "content_index": 0,
+                    "delta": delta}));
+            }
+            events + &event(json!({"type": "response.completed", "sequence_number": 1, "response": answer}))
         }
         _ => {
             let mut delta = answer["choices"][0]["message"].clone();

@@ -130,7 +130,6 @@ async fn a_round_trip_with_chat_completions() {
         "frequency_penalty": 0.5,
         "parallel_tool_calls": true,
         "store": false,
-        "reasoning": {"effort": "low"},
         "verbosity": "low",
         "prompt_cache_retention": "24h",
     }));
@@ -154,12 +153,11 @@ async fn a_round_trip_with_chat_completions() {
             }],
             "response_format": {
                 "type": "json_schema",
-                "json_schema": {"name": "o", "schema": {"type": "object"}, "strict": false},
+                "json_schema": {"name": "o", "schema": {"type": "object", "properties": {}}, "strict": false},
             },
             "frequency_penalty": 0.5,
             "parallel_tool_calls": true,
             "store": false,
-            "reasoning_effort": "low",
             "verbosity": "low",
             "prompt_cache_retention": "24h",
         })
@@ -226,7 +224,9 @@ async fn reasoning_goes_back_beside_calls_alone() {
 #[case(json!({"metadata": {}}), "the ollama API has no `metadata`; remove it")]
 #[tokio::test]
 async fn what_an_adapter_would_drop_is_refused(#[case] settings: Value, #[case] why: &str) {
-    let error = refusal("ollama", "ollama::qwen3", hello_with(settings)).await;
+    let mut call = hello_with(settings);
+    call.definitions.tools = vec![function("f", false)];
+    let error = refusal("ollama", "ollama::qwen3", call).await;
     assert_eq!(error.message, format!("unsupported: {why} (agent \"clerk\", model \"ollama::qwen3\")"));
 }
 

@@ -207,7 +207,7 @@ async fn a_late_chunk_is_a_timeout() -> anyhow::Result<()> {
         // The crate tells no status of a stream.
         let status = if name == GPT.1 { "" } else { " (200)" };
         let message = format!("timed out{status}: the answer stopped for 50ms, the limit of chunk_timeout");
-        assert_eq!((error.kind, error.message, error.should_retry()), (Timeout, message, true));
+        assert_eq!((error.kind, error.message.as_str(), error.should_retry()), (Timeout, message.as_str(), true));
     }
     Ok(())
 }

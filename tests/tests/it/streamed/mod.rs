@@ -2,7 +2,7 @@
 //!
 //! | file | contents |
 //! |---|---|
-//! | `pairs.rs` | the two forms of one answer (`tests/streams/`) become the same response |
+//! | `pairs.rs` | the two forms of one answer (`tests/apis/*/answers/`) become the same response |
 //! | `asked_again.rs` | servers that ignore a stream, refuse it, or need another form |
 //! | `ends.rs` | streams that end, break, stop or fail, and limits |
 //! | `genai.rs` | the provider over the crate genai |

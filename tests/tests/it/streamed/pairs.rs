@@ -35,9 +35,9 @@ static PAIRS: LazyLock<Vec<Pair>> = LazyLock::new(|| {
     pairs
 });
 
-/// The pairs in a directory of `tests/streams/`.
+/// The pairs of an API, in `tests/apis/`.
 pub(crate) fn pairs_of(directory: &str, api: OpenAiApi) -> Vec<Pair> {
-    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("streams").join(directory);
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("apis").join(directory).join("answers");
     let files = std::fs::read_dir(directory).expect("the directory is in the repository");
     let paths = files.map(|file| file.expect("a readable directory").path());
     let mut wholes: Vec<PathBuf> = paths.filter(|path| path.extension().is_some_and(|kind| kind == "json")).collect();
@@ -194,7 +194,7 @@ async fn every_byte_may_be_a_chunk() -> anyhow::Result<()> {
 
 #[tokio::test]
 async fn the_events_of_the_provider_are_sent_to_those_who_want_them() -> anyhow::Result<()> {
-    let pair = PAIRS.iter().find(|pair| pair.name.ends_with("responses/hosted_tools.json")).expect("it is there");
+    let pair = PAIRS.iter().find(|pair| pair.name.ends_with("hosted_tools.json")).expect("it is there");
     let server = Server::start([Answer::stream(&pair.stream)])?;
     let sent: Arc<Mutex<Vec<ModelDelta>>> = Arc::default();
     let sink = Arc::clone(&sent);

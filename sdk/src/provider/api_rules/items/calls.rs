@@ -27,7 +27,12 @@ pub(super) fn paired(items: Vec<Item>, is_whole: bool) -> (Vec<Item>, BTreeSet<u
         let id = item.call_id().unwrap_or_default().to_owned();
         if let Some(output) = item.output_kind() {
             keep[place] = false;
-            open.entry((id, output)).or_default().push_back(place);
+            let calls = open.entry((id, output)).or_default();
+            // A call of an earlier turn that has no output so far gets none.
+            if calls.front().is_some_and(|first| items[*first..place].iter().any(is_from_user)) {
+                calls.clear();
+            }
+            calls.push_back(place);
         } else if let Some(output) = item.as_output_kind() {
             match open.get_mut(&(id, output)).and_then(VecDeque::pop_front) {
                 Some(call) => keep[call] = true,
@@ -48,6 +53,10 @@ pub(super) fn paired(items: Vec<Item>, is_whole: bool) -> (Vec<Item>, BTreeSet<u
     (kept, removed)
 }
 
+fn is_from_user(item: &Item) -> bool {
+    matches!(item.view(), ItemView::Message { role: "user", .. })
+}
+
 /// Returns a function call with a valid name and with arguments that are a JSON object.
 fn with_valid_call(item: Item) -> Item {
     let ItemView::FunctionCall(call) = item.view() else { return item };
@@ -65,7 +74,7 @@ fn with_valid_call(item: Item) -> Item {
     }
 }
 
-/// Returns the JSON object in place of arguments that are none; `None` if they are one.
+/// Returns arguments that are a JSON object, in place of others. `None` if they already are one.
 fn object_arguments(arguments: &str) -> Option<String> {
     match serde_json::from_str::<Value>(arguments) {
         Ok(Value::Object(_)) => None,

@@ -1,8 +1,7 @@
 //! The ids of calls, in the form of an API.
 //!
-//! An id is written by the server of one API and read by that of another. An id that does not fit
-//! is replaced by a digest of it, so that it is the same in each request, and equal for the call and
-//! its output.
+//! One server writes an id and another reads it. An id that does not fit is replaced by its digest,
+//! so each request has the same id, and so do a call and its output.
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -17,22 +16,26 @@ use super::super::{
 };
 use crate::wire::Item;
 
+/// Longest id that OpenAI's models are known to accept in Chat Completions, in bytes.
+const MAX_SHORT_ID_LEN: usize = 40;
+
 /// Returns the items with ids that the API accepts.
 pub(super) fn rewrite(rules: &ApiRules, family: &ModelFamily, items: Vec<Item>) -> Vec<Item> {
     let form = IdForm { rules: rules.ids, family: family.call_ids };
     // The ids of calls that have no output so far, and how often each id occurred.
-    let mut open: BTreeMap<String, VecDeque<String>> = BTreeMap::new();
+    let mut open: BTreeMap<(String, &str), VecDeque<String>> = BTreeMap::new();
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
     let rewritten = items.into_iter().map(|item| {
         let Some(id) = item.call_id().map(str::to_owned) else { return item };
-        let new = if item.output_kind().is_some() {
+        let new = if let Some(output) = item.output_kind() {
             let count = counts.entry(id.clone()).or_default();
             let new = form.id(&id, *count);
             *count += 1;
-            open.entry(id.clone()).or_default().push_back(new.clone());
+            open.entry((id.clone(), output)).or_default().push_back(new.clone());
             new
         } else {
-            let answered = open.get_mut(&id).and_then(VecDeque::pop_front);
+            let output = item.as_output_kind().unwrap_or_default();
+            let answered = open.get_mut(&(id.clone(), output)).and_then(VecDeque::pop_front);
             answered.unwrap_or_else(|| form.id(&id, 0))
         };
         if new == id { item } else { item.with("call_id", new.into()) }
@@ -49,7 +52,7 @@ struct IdForm {
 impl IdForm {
     /// Returns the id for the `count`-th call with this id, counted from 0.
     fn id(&self, id: &str, count: usize) -> String {
-        if (count == 0 || !self.rules.is_unique) && self.accepts(id) {
+        if count == 0 && self.accepts(id) {
             return id.to_owned();
         }
         let mut digits = String::new();
@@ -58,14 +61,14 @@ impl IdForm {
         }
         match self.family {
             CallIds::NineAlphanumeric => digits[..9].to_owned(),
-            CallIds::OfApi | CallIds::Short => format!("call_{digits}"),
+            CallIds::Any | CallIds::Short => format!("call_{digits}"),
         }
     }
 
     fn accepts(&self, id: &str) -> bool {
         let fits = match self.family {
-            CallIds::OfApi => true,
-            CallIds::Short => id.len() <= 40,
+            CallIds::Any => true,
+            CallIds::Short => id.len() <= MAX_SHORT_ID_LEN,
             CallIds::NineAlphanumeric => id.len() == 9 && id.chars().all(|c| c.is_ascii_alphanumeric()),
         };
         let is_narrow = || id.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-');

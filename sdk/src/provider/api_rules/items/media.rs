@@ -10,7 +10,7 @@ use super::super::{families::ModelFamily, rules::MediaRules};
 use crate::wire::{Item, ItemView};
 
 /// Returns the items with the images and files of tools where the API takes them.
-pub(super) fn rewrite(rules: &MediaRules, family: &ModelFamily, items: Vec<Item>) -> Vec<Item> {
+pub(super) fn rewrite(rules: MediaRules, family: &ModelFamily, items: Vec<Item>) -> Vec<Item> {
     let mut done = Vec::with_capacity(items.len());
     // Of the outputs since the last call, because nothing may be between outputs.
     let mut shown: Vec<Value> = Vec::new();
@@ -21,6 +21,8 @@ pub(super) fn rewrite(rules: &MediaRules, family: &ModelFamily, items: Vec<Item>
             done.push(item);
             continue;
         };
+        let call_id = call_id.to_owned();
+        let item = as_function_output(item);
         let parts = parts_of(&item);
         if parts.iter().all(|part| is_accepted(rules, part)) {
             done.push(item);
@@ -56,22 +58,37 @@ fn end_outputs(done: &mut Vec<Item>, shown: &mut Vec<Value>) {
     }
 }
 
-/// Returns the parts of an output: none if it is a text.
+/// Returns the output of a function in place of the output of a shell, a computer or a custom tool:
+/// messages have functions only.
+fn as_function_output(item: Item) -> Item {
+    let ItemView::NativeCallOutput { call_id, output } = item.view() else { return item };
+    let output = match output {
+        Value::String(_) => output.clone(),
+        Value::Array(parts) if are_parts(parts) => output.clone(),
+        Value::Object(screen) if screen.get("type").is_some_and(|kind| kind == "computer_screenshot") => {
+            let mut part: Map<String, Value> = screen.clone();
+            part.insert("type".to_owned(), "input_image".into());
+            json!([part])
+        }
+        other => other.to_string().into(),
+    };
+    Item::function_call_output(call_id, output)
+}
+
+/// Returns the parts of an output: none if it is a text or another value.
 fn parts_of(item: &Item) -> Vec<Value> {
     match item.get("output") {
-        Some(Value::Array(parts)) => parts.clone(),
-        // The screen of a computer.
-        Some(Value::Object(output)) if output.get("type").is_some_and(|kind| kind == "computer_screenshot") => {
-            let mut part: Map<String, Value> = output.clone();
-            part.insert("type".to_owned(), "input_image".into());
-            vec![Value::Object(part)]
-        }
+        Some(Value::Array(parts)) if are_parts(parts) => parts.clone(),
         _ => Vec::new(),
     }
 }
 
+fn are_parts(parts: &[Value]) -> bool {
+    parts.iter().all(|part| part["type"].is_string())
+}
+
 /// Returns `true` if the output of a tool may have this part.
-fn is_accepted(rules: &MediaRules, part: &Value) -> bool {
+fn is_accepted(rules: MediaRules, part: &Value) -> bool {
     match part["type"].as_str() {
         Some("input_text" | "output_text" | "text") => true,
         Some("input_image") => rules.images_in_results && is_shown(rules, part),
@@ -80,14 +97,20 @@ fn is_accepted(rules: &MediaRules, part: &Value) -> bool {
 }
 
 /// Returns `true` if a message of the user may have this part.
-fn is_shown(rules: &MediaRules, part: &Value) -> bool {
+fn is_shown(rules: MediaRules, part: &Value) -> bool {
     let is_data = |url: &str| url.starts_with("data:") && url.contains(";base64,");
+    let has_type = |url: &str, types: &[&str]| {
+        let media_type = url.strip_prefix("data:").unwrap_or_default();
+        types.is_empty() || types.iter().any(|name| media_type.starts_with(name))
+    };
     match part["type"].as_str() {
         Some("input_image") => part["image_url"]
             .as_str()
-            .is_some_and(|url| if is_data(url) { rules.image_data } else { rules.image_addresses }),
+            .is_some_and(|url| if is_data(url) { has_type(url, rules.image_types) } else { rules.image_addresses }),
         Some("input_file") => {
-            part["file_data"].as_str().is_some_and(|data| rules.file_data && is_data(data))
+            part["file_data"]
+                .as_str()
+                .is_some_and(|data| rules.file_data && is_data(data) && has_type(data, rules.file_types))
                 || part["file_url"].is_string() && rules.file_addresses
                 || part["file_id"].is_string() && rules.file_ids && part["file_data"].is_null()
         }

@@ -32,6 +32,8 @@ use super::{
     families::ModelFamily,
     rules::{ApiRules, ConversationForm},
 };
+#[cfg(feature = "openai")]
+use crate::wire::NativeKind;
 use crate::wire::{Item, ItemView};
 
 /// Rewrites the items of a conversation. `is_whole` is `false` if the provider keeps the part of the
@@ -44,10 +46,16 @@ pub(super) fn rewrite(
     is_whole: bool,
     is_stored: bool,
 ) -> Vec<Item> {
-    let items = reasoning::without_foreign(rules, family, target, items, is_stored);
-    let (items, removed) = calls::paired(items, is_whole);
+    let was_empty = items.is_empty();
     let items = match rules.form {
-        ConversationForm::Items => reasoning::with_followers(family, items, &removed),
+        ConversationForm::Items => items,
+        ConversationForm::Messages => reasoning::without_foreign(family, target, items),
+    };
+    // A reference may be the call of an output.
+    let has_references = items.iter().any(|item| item.kind() == "item_reference");
+    let (items, removed) = calls::paired(items, is_whole && !has_references);
+    let items = match rules.form {
+        ConversationForm::Items => reasoning::with_followers(family, target, items, &removed, is_stored),
         ConversationForm::Messages => without_provider_calls(items),
     };
     let items = ids::rewrite(rules, family, items);
@@ -58,11 +66,11 @@ pub(super) fn rewrite(
         ConversationForm::Messages => rounds::ordered(items),
     };
     // An API refuses a request without a message.
-    let items = if items.is_empty() && is_whole { vec![Item::user(rounds::EARLIER)] } else { items };
+    let items = if items.is_empty() && is_whole && !was_empty { vec![Item::user(rounds::EARLIER)] } else { items };
     if rules.form == ConversationForm::Items {
         return items;
     }
-    let items = media::rewrite(&rules.media, family, items);
+    let items = media::rewrite(rules.media, family, items);
     let items = if family.refuses_user_after_result { rounds::answered(items) } else { items };
     let items = if rules.user_at_both_ends { rounds::between_users(items) } else { items };
     if rules.signs_calls && family.gemini.is_some_and(|version| version >= 3) {
@@ -71,14 +79,25 @@ pub(super) fn rewrite(
     items
 }
 
-/// Returns `true` unless the last answer of the model calls tools without signed thoughts before all
-/// else.
-pub(super) fn begins_with_thoughts(target: &RequestTarget<'_>, items: &[Item]) -> bool {
-    let end = items.iter().rposition(is_of_model).map_or(0, |last| last + 1);
-    let start = items[..end].iter().rposition(|item| !is_of_model(item)).map_or(0, |before| before + 1);
-    let answer = &items[start..end];
-    let calls = answer.iter().any(|item| item.output_kind().is_some());
-    !calls || answer.first().is_some_and(|first| reasoning::has_signature(target.provider, first))
+/// Returns the items without reasoning, ids and hosted calls, which only their server knows. `None`
+/// if nothing changes.
+#[cfg(feature = "openai")]
+pub(crate) fn without_server_items(items: &[Item]) -> Option<Vec<Item>> {
+    let is_kept = |item: &&Item| match item.view() {
+        ItemView::Reasoning => false,
+        // An approval without its call would make the provider execute it again.
+        ItemView::HostedCall { .. } => item.get("approval_request_id").is_some(),
+        _ => true,
+    };
+    let without_id = |item: &Item| match item.view() {
+        ItemView::Message { role: "assistant", .. } | ItemView::FunctionCall(_) => item.without("id"),
+        ItemView::NativeCall { kind, .. } if !matches!(kind, NativeKind::Computer | NativeKind::LocalShell) => {
+            item.without("id")
+        }
+        _ => item.clone(),
+    };
+    let plain: Vec<Item> = items.iter().filter(is_kept).map(without_id).collect();
+    (plain.len() != items.len() || plain != items).then_some(plain)
 }
 
 /// Returns the items without calls that another provider executed: they have no form in messages.
@@ -93,7 +112,7 @@ fn without_provider_calls(items: Vec<Item>) -> Vec<Item> {
 }
 
 /// Returns `true` if the item is what a model answered: a message, a call, reasoning.
-fn is_of_model(item: &Item) -> bool {
+fn is_from_model(item: &Item) -> bool {
     match item.view() {
         ItemView::Message { role, .. } => role == "assistant",
         ItemView::FunctionCallOutput { .. } | ItemView::NativeCallOutput { .. } => false,

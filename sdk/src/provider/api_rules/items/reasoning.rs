@@ -11,12 +11,8 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value, json};
 
 use super::{
-    super::{
-        RequestTarget,
-        families::ModelFamily,
-        rules::{ApiRules, ConversationForm},
-    },
-    is_of_model,
+    super::{RequestTarget, families::ModelFamily},
+    is_from_model,
 };
 use crate::{
     provider::data::{GENAI, PROVIDER_DATA, RESPONSES},
@@ -26,36 +22,11 @@ use crate::{
 /// Members of a message of Chat Completions that hold reasoning.
 const REASONING_MEMBERS: [&str; 3] = ["reasoning_content", "reasoning", "reasoning_details"];
 
-/// Returns the items without reasoning that this provider did not make, or that its model does not
-/// accept.
-pub(super) fn without_foreign(
-    rules: &ApiRules,
-    family: &ModelFamily,
-    target: &RequestTarget<'_>,
-    items: Vec<Item>,
-    is_stored: bool,
-) -> Vec<Item> {
-    match rules.form {
-        ConversationForm::Items => {
-            let mut kept: Vec<Item> = Vec::with_capacity(items.len());
-            for item in items {
-                if item.kind() != "reasoning" || is_accepted(family, target, &item, is_stored) {
-                    kept.push(item);
-                } else {
-                    // Remembered, so that the item that followed it loses its id.
-                    kept.push(item.with(LEFT_OUT, Value::Bool(true)));
-                }
-            }
-            kept
-        }
-        ConversationForm::Messages => {
-            items.into_iter().filter_map(|item| without_server_data(family, target, item)).collect()
-        }
-    }
+/// Returns the items of a chat without reasoning that this provider did not make, or that its model
+/// does not accept.
+pub(super) fn without_foreign(family: &ModelFamily, target: &RequestTarget<'_>, items: Vec<Item>) -> Vec<Item> {
+    items.into_iter().filter_map(|item| without_server_data(family, target, item)).collect()
 }
-
-/// Mark of reasoning that is left out. It is never sent.
-const LEFT_OUT: &str = "temporal_agents_left_out";
 
 /// Returns `true` if the model accepts this reasoning back.
 fn is_accepted(family: &ModelFamily, target: &RequestTarget<'_>, item: &Item, is_stored: bool) -> bool {
@@ -84,13 +55,14 @@ fn without_server_data(family: &ModelFamily, target: &RequestTarget<'_>, item: I
     }
     let mut data = data.clone();
     data.shift_remove(RESPONSES);
-    // OpenAI's own models write no reasoning in a chat, and refuse that of others.
+    // OpenAI's models return no reasoning in Chat Completions, and refuse it.
     let is_openai = family.reasons.is_some();
     data.retain(|name, value| {
         let is_reasoning = REASONING_MEMBERS.contains(&&**name);
         let is_empty = value.as_str().is_some_and(str::is_empty);
         let is_foreign = is_openai && (is_reasoning || name == "extra_content");
-        !is_foreign && !(is_reasoning && is_empty && !target.keeps_empty_reasoning)
+        let is_refused = is_reasoning && is_empty && !target.keeps_empty_reasoning;
+        !is_foreign && !is_refused
     });
     match (data.is_empty(), item.kind()) {
         (true, "reasoning") => None,
@@ -113,7 +85,7 @@ pub(super) fn with_signatures(adapter: &str, items: Vec<Item>) -> Vec<Item> {
     let mut done = Vec::with_capacity(items.len());
     let mut is_signed = false;
     for (place, item) in items.into_iter().enumerate() {
-        if !is_of_model(&item) {
+        if !is_from_model(&item) {
             is_signed = false;
         } else if item.kind() == "reasoning" {
             is_signed |= has_signature(adapter, &item);
@@ -130,7 +102,7 @@ pub(super) fn with_signatures(adapter: &str, items: Vec<Item>) -> Vec<Item> {
 }
 
 /// Returns `true` for reasoning that this adapter signed.
-pub(super) fn has_signature(adapter: &str, item: &Item) -> bool {
+fn has_signature(adapter: &str, item: &Item) -> bool {
     let data = item.get(PROVIDER_DATA).and_then(|data| data.get(GENAI)).filter(|data| data["adapter"] == adapter);
     let thoughts = data.and_then(|data| data["thoughts"].as_array());
     thoughts.is_some_and(|thoughts| thoughts.iter().any(|thought| thought["signature"].is_string()))
@@ -140,9 +112,15 @@ pub(super) fn has_signature(adapter: &str, item: &Item) -> bool {
 ///
 /// Reasoning without a follower is left out, and an item whose reasoning is not there has no id: the
 /// API then takes it as written by others. `removed` are the places before which an item was removed.
-pub(super) fn with_followers(family: &ModelFamily, items: Vec<Item>, removed: &BTreeSet<usize>) -> Vec<Item> {
+pub(super) fn with_followers(
+    family: &ModelFamily,
+    target: &RequestTarget<'_>,
+    items: Vec<Item>,
+    removed: &BTreeSet<usize>,
+    is_stored: bool,
+) -> Vec<Item> {
     let mut done = Vec::with_capacity(items.len());
-    let mut answer = Answer::default();
+    let mut answer = ModelItems::default();
     let mut left_out = BTreeSet::new();
     let mut items = items.into_iter().enumerate().peekable();
     while let Some((place, item)) = items.next() {
@@ -150,7 +128,7 @@ pub(super) fn with_followers(family: &ModelFamily, items: Vec<Item>, removed: &B
         if removed.contains(&place) {
             left_out.extend(answer.end(family, &mut done));
         }
-        if !is_of_model(&item) {
+        if !is_from_model(&item) {
             left_out.extend(answer.end(family, &mut done));
             let is_left_out = item.call_id().is_some_and(|id| left_out.contains(id));
             if !is_left_out {
@@ -161,9 +139,13 @@ pub(super) fn with_followers(family: &ModelFamily, items: Vec<Item>, removed: &B
         if item.kind() == "reasoning" {
             answer.has_reasoning = true;
             // A message that others wrote is not what the reasoning led to.
-            let is_foreign = |next: &Item| next.kind() == "message" && !is_own_id(next);
-            answer.has_lost_reasoning |=
-                item.get(LEFT_OUT).is_some() || items.peek().is_some_and(|(_, next)| is_foreign(next));
+            // Other servers have ids of other forms.
+            let is_foreign = |next: &Item| {
+                let has_id = next.id().is_some_and(|id| !id.is_empty());
+                next.kind() == "message" && !is_own_id(next) && (family.reasons.is_some() || !has_id)
+            };
+            answer.has_lost_reasoning |= !is_accepted(family, target, &item, is_stored)
+                || items.peek().is_some_and(|(_, next)| is_foreign(next));
         }
         answer.items.push(item);
     }
@@ -171,16 +153,16 @@ pub(super) fn with_followers(family: &ModelFamily, items: Vec<Item>, removed: &B
     done
 }
 
-/// The items of a model between those of others.
+/// Consecutive items of the model.
 #[derive(Default)]
-struct Answer {
+struct ModelItems {
     items: Vec<Item>,
     has_reasoning: bool,
     /// `true` if some of the reasoning, or what followed it, is left out.
     has_lost_reasoning: bool,
 }
 
-impl Answer {
+impl ModelItems {
     /// Moves the items to the others; returns the ids of calls that are left out.
     fn end(&mut self, family: &ModelFamily, done: &mut Vec<Item>) -> Vec<String> {
         let Self { items, has_reasoning, has_lost_reasoning } = std::mem::take(self);
@@ -195,6 +177,7 @@ impl Answer {
                 ItemView::Reasoning if !is_intact => continue,
                 ItemView::Reasoning => has_reasoning_before = true,
                 // Their ids are required, so they cannot be sent without their reasoning.
+                ItemView::HostedCall { .. } if item.get("approval_request_id").is_some_and(Value::is_string) => {}
                 ItemView::HostedCall { .. } if is_lost || (family.reasons == Some(true) && !has_reasoning_before) => {
                     continue;
                 }

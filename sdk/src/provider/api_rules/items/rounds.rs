@@ -11,7 +11,7 @@ use crate::wire::{Item, ItemView};
 pub(super) const EARLIER: &str = "(The conversation before this point is left out.)";
 /// What stands for an answer that the model did not give.
 const STOPPED: &str = "(no answer)";
-/// What asks the model to go on after its own words.
+/// Asks the model to continue after its own message.
 const CONTINUE: &str = "Continue.";
 
 /// Returns the items in rounds: what the model answered, then the outputs of its calls in the order
@@ -100,10 +100,10 @@ pub(super) fn answered(items: Vec<Item>) -> Vec<Item> {
 pub(super) fn between_users(items: Vec<Item>) -> Vec<Item> {
     let is_instruction = |item: &Item| matches!(item.view(), ItemView::Message { role: "system" | "developer", .. });
     let (mut done, mut items): (Vec<Item>, Vec<Item>) = items.into_iter().partition(is_instruction);
-    if items.first().is_none_or(super::is_of_model) {
+    if items.first().is_none_or(super::is_from_model) {
         items.insert(0, Item::user(EARLIER));
     }
-    if items.last().is_some_and(super::is_of_model) {
+    if items.last().is_some_and(super::is_from_model) {
         items.push(Item::user(CONTINUE));
     }
     done.append(&mut items);

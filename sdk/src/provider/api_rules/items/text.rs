@@ -1,4 +1,4 @@
-//! Texts with a non-white character.
+//! Removes blank texts, which some APIs refuse.
 //!
 //! # Source
 //! "text content blocks must contain non-whitespace text" (Anthropic), "contents.parts must not be

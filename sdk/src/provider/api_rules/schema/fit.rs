@@ -6,11 +6,14 @@ use super::{
     Node,
     cycles::break_cycles,
     for_each_child,
+    sound::drop_unresolved,
     words::{note, words_of},
 };
+use crate::tool::schema::has_type;
 
 /// What a schema may contain.
 #[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "a row of a table: each column is a yes or a no")]
 pub(in super::super) struct SchemaRules {
     pub(in super::super) keywords: Keywords,
     pub(in super::super) formats: Formats,
@@ -50,6 +53,8 @@ pub(in super::super) fn fit(schema: &Value, rules: &SchemaRules) -> Value {
         break_cycles(&mut schema);
     }
     fit_node(&mut schema, rules);
+    let document = schema.clone();
+    drop_unresolved(&mut schema, &document);
     schema
 }
 
@@ -70,7 +75,7 @@ fn fit_node(schema: &mut Value, rules: &SchemaRules) {
     }
     remove_members(node, rules);
     remove_keywords(node, rules);
-    if rules.arrays_need_items && node.get("type").is_some_and(is_array) && !node.contains_key("items") {
+    if rules.arrays_need_items && has_type(node, "array") && !node.contains_key("items") {
         node.insert("items".to_owned(), json!({}));
     }
     for_each_child(node, &mut |child| fit_node(child, rules));
@@ -172,30 +177,26 @@ fn type_of(value: &Value) -> &'static str {
     }
 }
 
-fn is_array(kind: &Value) -> bool {
-    kind == "array" || kind.as_array().is_some_and(|kinds| kinds.iter().any(|kind| kind == "array"))
-}
-
-/// Returns `true` for a pattern without lookaround, word boundaries and back references, which the
-/// grammars of providers cannot express.
+/// Returns `true` for a pattern without lookaround, word boundaries, back references, classes of
+/// Unicode, named groups and flags, which the grammars of providers cannot express.
 fn is_plain(pattern: &str) -> bool {
-    let mut escaped = false;
-    let mut before = ' ';
+    let mut is_escaped = false;
+    let mut before = [' '; 2];
     for c in pattern.chars() {
-        if escaped {
+        if is_escaped {
             if matches!(c, 'b' | 'B' | 'k' | 'p' | 'P' | '1'..='9') {
                 return false;
             }
-            escaped = false;
-            before = ' ';
+            is_escaped = false;
+            before = [' '; 2];
             continue;
         }
-        // Non-capturing groups are `(?:`; all others that begin so are lookaround, names or flags.
-        if before == '?' && matches!(c, '=' | '!' | '<' | 'P' | 'i' | 'm' | 's' | 'x') {
+        // Of the groups that begin with `(?`, only `(?:` is one that is not captured and no more.
+        if before == ['(', '?'] && c != ':' {
             return false;
         }
-        escaped = c == '\\';
-        before = c;
+        is_escaped = c == '\\';
+        before = [before[1], c];
     }
-    !escaped
+    !is_escaped
 }

@@ -49,30 +49,18 @@ const SCHEMA_LIST: [&str; 4] = ["anyOf", "oneOf", "allOf", "prefixItems"];
 /// Keywords whose value is an object of schemas.
 const SCHEMA_MAP: [&str; 5] = ["properties", "patternProperties", "$defs", "definitions", "dependentSchemas"];
 
-/// Calls a function with each schema directly below this one.
+/// Calls a function with each schema directly below this one that is not `true` or `false`.
 fn for_each_child(node: &mut Node, visit: &mut impl FnMut(&mut Value)) {
     for (keyword, value) in node.iter_mut() {
         let keyword = &**keyword;
         match value {
             Value::Array(schemas) if SCHEMA_LIST.contains(&keyword) => schemas.iter_mut().for_each(&mut *visit),
             Value::Object(schemas) if SCHEMA_MAP.contains(&keyword) => schemas.values_mut().for_each(&mut *visit),
+            Value::Bool(_) => {}
             schema if SCHEMA.contains(&keyword) => visit(schema),
             _ => {}
         }
     }
-}
-
-/// Returns the schemas directly below this one.
-fn children(node: &Node) -> impl Iterator<Item = &Value> {
-    node.iter().flat_map(|(keyword, value)| -> Vec<&Value> {
-        let keyword = &**keyword;
-        match value {
-            Value::Array(schemas) if SCHEMA_LIST.contains(&keyword) => schemas.iter().collect(),
-            Value::Object(schemas) if SCHEMA_MAP.contains(&keyword) => schemas.values().collect(),
-            schema if SCHEMA.contains(&keyword) => vec![schema],
-            _ => Vec::new(),
-        }
-    })
 }
 
 #[cfg(test)]

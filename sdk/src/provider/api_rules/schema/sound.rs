@@ -15,7 +15,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 
-use super::{MAX_DEPTH, Node, SCHEMA, SCHEMA_LIST, SCHEMA_MAP, words::note};
+use super::{MAX_DEPTH, Node, SCHEMA, SCHEMA_LIST, SCHEMA_MAP, for_each_child, words::note};
 use crate::tool::schema::resolve;
 
 /// The types of JSON Schema.
@@ -48,7 +48,11 @@ pub(in super::super) fn sound(schema: &Value) -> Value {
         Value::Object(root) => root,
         _ => Map::new(),
     };
-    Value::Object(Roots { document: &document, left: MAX_VARIANTS }.object_root(root))
+    let mut root = Value::Object(Roots { document: &document, left: MAX_VARIANTS }.object_root(root));
+    // References into the variants of the root lead nowhere now.
+    let document = root.clone();
+    drop_unresolved(&mut root, &document);
+    root
 }
 
 /// Makes a value a valid schema.
@@ -64,21 +68,8 @@ fn repair(schema: &mut Value, depth: usize) {
     }
     modernize(node);
     node.retain(|keyword, value| !IDENTITY.contains(&&**keyword) && is_valid(keyword, value));
-    for (keyword, value) in node.iter_mut() {
-        let keyword = &**keyword;
-        match value {
-            Value::Array(schemas) if SCHEMA_LIST.contains(&keyword) => {
-                schemas.iter_mut().for_each(|schema| repair(schema, depth + 1));
-            }
-            Value::Object(schemas) if SCHEMA_MAP.contains(&keyword) => {
-                schemas.values_mut().for_each(|schema| repair(schema, depth + 1));
-            }
-            // Whether an object is open stays as it is: true and false are common here.
-            Value::Bool(_) => {}
-            schema if SCHEMA.contains(&keyword) => repair(schema, depth + 1),
-            _ => {}
-        }
-    }
+    // Whether an object is open stays as it is: true and false are common there.
+    for_each_child(node, &mut |child| repair(child, depth + 1));
 }
 
 /// Brings keywords of older drafts and of OpenAPI into the form of draft 2020-12.
@@ -145,9 +136,8 @@ fn is_valid(keyword: &str, value: &Value) -> bool {
             Value::Array(names) => !names.is_empty(),
             _ => false,
         },
-        "required" => value.is_array(),
         "enum" => value.as_array().is_some_and(|values| !values.is_empty()),
-        "examples" => value.is_array(),
+        "required" | "examples" => value.is_array(),
         "dependentRequired" => value.as_object().is_some_and(|names| {
             names.values().all(|names| names.as_array().is_some_and(|names| names.iter().all(Value::is_string)))
         }),
@@ -168,13 +158,13 @@ fn is_valid(keyword: &str, value: &Value) -> bool {
 }
 
 /// Removes references to schemas that this document does not have.
-fn drop_unresolved(schema: &mut Value, document: &Value) {
+pub(super) fn drop_unresolved(schema: &mut Value, document: &Value) {
     let Value::Object(node) = schema else { return };
     let is_lost = node.get("$ref").and_then(Value::as_str).is_some_and(|name| resolve(document, name).is_none());
     if is_lost && let Some(Value::String(name)) = node.shift_remove("$ref") {
         note(node, &format!("as described in {name}"));
     }
-    super::for_each_child(node, &mut |child| drop_unresolved(child, document));
+    for_each_child(node, &mut |child| drop_unresolved(child, document));
 }
 
 /// The roots of one document that become objects.
@@ -187,21 +177,26 @@ struct Roots<'d> {
 impl Roots<'_> {
     /// Returns a root that is an object without combinators.
     fn object_root(&mut self, root: Node) -> Node {
-        let mut root = dereferenced(root, self.document);
+        let mut root = dereference(root, self.document);
         let mut rules = Vec::new();
         for combinator in ROOT_COMBINATORS {
             let Some(Value::Array(variants)) = root.shift_remove(combinator) else { continue };
             let mut merged = Vec::new();
+            let mut merge = if combinator == "allOf" { Merge::All } else { Merge::OneOf };
             for variant in variants {
                 let Value::Object(variant) = variant else { continue };
-                let Some(left) = self.left.checked_sub(1) else { break };
+                let Some(left) = self.left.checked_sub(1) else {
+                    merge = if merge == Merge::OneOf { Merge::SomeOf } else { merge };
+                    root.shift_remove("additionalProperties");
+                    break;
+                };
                 self.left = left;
                 merged.push(self.object_root(variant));
             }
             if combinator != "allOf" {
                 rules.extend(rule_of(combinator, &merged));
             }
-            merge(&mut root, &merged, combinator == "allOf");
+            merge_variants(&mut root, &merged, merge);
         }
         for keyword in ["not", "if", "then", "else", "enum", "const"] {
             if let Some(value) = root.shift_remove(keyword) {
@@ -219,7 +214,7 @@ impl Roots<'_> {
 
 /// Returns the schema that a node refers to, with the node's own keywords before those of its
 /// target.
-fn dereferenced(mut node: Node, document: &Value) -> Node {
+fn dereference(mut node: Node, document: &Value) -> Node {
     for _ in 0..MAX_REFERENCES {
         let Some(reference) = node.shift_remove("$ref") else { return node };
         let Some(Value::Object(target)) = reference.as_str().and_then(|name| resolve(document, name)) else {
@@ -233,9 +228,20 @@ fn dereferenced(mut node: Node, document: &Value) -> Node {
     node
 }
 
+/// What the variants of a combinator say together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Merge {
+    /// All of them hold.
+    All,
+    /// One of them holds.
+    OneOf,
+    /// One of them, or of others that are not merged, holds.
+    SomeOf,
+}
+
 /// Adds the members of variants to an object. What each variant requires is required, and of
 /// `allOf` what any of them requires.
-fn merge(root: &mut Node, variants: &[Node], is_conjunction: bool) {
+fn merge_variants(root: &mut Node, variants: &[Node], merge: Merge) {
     let mut properties = match root.shift_remove("properties") {
         Some(Value::Object(properties)) => properties,
         _ => Map::new(),
@@ -246,18 +252,28 @@ fn merge(root: &mut Node, variants: &[Node], is_conjunction: bool) {
                 None => {
                     properties.insert(name.clone(), schema.clone());
                 }
-                Some(known) if known == schema || is_conjunction => {}
+                Some(known) if known == schema || merge == Merge::All => {}
                 Some(known) => *known = either(known.take(), schema),
             }
         }
     }
     root.insert("properties".to_owned(), Value::Object(properties));
-    let names_of =
-        |node: &Node| -> Vec<Value> { node.get("required").and_then(Value::as_array).cloned().unwrap_or_default() };
+    let names_of = |node: &Node| -> Vec<String> {
+        let names = node.get("required").and_then(Value::as_array).into_iter().flatten();
+        names.filter_map(Value::as_str).map(str::to_owned).collect()
+    };
     let mut required = names_of(root);
-    for name in variants.iter().flat_map(names_of) {
-        let is_required = is_conjunction || variants.iter().all(|variant| names_of(variant).contains(&name));
-        if is_required && !required.contains(&name) {
+    let mut known: BTreeSet<String> = required.iter().cloned().collect();
+    let sets: Vec<BTreeSet<String>> = variants.iter().map(|variant| names_of(variant).into_iter().collect()).collect();
+    // What the first variant requires is the most that all can require.
+    let candidates = variants.iter().take(if merge == Merge::All { variants.len() } else { 1 });
+    for name in candidates.flat_map(names_of) {
+        let is_required = match merge {
+            Merge::All => true,
+            Merge::OneOf => sets.iter().all(|set| set.contains(&name)),
+            Merge::SomeOf => false,
+        };
+        if is_required && known.insert(name.clone()) {
             required.push(name);
         }
     }
@@ -319,7 +335,7 @@ fn values_of(node: &Node) -> Option<Vec<Value>> {
 
 /// Returns the rule of a union in words; `None` if the variants say nothing about members.
 fn rule_of(combinator: &str, variants: &[Node]) -> Option<String> {
-    let described: Vec<String> = variants.iter().filter_map(described).collect();
+    let described: Vec<String> = variants.iter().filter_map(describe_variant).collect();
     if described.len() < 2 {
         return None;
     }
@@ -328,7 +344,7 @@ fn rule_of(combinator: &str, variants: &[Node]) -> Option<String> {
 }
 
 /// Returns a variant in words: the members that it requires, with their constants.
-fn described(variant: &Node) -> Option<String> {
+fn describe_variant(variant: &Node) -> Option<String> {
     let properties = variant.get("properties").and_then(Value::as_object);
     let constant = |name: &str| properties?.get(name)?.get("const").map(Value::to_string);
     let required = variant.get("required").and_then(Value::as_array);

@@ -83,6 +83,20 @@ fn members_with_names_that_claude_refuses_are_described() {
     assert_eq!(fit(&schema, &ANTHROPIC.schemas), expected);
 }
 
+#[rstest]
+#[case("^a+$", true)]
+#[case("a?i", true)]
+#[case("(?:a)", true)]
+#[case("(?i)a", false)]
+#[case("(?=x)y", false)]
+#[case(r"\bz", false)]
+#[case(r"\d{3}", true)]
+fn patterns_beyond_grammars_are_stated(#[case] pattern: &str, #[case] is_plain: bool) {
+    let strict = &RESPONSES.strict.as_ref().expect("a strict mode").schemas;
+    let found = fit(&member(&json!({"type": "string", "pattern": pattern})), strict);
+    assert_eq!(found["properties"]["m"].get("pattern").is_some(), is_plain);
+}
+
 #[test]
 fn recursion_ends_where_an_api_refuses_it() {
     let schema = json!({"type": "object", "properties": {"tree": {"$ref": "#/$defs/Tree"}}, "$defs": {"Tree": {
@@ -90,6 +104,7 @@ fn recursion_ends_where_an_api_refuses_it() {
     for rules in [&GEMINI.schemas, &XAI.schemas] {
         let found = fit(&schema, rules);
         assert!(!super::cycles::has_cycle(&found), "{found:#}");
+        assert_eq!(found["properties"]["tree"], json!({"$ref": "#/$defs/Tree"}));
     }
     assert_eq!(fit(&schema, &RESPONSES.schemas), schema);
 }

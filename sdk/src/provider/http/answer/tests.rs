@@ -24,6 +24,7 @@ fn answer(status: u16, headers: &[(&'static str, &'static str)], body: &str) -> 
             .collect::<HeaderMap>(),
         body: body.as_bytes().to_vec(),
         redactor: Arc::new(Redactor::new(vec!["the-key".into()])),
+        place: None,
     }
 }
 

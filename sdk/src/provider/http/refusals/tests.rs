@@ -12,6 +12,7 @@ fn next_after(status: u16, body: &str, has_options: bool) -> Option<RequestForm>
         headers: HeaderMap::new(),
         body: body.as_bytes().to_vec(),
         redactor: Arc::new(Redactor::new(Vec::new())),
+        place: None,
     };
     next(&answer, has_options)
 }

@@ -92,7 +92,7 @@ impl Streamed<'_> {
             let late = |_| classify::failure(ModelFailureKind::Timeout, &no_first_chunk(self.silence.first_chunk));
             let response = sent.map_err(late)??;
             if !response.status().is_success() {
-                let answer = self.transport.whole(response).await?;
+                let answer = self.transport.whole(response, &outgoing).await?;
                 let Some(next) = refusals::next(&answer, outgoing.body.contains_key("stream_options")) else {
                     return Ok(answer);
                 };

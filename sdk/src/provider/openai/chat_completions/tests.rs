@@ -38,6 +38,7 @@ fn read(body: &Value) -> Result<ModelResponse, ModelError> {
         headers: HeaderMap::new(),
         body: body.to_string().into_bytes(),
         redactor: Arc::new(Redactor::new(Vec::new())),
+        place: None,
     };
     response::project(&answer, false)
 }

@@ -17,7 +17,7 @@ use serde_json::Value;
 use super::{OpenAiApi, endpoint::Endpoint};
 use crate::{
     provider::{
-        ModelDeltas, ModelError,
+        ModelDeltas, ModelError, api_rules,
         http::{answer::Answer, streaming::Streamed},
     },
     wire::{ModelCall, ModelFailureKind, ModelResponse},
@@ -26,9 +26,14 @@ use crate::{
 /// Makes one request to the model.
 pub(super) async fn call(endpoint: &Endpoint, model: &str, call: ModelCall) -> Result<ModelResponse, ModelError> {
     let expected = Expected::of(&call);
+    let plain = call.clone();
     let outgoing = request::project(endpoint.model(model), call)?;
     // An HTTP response of any status: `response` makes an error of those that are not 2xx.
-    let answer = endpoint.exchange(OpenAiApi::Responses, model, outgoing).await?;
+    let mut answer = endpoint.exchange(OpenAiApi::Responses, model, outgoing).await?;
+    if let Some(plain) = without_refused_items(&answer, plain) {
+        let outgoing = request::project(endpoint.model(model), plain)?;
+        answer = endpoint.exchange(OpenAiApi::Responses, model, outgoing).await?;
+    }
     expected.read(&answer)
 }
 
@@ -40,9 +45,34 @@ pub(super) async fn stream(
     deltas: &ModelDeltas,
 ) -> Result<ModelResponse, ModelError> {
     let expected = Expected::of(&call);
+    let plain = call.clone();
     let outgoing = request::project(endpoint.model(streamed.model), call)?;
-    let answer = streamed.answer::<events::ResponseEvents>(endpoint.addressed(outgoing), deltas).await?;
+    let mut answer = streamed.answer::<events::ResponseEvents>(endpoint.addressed(outgoing), deltas).await?;
+    if let Some(plain) = without_refused_items(&answer, plain) {
+        let outgoing = request::project(endpoint.model(streamed.model), plain)?;
+        answer = streamed.answer::<events::ResponseEvents>(endpoint.addressed(outgoing), deltas).await?;
+    }
     expected.read(&answer)
+}
+
+/// Returns a call without what a server made, if an answer refuses some of that.
+///
+/// Reasoning and ids are of use to the server that made them. Another server, another project, or
+/// the same one after 30 days does not know them, and nothing in an item tells. Without them the
+/// conversation says the same.
+fn without_refused_items(answer: &Answer, call: ModelCall) -> Option<ModelCall> {
+    const ABOUT_ITEMS: [&str; 5] = [
+        "was provided without its required",
+        "Item with id",
+        "encrypted content",
+        "Reasoning input items can only be provided",
+        "not persisted",
+    ];
+    let text = answer.text();
+    let is_about_items = answer.is_refused_for_form() && ABOUT_ITEMS.iter().any(|part| text.contains(part));
+    let input = is_about_items.then(|| api_rules::without_server_items(&call.input)).flatten()?;
+    tracing::warn!(agent = call.agent, "the server refuses items of another server; they are left out");
+    Some(ModelCall { input, ..call })
 }
 
 /// The parts of a call that its answer is read with.

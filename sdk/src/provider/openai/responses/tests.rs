@@ -54,6 +54,7 @@ fn answer(body: &Value) -> Answer {
         headers: HeaderMap::new(),
         body: body.to_string().into_bytes(),
         redactor: Arc::new(Redactor::new(Vec::new())),
+        place: None,
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::json;
 
-use crate::dialects::rules::recorded::{recorded, refusal_body};
+use crate::dialects::rules::recorded::{Quoted, recorded, refusal_body};
 use crate::dialects::rules::{Api, rules};
 
 #[test]
@@ -14,6 +14,18 @@ fn every_rule_has_exactly_one_recorded_refusal() {
     let known: BTreeSet<&str> = rules().into_iter().collect();
     assert_eq!(recorded, known);
     assert_eq!(slugs.len(), known.len());
+}
+
+#[test]
+fn every_refusal_names_its_source() {
+    for recorded in recorded() {
+        let is_page = recorded.source.starts_with("https://");
+        let is_issue = recorded.source.contains('#') || recorded.source.contains('/');
+        assert!(is_page || is_issue, "{}: {:?}", recorded.rule, recorded.source);
+        // A refusal whose words were not found is not the word of an issue.
+        let is_quoted = recorded.quoted != Quoted::Nothing;
+        assert!(is_quoted || recorded.body.is_object(), "{}", recorded.rule);
+    }
 }
 
 #[test]
