@@ -1,4 +1,4 @@
-//! The items of an answer whose API has messages, and the reasons for which it stops early.
+//! Items and stop reasons that the answers of Anthropic and genai have in common.
 
 use serde_json::{Map, Value, json};
 

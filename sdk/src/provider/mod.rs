@@ -24,6 +24,7 @@ mod chat_chunks;
 mod convention;
 #[cfg(any(feature = "openai", feature = "anthropic"))]
 pub(crate) mod data;
+pub(crate) mod data_url;
 mod deltas;
 pub(crate) mod function_shape;
 #[cfg(feature = "genai")]

@@ -3,7 +3,10 @@
 use serde_json::{Map, Value, json};
 
 use super::messages::{Message, Output, Part, ResponsePart};
-use crate::{provider::function_shape::NOT_JSON, wire::FunctionCall};
+use crate::{
+    provider::{data_url::data_url, function_shape::NOT_JSON},
+    wire::FunctionCall,
+};
 
 /// Returns the messages in the form of the API. It has no role but user and assistant: the results
 /// of one response's calls are one user message, and so is a message of the system.
@@ -73,9 +76,4 @@ fn result(output: &Output<'_>) -> Value {
         result["is_error"] = true.into();
     }
     result
-}
-
-/// Splits a `data:` URL into media type and Base64.
-fn data_url(url: &str) -> Option<(&str, &str)> {
-    url.strip_prefix("data:")?.split_once(";base64,")
 }

@@ -10,7 +10,7 @@ use crate::{
     provider::http::{
         address,
         redact::Redactor,
-        server::{self, AddressAdvice, ClientError, InvalidHeader, add_header, header_secrets, of_variable},
+        server::{self, AddressAdvice, ClientError, InvalidHeader, add_header, header_secrets, variable_suffix},
         silence::SilenceOptions,
         transport::Transport,
     },
@@ -62,7 +62,7 @@ pub enum AnthropicConfigError {
     )]
     KeyEmpty,
     /// The address cannot be used.
-    #[error("the base URL{}{} cannot be used: {reason}", address::quoted(.url.as_deref()), of_variable(*.variable))]
+    #[error("the base URL{}{} cannot be used: {reason}", address::quoted(.url.as_deref()), variable_suffix(*.variable))]
     BaseUrl {
         /// The address as it was configured; `None` if it may contain a secret.
         url: Option<String>,
@@ -160,7 +160,7 @@ impl AnthropicBuilder {
         self
     }
 
-    /// Sets the maximum duration of a request; by default it is that of the activity that makes it.
+    /// Sets the request timeout. Defaults to the timeout of the model activity.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = Some(timeout);
         self
@@ -178,8 +178,7 @@ impl AnthropicBuilder {
     }
 
     /// Sets the maximum time between two parts of a streamed answer, signs of life of the server
-    /// included. The default and the failure are those of
-    /// [`first_chunk_timeout`](Self::first_chunk_timeout).
+    /// included. Same default and failure as [`first_chunk_timeout`](Self::first_chunk_timeout).
     pub fn chunk_timeout(mut self, timeout: Duration) -> Self {
         self.silence.chunk = Some(timeout);
         self
@@ -229,7 +228,6 @@ impl AnthropicBuilder {
             silence,
             refusals: Arc::default(),
             changes: Arc::default(),
-            warnings: Arc::default(),
         });
         let serves = serves.unwrap_or_else(|| Arc::new(|name| without_namespace(name).starts_with("claude")));
         let name = name.unwrap_or_else(|| DEFAULT_NAME.to_owned());

@@ -4,7 +4,7 @@ use base64::{Engine, prelude::BASE64_STANDARD};
 use serde_json::{Map, Value, json};
 
 use crate::{
-    provider::{ModelError, http::outgoing::unsupported},
+    provider::{ModelError, data_url::data_url, http::outgoing::unsupported},
     wire::Item,
 };
 
@@ -12,7 +12,7 @@ use crate::{
 ///
 /// # Errors
 /// A part that the API has no block for; the error names its kind.
-pub(super) fn of_user(adapter: &str, content: &Value) -> Result<Value, ModelError> {
+pub(super) fn user_content(adapter: &str, content: &Value) -> Result<Value, ModelError> {
     match content {
         Value::Array(parts) => {
             let block = |part: &Value| block(part).ok_or_else(|| no_part(adapter, "a message", part));
@@ -26,7 +26,7 @@ pub(super) fn of_user(adapter: &str, content: &Value) -> Result<Value, ModelErro
 ///
 /// # Errors
 /// A part that is not text; the error names its kind.
-pub(super) fn of_system(adapter: &str, content: &Value) -> Result<String, ModelError> {
+pub(super) fn system_text(adapter: &str, content: &Value) -> Result<String, ModelError> {
     let Value::Array(parts) = content else { return Ok(content.as_str().unwrap_or_default().to_owned()) };
     let text =
         |part: &Value| text(part).map(str::to_owned).ok_or_else(|| no_part(adapter, "a message of the system", part));
@@ -38,7 +38,7 @@ pub(super) fn of_system(adapter: &str, content: &Value) -> Result<String, ModelE
 ///
 /// # Errors
 /// A part that is neither text nor a refusal; the error names its kind.
-pub(super) fn of_assistant(adapter: &str, content: &Value) -> Result<Vec<Value>, ModelError> {
+pub(super) fn assistant_blocks(adapter: &str, content: &Value) -> Result<Vec<Value>, ModelError> {
     let said = |part: &Value| {
         let said = text(part).or_else(|| part["refusal"].as_str().filter(|_| part["type"] == "refusal"));
         said.map(str::to_owned).ok_or_else(|| no_part(adapter, "an assistant's message", part))
@@ -118,9 +118,4 @@ fn file(part: &Value) -> Option<Value> {
         return Some(json!({"type": "document", "source": source}));
     }
     part["file_url"].as_str().map(|url| json!({"type": "document", "source": {"type": "url", "url": url}}))
-}
-
-/// Splits a `data:` URL into media type and Base64.
-fn data_url(url: &str) -> Option<(&str, &str)> {
-    url.strip_prefix("data:")?.split_once(";base64,")
 }

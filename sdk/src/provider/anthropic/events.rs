@@ -179,7 +179,7 @@ impl MessageEvents {
         }
     }
 
-    /// Adds counts of the usage, which replace those of the first event.
+    /// Adds counts of the usage, which replace the counts of the first event.
     fn add_usage(&mut self, usage: Option<Value>) {
         let Some(Value::Object(usage)) = usage else { return };
         let known = self.message.entry("usage").or_insert_with(|| json!({}));

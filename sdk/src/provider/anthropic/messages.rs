@@ -4,11 +4,11 @@
 //! contain them one after another; so they are collected, in their order, until another kind of
 //! item follows. The results of one round of tools are one message of the user.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::{content, thoughts};
 use crate::{
-    provider::{ModelError, function_shape::NOT_JSON, http::outgoing::unsupported},
+    provider::{ModelError, function_shape::arguments_object, http::outgoing::unsupported},
     wire::{FunctionCall, Item, ItemView},
 };
 
@@ -50,7 +50,7 @@ impl Messages<'_> {
     fn add(&mut self, item: &Item) -> Result<(), ModelError> {
         let adapter = self.adapter;
         match item.view() {
-            ItemView::Message { role: "assistant", content } => self.say(content::of_assistant(adapter, content)?),
+            ItemView::Message { role: "assistant", content } => self.say(content::assistant_blocks(adapter, content)?),
             // Other calls of an earlier provider are told as calls of functions.
             ItemView::FunctionCall(call) | ItemView::NativeCall { call, .. } => self.say(vec![tool_use(&call)]),
             ItemView::Reasoning => self.say(thoughts::blocks(adapter, item)),
@@ -62,12 +62,12 @@ impl Messages<'_> {
                 self.result(content::result(adapter, item, call_id, &Value::String(text))?);
             }
             ItemView::Message { role: "user", content } => {
-                let content = content::of_user(adapter, content)?;
+                let content = content::user_content(adapter, content)?;
                 self.end_assistant();
                 self.end_results();
                 self.done.messages.push(json!({"role": "user", "content": content}));
             }
-            ItemView::Message { content, .. } => self.done.system.push(content::of_system(adapter, content)?),
+            ItemView::Message { content, .. } => self.done.system.push(content::system_text(adapter, content)?),
             ItemView::HostedCall { kind } | ItemView::Other { kind } => {
                 return Err(unsupported(format_args!("{adapter} has no input items of kind `{kind}`")));
             }
@@ -118,11 +118,5 @@ fn is_thinking(block: &Value) -> bool {
 /// Converts a function call. The API requires arguments to be an object, but a model may have
 /// written anything.
 fn tool_use(call: &FunctionCall<'_>) -> Value {
-    let arguments = call.arguments.trim();
-    let input = match serde_json::from_str(arguments) {
-        Ok(Value::Object(arguments)) => arguments,
-        _ if arguments.is_empty() => Map::new(),
-        _ => Map::from_iter([(NOT_JSON.to_owned(), json!(call.arguments))]),
-    };
-    json!({"type": "tool_use", "id": call.call_id, "name": call.name, "input": input})
+    json!({"type": "tool_use", "id": call.call_id, "name": call.name, "input": arguments_object(&call.arguments)})
 }

@@ -20,16 +20,12 @@
 //! the crate genai makes its calls of Anthropic here.
 //!
 //! # Design
-//! **An adapter of our own, and not that of the crate genai.** The crate's normal form has no room
-//! for what this API needs most: the place of each block. Through it, thinking moved to the front of
-//! a message, so messages had to be split; thinking without text, unknown blocks, failed results
-//! and images by address needed blocks around its types; a function named `web_search` became
-//! another tool; an answer whose arguments are not JSON failed, and was paid again. It drops the
-//! headers of a success, and with them the request id; it reads bodies without a limit; and a
-//! stream had to be read beside it, from its raw frames, since its own result of a stream is not
-//! that of a whole answer. Each of these had a guard. The API itself is one request with a body that
-//! we write anyway, and its rules (`provider/api_rules`) are ours. What the crate did for us, and
-//! what is now to be kept up to date here, is the table of models in `models`.
+//! **Our own adapter, not the genai crate's.** The crate's form has no room for the position of a
+//! block, which this API needs most. Thinking moved to the front of a message; unknown blocks, failed
+//! results and images by address needed raw blocks; `web_search` became another tool; arguments that
+//! are not JSON failed a paid answer. The crate also drops the headers of a success (so the request
+//! id), reads bodies without a limit, and its streams differ from whole answers. Each of these had a
+//! guard. The price is the table in `models`, which we must keep up to date.
 
 mod builder;
 mod content;
@@ -41,10 +37,7 @@ mod response;
 mod thinking;
 mod thoughts;
 
-use std::{
-    collections::BTreeSet,
-    sync::{Arc, Mutex, PoisonError},
-};
+use std::sync::Arc;
 
 use futures::future::BoxFuture;
 
@@ -70,9 +63,6 @@ const VERSION: (&str, &str) = ("anthropic-version", "2023-06-01");
 const KEY_HEADER: &str = "x-api-key";
 /// Path of a request, below the version in the address.
 const PATH: &str = "/messages";
-/// Most warnings that are remembered. Names come from requests, so their number has no limit of its
-/// own.
-const MAX_WARNINGS: usize = 1_000;
 
 /// The models of Anthropic, or of a server with its Messages API.
 ///
@@ -196,24 +186,6 @@ pub(super) struct MessagesServer {
     pub(super) silence: SilenceOptions,
     pub(super) refusals: Arc<Refusals>,
     pub(super) changes: Arc<ChangeLog>,
-    pub(super) warnings: Arc<Warnings>,
-}
-
-/// The settings that requests did not follow, by model and reason, each logged once. Clones of a
-/// provider share them.
-#[derive(Debug, Default)]
-pub(super) struct Warnings(Mutex<BTreeSet<(String, &'static str)>>);
-
-impl Warnings {
-    fn add(&self, model: &str, reason: &'static str) {
-        let is_new = {
-            let mut logged = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            logged.len() < MAX_WARNINGS && logged.insert((model.to_owned(), reason))
-        };
-        if is_new {
-            tracing::warn!(model, reason, "a request does not follow the setting `reasoning`");
-        }
-    }
 }
 
 /// One model of a server.
@@ -275,10 +247,11 @@ impl MessagesModel {
             is_default_provider: false,
             keeps_empty_reasoning: true,
         };
+        let agent = call.agent.clone();
         let call = api_rules::prepare(&ANTHROPIC, &target, call, &self.server.changes);
         let Request { outgoing, left_out } = request::project(&self.server.adapter, model, call)?;
         for reason in left_out {
-            self.server.warnings.add(&self.name, reason);
+            self.server.changes.add_change(ANTHROPIC.name, &self.name, &agent, reason.to_owned());
         }
         Ok(outgoing)
     }

@@ -2,7 +2,9 @@
 //!
 //! # Source
 //! The pages of the models and of thinking in Anthropic's documentation (platform.claude.com),
-//! November 2026. Of the models that other makers serve with this API, what they document.
+//! November 2026. For models of other makers, their own documentation.
+
+use crate::provider::api_rules::claude_version;
 
 /// What is known of a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,7 +14,7 @@ pub(super) struct ModelTraits {
     pub(super) thinking: ThinkingForm,
     pub(super) efforts: Efforts,
     /// `true` if the model thinks unless it is told not to.
-    pub(super) is_told_not_to_think: bool,
+    pub(super) thinks_by_default: bool,
 }
 
 /// How a model is told to think.
@@ -38,12 +40,8 @@ pub(super) enum Efforts {
     All,
 }
 
-const UNKNOWN: ModelTraits = ModelTraits {
-    max_tokens: 8_192,
-    thinking: ThinkingForm::Budget,
-    efforts: Efforts::None,
-    is_told_not_to_think: false,
-};
+const UNKNOWN: ModelTraits =
+    ModelTraits { max_tokens: 8_192, thinking: ThinkingForm::Budget, efforts: Efforts::None, thinks_by_default: false };
 
 const fn with_budget(max_tokens: u64) -> ModelTraits {
     ModelTraits { max_tokens, ..UNKNOWN }
@@ -53,7 +51,7 @@ const fn with_budget(max_tokens: u64) -> ModelTraits {
 const ADAPTIVE: ModelTraits =
     ModelTraits { max_tokens: 128_000, thinking: ThinkingForm::Adaptive, efforts: Efforts::All, ..UNKNOWN };
 /// Claude models that think by default, and may be told not to.
-const THINKS: ModelTraits = ModelTraits { is_told_not_to_think: true, ..ADAPTIVE };
+const THINKS: ModelTraits = ModelTraits { thinks_by_default: true, ..ADAPTIVE };
 /// Claude models of 4.6.
 const ADAPTIVE_OR_BUDGET: ModelTraits =
     ModelTraits { thinking: ThinkingForm::AdaptiveOrBudget, efforts: Efforts::AndMax, ..ADAPTIVE };
@@ -83,16 +81,12 @@ const CLAUDE: [(&str, (u32, u32), ModelTraits); 19] = [
 
 impl ModelTraits {
     /// Returns what is known of the model with this name at the server.
-    pub(super) fn of_model(name: &str) -> Self {
+    pub(super) fn from_name(name: &str) -> Self {
         if name.get(..7).is_some_and(|start| start.eq_ignore_ascii_case("minimax")) {
             return with_budget(64_000);
         }
-        let Some((_, name)) = name.split_once("claude-") else { return UNKNOWN };
-        // `opus-4-1-20250805`, `3-5-sonnet-latest`, `opus-4.6`. A part of more than two digits is a
-        // date.
+        let Some(version) = claude_version(name) else { return UNKNOWN };
         let parts: Vec<&str> = name.split(['-', '.']).collect();
-        let mut numbers = parts.iter().filter(|part| part.len() <= 2).filter_map(|part| part.parse::<u32>().ok());
-        let version = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
         let row = CLAUDE.iter().find(|(family, since, _)| parts.contains(family) && version >= *since);
         row.map_or(UNKNOWN, |(_, _, traits)| *traits)
     }
@@ -122,6 +116,6 @@ mod tests {
     #[case("MiniMax-M2", with_budget(64_000))]
     #[case("my-model", UNKNOWN)]
     fn names_have_the_traits_of_their_family(#[case] name: &str, #[case] traits: ModelTraits) {
-        assert_eq!(ModelTraits::of_model(name), traits);
+        assert_eq!(ModelTraits::from_name(name), traits);
     }
 }

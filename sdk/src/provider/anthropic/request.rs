@@ -62,7 +62,7 @@ pub(super) fn project(adapter: &str, model: &str, call: ModelCall) -> Result<Req
     let has_tools = !tools.is_empty();
     set(&mut body, "tools", has_tools.then_some(tools));
     set(&mut body, "messages", Some(messages));
-    apply(adapter, ModelTraits::of_model(model), settings, output, has_tools, body)
+    apply(adapter, ModelTraits::from_name(model), settings, output, has_tools, body)
 }
 
 /// Returns the member `system`: one text, unless a part of it has a mark of the cache.

@@ -60,8 +60,7 @@ fn stopped(reason: &str) -> Option<Stopped> {
     }
 }
 
-/// Returns the text of a refusal: the model's own, which is its answer, or that of a filter that left
-/// nothing.
+/// Returns the text of a refusal: the model's own, or a notice if a filter left nothing.
 fn refusal(stopped: &Stopped, output: &[Item]) -> Option<String> {
     let own = || output.iter().filter_map(Item::text).collect();
     let is_own = matches!(stopped, Stopped::Filter(reason) if reason == "refusal");

@@ -155,7 +155,7 @@ impl Reasoning {
         let Self { amount, is_shown } = self;
         let amount = amount?;
         if amount == Amount::Effort(Effort::None) {
-            if traits.is_told_not_to_think {
+            if traits.thinks_by_default {
                 body.insert("thinking".to_owned(), json!({"type": "disabled"}));
             }
             return None;

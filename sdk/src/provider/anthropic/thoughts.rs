@@ -13,8 +13,8 @@
 //! ```
 //!
 //! A signature belongs to the text after it. Data of one adapter is not sent to another: a signature
-//! is of no use there. The key `genai` is that of conversations that were stored when the crate
-//! genai made these calls.
+//! is of no use there. The key is `genai` because the crate genai made these calls when older
+//! conversations were stored.
 
 use serde_json::{Map, Value, json};
 
@@ -48,8 +48,7 @@ pub(super) fn item(adapter: &str, blocks: Vec<Map<String, Value>>) -> Item {
     ]))
 }
 
-/// Returns the blocks that an item holds for this adapter; none if the item is that of another
-/// adapter. Thinking without a signature is left out, because the API refuses it.
+/// Returns the blocks that an item holds for this adapter. Another adapter's item has none. Thinking without a signature is left out, because the API refuses it.
 pub(super) fn blocks(adapter: &str, item: &Item) -> Vec<Value> {
     let data = item.get(PROVIDER_DATA).and_then(|data| data.get(GENAI));
     let Some(data) = data.filter(|data| data["adapter"] == adapter) else { return Vec::new() };

@@ -39,7 +39,7 @@ pub(super) struct ModelFamily {
     /// models. `None`: unknown.
     pub(super) reasons: Option<bool>,
     /// `true` if Chat Completions names the limit of tokens `max_completion_tokens`.
-    pub(super) counts_completion: bool,
+    pub(super) needs_max_completion_tokens: bool,
     pub(super) sampling: Sampling,
     pub(super) effort_with_tools: EffortWithTools,
     /// `true` if the penalties are refused.
@@ -69,11 +69,11 @@ pub(super) enum CallIds {
 }
 
 /// Major and minor version, `4.5` as `(4, 5)`.
-pub(super) type ClaudeVersion = (u32, u32);
+pub(crate) type ClaudeVersion = (u32, u32);
 
 const UNKNOWN: ModelFamily = ModelFamily {
     reasons: None,
-    counts_completion: false,
+    needs_max_completion_tokens: false,
     sampling: Sampling::Accepted,
     effort_with_tools: EffortWithTools::Accepted,
     refuses_penalties: false,
@@ -89,7 +89,7 @@ const PLAIN: ModelFamily =
 /// OpenAI's models that always reason.
 const REASONING: ModelFamily = ModelFamily {
     reasons: Some(true),
-    counts_completion: true,
+    needs_max_completion_tokens: true,
     sampling: Sampling::Refused,
     call_ids: CallIds::Short,
     ..UNKNOWN
@@ -108,7 +108,7 @@ const FAMILIES: [(&str, ModelFamily); 37] = [
     ("o3", REASONING),
     ("o4-mini", REASONING),
     ("codex-mini", REASONING),
-    ("gpt-5-chat", ModelFamily { counts_completion: true, ..PLAIN }),
+    ("gpt-5-chat", ModelFamily { needs_max_completion_tokens: true, ..PLAIN }),
     ("gpt-5.1-codex", REASONING),
     ("gpt-5.2-codex", REASONING),
     ("gpt-5.3-codex", REASONING),
@@ -174,7 +174,7 @@ pub(super) fn family(name: &str) -> ModelFamily {
 
 /// Returns the version in the name of a Claude model: `claude-opus-4-1-20250805` is 4.1, and so is
 /// `anthropic/claude-4.1-opus`.
-fn claude_version(name: &str) -> Option<ClaudeVersion> {
+pub(crate) fn claude_version(name: &str) -> Option<ClaudeVersion> {
     let (_, name) = name.split_once("claude-")?;
     if name.starts_with("mythos") || name.starts_with("fable") {
         return Some((5, 0));
@@ -208,10 +208,10 @@ mod tests {
     fn names_have_the_limits_of_their_family(
         #[case] name: &str,
         #[case] reasons: Option<bool>,
-        #[case] counts_completion: bool,
+        #[case] needs_max_completion_tokens: bool,
     ) {
         let family = family(name);
-        assert_eq!((family.reasons, family.counts_completion), (reasons, counts_completion));
+        assert_eq!((family.reasons, family.needs_max_completion_tokens), (reasons, needs_max_completion_tokens));
     }
 
     #[rstest]

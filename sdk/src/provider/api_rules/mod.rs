@@ -32,6 +32,8 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
+#[cfg(feature = "anthropic")]
+pub(crate) use families::claude_version;
 #[cfg(feature = "openai")]
 pub(crate) use items::without_server_items;
 #[cfg(feature = "anthropic")]
@@ -43,6 +45,7 @@ pub(crate) use rules::{CHAT_COMPLETIONS, XAI};
 #[cfg(feature = "genai")]
 pub(crate) use rules::{GEMINI, OTHER};
 
+use self::rules::ConversationForm;
 use crate::wire::ModelCall;
 
 /// The provider and the model that a request is for.
@@ -70,17 +73,17 @@ pub(crate) fn prepare(rules: &ApiRules, target: &RequestTarget<'_>, mut call: Mo
     // The projections choose by the agents' name for the model; the server's may be a deployment.
     target.model.clone_into(&mut call.model);
     call.input = items::rewrite(rules, &family, target, call.input, is_whole, is_stored);
-    if rules.refuses_blank_text && call.definitions.instructions.as_ref().is_some_and(|text| text.trim().is_empty()) {
+    let is_blank = |text: &String| text.trim().is_empty();
+    if rules.form == ConversationForm::Messages && call.definitions.instructions.as_ref().is_some_and(is_blank) {
         call.definitions.instructions = None;
     }
     log.add(rules.name, target.model, &call.agent, changes);
     call
 }
 
-/// Returns `true` if Chat Completions names the limit of tokens `max_completion_tokens` for this
-/// model.
-pub(crate) fn counts_completion(model: &str) -> bool {
-    families::family(model).counts_completion
+/// Returns `true` if the model takes `max_completion_tokens` instead of `max_tokens`.
+pub(crate) fn needs_max_completion_tokens(model: &str) -> bool {
+    families::family(model).needs_max_completion_tokens
 }
 
 /// Changes that take something from the model, for the log.
@@ -105,12 +108,19 @@ impl ChangeLog {
     /// Logs each change once for each model.
     fn add(&self, api: &str, model: &str, agent: &str, changes: Changes) {
         for change in changes.0 {
+            self.add_change(api, model, agent, change);
+        }
+    }
+
+    /// Logs a change once for each model.
+    pub(crate) fn add_change(&self, api: &str, model: &str, agent: &str, change: String) {
+        {
             let mut logged = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            if logged.len() < MAX_LOGGED && logged.insert((model.to_owned(), change.clone())) {
-                drop(logged);
-                tracing::warn!(api, model, agent, change, "the request was changed to what the API accepts");
+            if logged.len() >= MAX_LOGGED || !logged.insert((model.to_owned(), change.clone())) {
+                return;
             }
         }
+        tracing::warn!(api, model, agent, change, "the request was changed to what the API accepts");
     }
 }
 

@@ -7,7 +7,6 @@ use super::schema::{Formats, Keywords, SchemaRules};
 
 /// What an API accepts in a request.
 #[derive(Debug)]
-#[expect(clippy::struct_excessive_bools, reason = "a row of a table: each column is a yes or a no")]
 pub(crate) struct ApiRules {
     /// Name of the API, for logs and errors.
     pub(crate) name: &'static str,
@@ -17,8 +16,6 @@ pub(crate) struct ApiRules {
     /// `None` if the API has no strict mode.
     pub(super) strict: Option<StrictRules>,
     pub(super) output: OutputForm,
-    /// `true` if blank text is refused.
-    pub(super) refuses_blank_text: bool,
     /// `true` if the output of a tool may not be empty.
     pub(super) refuses_empty_output: bool,
     pub(super) media: MediaRules,
@@ -232,7 +229,6 @@ pub(crate) const RESPONSES: ApiRules = ApiRules {
     schemas: SchemaRules { arrays_need_items: true, ..ANY_SCHEMA },
     strict: Some(OPENAI_STRICT),
     output: OutputForm::StrictOrLenient,
-    refuses_blank_text: false,
     refuses_empty_output: false,
     media: MediaRules { images_in_results: true, ..OPENAI_MEDIA },
     ids: IdRules { max_len: Some(64), is_narrow: false },
@@ -247,7 +243,6 @@ pub(crate) const CHAT_COMPLETIONS: ApiRules = ApiRules {
     schemas: SchemaRules { arrays_need_items: true, ..ANY_SCHEMA },
     strict: Some(OPENAI_STRICT),
     output: OutputForm::StrictOrLenient,
-    refuses_blank_text: true,
     refuses_empty_output: false,
     media: OPENAI_MEDIA,
     // Other servers keep data in long ids. OpenAI's limit is in `families`.
@@ -315,7 +310,6 @@ pub(crate) const ANTHROPIC: ApiRules = ApiRules {
         of_request: RequestLimits { tools: 20, optional: 24, unions: 16 },
     }),
     output: OutputForm::StrictOrInstructions,
-    refuses_blank_text: true,
     refuses_empty_output: false,
     media: MediaRules {
         images_in_results: true,
@@ -338,7 +332,6 @@ pub(crate) const GEMINI: ApiRules = ApiRules {
     schemas: SchemaRules { lone_references: true, breaks_cycles: true, ..ANY_SCHEMA },
     strict: None,
     output: OutputForm::AsFunctions,
-    refuses_blank_text: true,
     refuses_empty_output: false,
     media: MediaRules {
         images_in_results: false,

@@ -104,7 +104,7 @@ impl GenaiBuilder {
         self
     }
 
-    /// Sets the maximum duration of a request; by default it is that of the activity that makes it.
+    /// Sets the request timeout. Defaults to the timeout of the model activity.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = Some(timeout);
         self
@@ -184,14 +184,7 @@ impl GenaiBuilder {
             .map_err(|source| GenaiConfigError::HttpClient { source: source.into() })?;
         let serves = serves.unwrap_or_else(|| Arc::new(dialect::serves));
         let name = name.unwrap_or_else(|| "genai".to_owned());
-        let shared = Shared {
-            client,
-            http,
-            silence,
-            refusals: Arc::default(),
-            changes: Arc::default(),
-            warnings: Arc::default(),
-        };
+        let shared = Shared { client, http, silence, refusals: Arc::default(), changes: Arc::default() };
         Ok(Genai { shared, serves, name })
     }
 }

@@ -4,7 +4,7 @@ use ::genai::chat::ContentPart;
 use serde_json::{Value, json};
 
 use super::dialect::{Dialect, Shape};
-use crate::provider::{ModelError, http::outgoing::unsupported};
+use crate::provider::{ModelError, data_url::data_url, http::outgoing::unsupported};
 
 /// Returns the parts of a message of the user, the system or the developer.
 ///
@@ -82,9 +82,4 @@ fn file(dialect: &Dialect, part: &Value) -> Option<ContentPart> {
     }
     let url = part["file_url"].as_str()?;
     (dialect.shape == Shape::Anthropic).then(|| ContentPart::from_binary_url("application/pdf", url, name))
-}
-
-/// Splits a `data:` URL into media type and Base64.
-pub(super) fn data_url(url: &str) -> Option<(&str, &str)> {
-    url.strip_prefix("data:")?.split_once(";base64,")
 }

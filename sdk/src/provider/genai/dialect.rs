@@ -1,7 +1,7 @@
 //! The treatment of a request by each of the crate's adapters, as far as it affects a run.
 //!
 //! Calls of the adapters that speak Anthropic's Messages are made by `provider/anthropic`. The crate
-//! makes those of Claude on Vertex, whose addresses and credentials are Google's.
+//! makes the calls of Claude on Vertex, whose addresses and credentials are Google's.
 //!
 //! The crate drops silently what an adapter does not send: an output schema, a choice of tool, all
 //! but one of several tool results. So every adapter that is served is listed here with the
@@ -19,7 +19,7 @@ use crate::provider::{
 /// The API family that determines the form of messages, tools and responses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Shape {
-    /// The Messages API of Anthropic, through the crate: that of Claude on Vertex.
+    /// The Messages API of Anthropic, through the crate: Claude on Vertex.
     Anthropic,
     /// `generateContent` of Google: signatures beside parts, calls mostly without ids.
     Gemini,

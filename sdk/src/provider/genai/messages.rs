@@ -5,7 +5,7 @@
 //! results of one round of tools are also one message, if the API requires them side by side.
 
 use ::genai::chat::{ChatMessage, ContentPart, MessageContent, ToolCall};
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 
 use super::{
     content,
@@ -13,7 +13,7 @@ use super::{
     results, thoughts,
 };
 use crate::{
-    provider::{ModelError, function_shape::NOT_JSON, http::outgoing::unsupported},
+    provider::{ModelError, function_shape::arguments_object, http::outgoing::unsupported},
     wire::{FunctionCall, Item, ItemView},
 };
 
@@ -128,16 +128,10 @@ impl Messages<'_> {
 /// Converts a function call. Most APIs require arguments to be an object, but a model may have
 /// written anything.
 fn tool_call(call: &FunctionCall<'_>) -> ToolCall {
-    let arguments = call.arguments.trim();
-    let arguments = match serde_json::from_str(arguments) {
-        Ok(Value::Object(arguments)) => arguments,
-        _ if arguments.is_empty() => Map::new(),
-        _ => Map::from_iter([(NOT_JSON.to_owned(), json!(call.arguments))]),
-    };
     ToolCall {
         call_id: call.call_id.to_owned(),
         fn_name: call.name.to_owned(),
-        fn_arguments: Value::Object(arguments),
+        fn_arguments: Value::Object(arguments_object(&call.arguments)),
         thought_signatures: None,
     }
 }

@@ -60,7 +60,7 @@ use self::{
 };
 use super::{
     Model, ModelDeltas, ModelError, ModelProvider,
-    anthropic::{self, MessagesModel, MessagesServer, Warnings, messages_headers},
+    anthropic::{self, MessagesModel, MessagesServer, messages_headers},
     api_rules::{self, ChangeLog, RequestTarget},
     http::{
         address, classify,
@@ -75,7 +75,7 @@ use crate::wire::{ModelCall, ModelFailureKind, ModelResponse};
 /// The models of Anthropic, Google and others, by the names and keys of the crate
 /// [`genai`](https://docs.rs/genai/0.7.2).
 ///
-/// Calls of Anthropic's API are those of [`Anthropic`](super::Anthropic), which is also a provider of
+/// [`Anthropic`](super::Anthropic) makes the calls of Anthropic's API. It is also a provider of
 /// its own; all others are made through the crate.
 ///
 /// ```no_run
@@ -179,7 +179,6 @@ struct Shared {
     silence: SilenceOptions,
     refusals: Arc<Refusals>,
     changes: Arc<ChangeLog>,
-    warnings: Arc<Warnings>,
 }
 
 /// A predicate that returns `true` for the model names that a provider serves.
@@ -289,13 +288,13 @@ impl GenaiModel {
             let what = format!("the key of `{adapter}` contains characters that are invalid in HTTP");
             classify::failure(ModelFailureKind::Authentication, &what)
         })?;
-        let Shared { client: _, http, silence, refusals, changes, warnings } = self.shared.clone();
+        let Shared { client: _, http, silence, refusals, changes } = self.shared.clone();
         let transport = Transport::new(http, base, headers, redactor);
         let (_, model) = target.model.model_name.namespace_and_name();
         Ok(MessagesModel {
             name: self.name.clone(),
             model: model.to_owned(),
-            server: Arc::new(MessagesServer { transport, adapter, silence, refusals, changes, warnings }),
+            server: Arc::new(MessagesServer { transport, adapter, silence, refusals, changes }),
         })
     }
 

@@ -4,10 +4,13 @@ use ::genai::chat::{ContentPart, ToolResponse};
 use serde_json::{Map, Value, json};
 
 use super::{
-    content::{data_url, no_part},
+    content::no_part,
     dialect::{Dialect, Shape},
 };
-use crate::{provider::ModelError, wire::Item};
+use crate::{
+    provider::{ModelError, data_url::data_url},
+    wire::Item,
+};
 
 /// Converts the result of a call.
 ///

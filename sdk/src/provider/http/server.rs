@@ -47,7 +47,7 @@ impl AddressAdvice {
 }
 
 /// Formats the environment variable of an address for an error message.
-pub(crate) fn of_variable(variable: Option<&str>) -> String {
+pub(crate) fn variable_suffix(variable: Option<&str>) -> String {
     variable.map(|variable| format!(" ({variable})")).unwrap_or_default()
 }
 

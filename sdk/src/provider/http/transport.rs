@@ -52,7 +52,7 @@ impl Transport {
     }
 
     /// Sends a request to this path, which begins with a slash; returns the response, of any status,
-    /// before its body is read. Headers of the request replace those of the server.
+    /// before its body is read. Headers of the request replace the server's.
     ///
     /// # Errors
     /// The failure of a request that received no response.

@@ -15,7 +15,7 @@ use crate::{
         http::{
             address,
             redact::Redactor,
-            server::{self, AddressAdvice, ClientError, InvalidHeader, add_header, header_secrets, of_variable},
+            server::{self, AddressAdvice, ClientError, InvalidHeader, add_header, header_secrets, variable_suffix},
             silence::SilenceOptions,
             transport::Transport,
         },
@@ -64,7 +64,7 @@ pub enum OpenAiConfigError {
     )]
     KeyEmpty,
     /// The address cannot be used.
-    #[error("the base URL{}{} cannot be used: {reason}", address::quoted(.url.as_deref()), of_variable(*.variable))]
+    #[error("the base URL{}{} cannot be used: {reason}", address::quoted(.url.as_deref()), variable_suffix(*.variable))]
     BaseUrl {
         /// The address as it was configured; `None` if there is none, or if it may contain a
         /// secret.
@@ -200,7 +200,7 @@ impl OpenAiBuilder {
         self
     }
 
-    /// Sets the maximum duration of a request; by default it is that of the activity that makes it.
+    /// Sets the request timeout. Defaults to the timeout of the model activity.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = Some(timeout);
         self

@@ -6,7 +6,7 @@ use super::*;
 fn written(model: &str, setting: Value, max_tokens: u64) -> (Value, Option<&'static str>) {
     let (mut body, mut output_config) = (Map::new(), Map::new());
     let reasoning = Reasoning::from_setting("anthropic", Some(setting)).expect("a setting of the API");
-    let reason = reasoning.write(&ModelTraits::of_model(model), max_tokens, &mut body, &mut output_config);
+    let reason = reasoning.write(&ModelTraits::from_name(model), max_tokens, &mut body, &mut output_config);
     body.extend(output_config);
     (Value::Object(body), reason)
 }

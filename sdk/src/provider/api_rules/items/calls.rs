@@ -7,10 +7,10 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 
 use crate::{
-    provider::function_shape::NOT_JSON,
+    provider::function_shape::arguments_object,
     tool::name::{is_function_name, to_function_name},
     wire::{Item, ItemView},
 };
@@ -20,16 +20,18 @@ use crate::{
 ///
 /// A call is answered by the first output of its id after it, so an id that occurs again is another
 /// call.
-pub(super) fn paired(items: Vec<Item>, is_whole: bool) -> (Vec<Item>, BTreeSet<usize>) {
+pub(super) fn pair_calls(items: Vec<Item>, is_whole: bool) -> (Vec<Item>, BTreeSet<usize>) {
     let mut open: BTreeMap<(String, &str), VecDeque<usize>> = BTreeMap::new();
     let mut keep = vec![true; items.len()];
+    // The place of the last message of the user.
+    let mut turn = 0;
     for (place, item) in items.iter().enumerate() {
         let id = item.call_id().unwrap_or_default().to_owned();
         if let Some(output) = item.output_kind() {
             keep[place] = false;
             let calls = open.entry((id, output)).or_default();
             // A call of an earlier turn that has no output so far gets none.
-            if calls.front().is_some_and(|first| items[*first..place].iter().any(is_from_user)) {
+            if calls.front().is_some_and(|first| *first < turn) {
                 calls.clear();
             }
             calls.push_back(place);
@@ -39,6 +41,8 @@ pub(super) fn paired(items: Vec<Item>, is_whole: bool) -> (Vec<Item>, BTreeSet<u
                 // The provider may have the call of an output that begins a request.
                 None => keep[place] = !is_whole,
             }
+        } else if matches!(item.view(), ItemView::Message { role: "user", .. }) {
+            turn = place;
         }
     }
     let mut kept = Vec::with_capacity(items.len());
@@ -51,10 +55,6 @@ pub(super) fn paired(items: Vec<Item>, is_whole: bool) -> (Vec<Item>, BTreeSet<u
         }
     }
     (kept, removed)
-}
-
-fn is_from_user(item: &Item) -> bool {
-    matches!(item.view(), ItemView::Message { role: "user", .. })
 }
 
 /// Returns a function call with a valid name and with arguments that are a JSON object.
@@ -76,10 +76,6 @@ fn with_valid_call(item: Item) -> Item {
 
 /// Returns arguments that are a JSON object, in place of others. `None` if they already are one.
 fn object_arguments(arguments: &str) -> Option<String> {
-    match serde_json::from_str::<Value>(arguments) {
-        Ok(Value::Object(_)) => None,
-        Ok(Value::Null) => Some("{}".to_owned()),
-        _ if arguments.trim().is_empty() => Some("{}".to_owned()),
-        _ => Some(Value::Object(Map::from_iter([(NOT_JSON.to_owned(), json!(arguments))])).to_string()),
-    }
+    let is_object = serde_json::from_str::<Value>(arguments).is_ok_and(|arguments| arguments.is_object());
+    (!is_object).then(|| Value::Object(arguments_object(arguments)).to_string())
 }

@@ -7,7 +7,10 @@
 use serde_json::{Map, Value, json};
 
 use super::super::{families::ModelFamily, rules::MediaRules};
-use crate::wire::{Item, ItemView};
+use crate::{
+    provider::data_url::data_url,
+    wire::{Item, ItemView},
+};
 
 /// Returns the items with the images and files of tools where the API takes them.
 pub(super) fn rewrite(rules: MediaRules, family: &ModelFamily, items: Vec<Item>) -> Vec<Item> {
@@ -36,9 +39,9 @@ pub(super) fn rewrite(rules: MediaRules, family: &ModelFamily, items: Vec<Item>)
                 let place = shown.iter().filter(|part| part["type"] != "input_text").count() + 1;
                 shown.push(text(&format!("Attachment {place}, of the tool result of call {call_id}:")));
                 shown.push(part.clone());
-                texts.push(text(&format!("[{}: attachment {place} of the next message]", name_of(&part))));
+                texts.push(text(&format!("[{}: attachment {place} of the next message]", part_name(&part))));
             } else {
-                texts.push(text(&format!("[{} that cannot be shown to this model]", name_of(&part))));
+                texts.push(text(&format!("[{} that cannot be shown to this model]", part_name(&part))));
             }
         }
         done.push(item.with("output", texts.into()));
@@ -98,19 +101,14 @@ fn is_accepted(rules: MediaRules, part: &Value) -> bool {
 
 /// Returns `true` if a message of the user may have this part.
 fn is_shown(rules: MediaRules, part: &Value) -> bool {
-    let is_data = |url: &str| url.starts_with("data:") && url.contains(";base64,");
-    let has_type = |url: &str, types: &[&str]| {
-        let media_type = url.strip_prefix("data:").unwrap_or_default();
-        types.is_empty() || types.iter().any(|name| media_type.starts_with(name))
-    };
     match part["type"].as_str() {
-        Some("input_image") => part["image_url"]
-            .as_str()
-            .is_some_and(|url| if is_data(url) { has_type(url, rules.image_types) } else { rules.image_addresses }),
+        Some("input_image") => part["image_url"].as_str().is_some_and(|url| match data_url(url) {
+            Some((media_type, _)) => is_one_of(media_type, rules.image_types),
+            None => rules.image_addresses,
+        }),
         Some("input_file") => {
-            part["file_data"]
-                .as_str()
-                .is_some_and(|data| rules.file_data && is_data(data) && has_type(data, rules.file_types))
+            let data = part["file_data"].as_str().and_then(data_url);
+            data.is_some_and(|(media_type, _)| rules.file_data && is_one_of(media_type, rules.file_types))
                 || part["file_url"].is_string() && rules.file_addresses
                 || part["file_id"].is_string() && rules.file_ids && part["file_data"].is_null()
         }
@@ -118,17 +116,22 @@ fn is_shown(rules: MediaRules, part: &Value) -> bool {
     }
 }
 
-fn name_of(part: &Value) -> String {
-    let named = |what: &str, name: &Value| match name.as_str() {
-        Some(name) => format!("{what} {name:?}"),
-        None => what.to_owned(),
-    };
+/// Returns `true` if a media type begins with one of these, or if there are none.
+fn is_one_of(media_type: &str, types: &[&str]) -> bool {
+    types.is_empty() || types.iter().any(|name| media_type.starts_with(name))
+}
+
+/// Returns what a part is, for the text that stands for it.
+fn part_name(part: &Value) -> String {
     match part["type"].as_str() {
         Some("input_image") => match part["image_url"].as_str() {
             Some(url) if !url.starts_with("data:") => format!("an image at {url}"),
             _ => "an image".to_owned(),
         },
-        Some("input_file") => named("a file", &part["filename"]),
+        Some("input_file") => match part["filename"].as_str() {
+            Some(name) => format!("a file {name:?}"),
+            None => "a file".to_owned(),
+        },
         kind => format!("content of kind {}", kind.unwrap_or("none")),
     }
 }

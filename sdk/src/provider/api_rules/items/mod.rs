@@ -36,8 +36,11 @@ use super::{
 use crate::wire::NativeKind;
 use crate::wire::{Item, ItemView};
 
-/// Rewrites the items of a conversation. `is_whole` is `false` if the provider keeps the part of the
-/// conversation before them, where their calls may be; `is_stored` if it keeps what it answers.
+/// Rewrites the items of a conversation.
+///
+/// `is_whole` is `false` if the provider has a part of the conversation, where the calls of these
+/// items may be: the part before them, or a prompt template. `is_stored` is `true` if the provider
+/// keeps what it answers.
 pub(super) fn rewrite(
     rules: &ApiRules,
     family: &ModelFamily,
@@ -47,34 +50,46 @@ pub(super) fn rewrite(
     is_stored: bool,
 ) -> Vec<Item> {
     let was_empty = items.is_empty();
-    let items = match rules.form {
-        ConversationForm::Items => items,
-        ConversationForm::Messages => reasoning::without_foreign(family, target, items),
-    };
     // A reference may be the call of an output.
     let has_references = items.iter().any(|item| item.kind() == "item_reference");
-    let (items, removed) = calls::paired(items, is_whole && !has_references);
-    let items = match rules.form {
-        ConversationForm::Items => reasoning::with_followers(family, target, items, &removed, is_stored),
-        ConversationForm::Messages => without_provider_calls(items),
+    let all_are_here = is_whole && !has_references;
+    let mut items = match rules.form {
+        ConversationForm::Items => {
+            let (items, removed) = calls::pair_calls(items, all_are_here);
+            let items = reasoning::with_followers(family, target, items, &removed, is_stored);
+            ids::rewrite(rules, family, items)
+        }
+        ConversationForm::Messages => {
+            let items = reasoning::without_foreign(family, target, items);
+            let (items, _) = calls::pair_calls(items, all_are_here);
+            let items = ids::rewrite(rules, family, without_provider_calls(items));
+            rounds::order_outputs(text::without_blanks(items))
+        }
     };
-    let items = ids::rewrite(rules, family, items);
-    let items = if rules.refuses_blank_text { text::without_blanks(items) } else { items };
-    let items = if rules.refuses_empty_output { text::with_outputs(items) } else { items };
-    let items = match rules.form {
-        ConversationForm::Items => items,
-        ConversationForm::Messages => rounds::ordered(items),
-    };
-    // An API refuses a request without a message.
-    let items = if items.is_empty() && is_whole && !was_empty { vec![Item::user(rounds::EARLIER)] } else { items };
-    if rules.form == ConversationForm::Items {
-        return items;
+    if items.is_empty() && is_whole && !was_empty {
+        // An API refuses a request without a message.
+        items.push(Item::user(rounds::EARLIER));
     }
-    let items = media::rewrite(rules.media, family, items);
-    let items = if family.refuses_user_after_result { rounds::answered(items) } else { items };
-    let items = if rules.user_at_both_ends { rounds::between_users(items) } else { items };
+    match rules.form {
+        ConversationForm::Items => items,
+        ConversationForm::Messages => for_messages(rules, family, target, items),
+    }
+}
+
+/// Makes the ordered rounds of a conversation fit an API with messages.
+fn for_messages(rules: &ApiRules, family: &ModelFamily, target: &RequestTarget<'_>, items: Vec<Item>) -> Vec<Item> {
+    let mut items = media::rewrite(rules.media, family, items);
+    if rules.refuses_empty_output {
+        items = text::fill_empty_outputs(items);
+    }
+    if family.refuses_user_after_result {
+        items = rounds::add_missing_answers(items);
+    }
+    if rules.user_at_both_ends {
+        items = rounds::add_user_ends(items);
+    }
     if rules.signs_calls && family.gemini.is_some_and(|version| version >= 3) {
-        return reasoning::with_signatures(target.provider, items);
+        items = reasoning::with_signatures(target.provider, items);
     }
     items
 }

@@ -138,8 +138,8 @@ pub(super) fn with_followers(
         }
         if item.kind() == "reasoning" {
             answer.has_reasoning = true;
-            // A message that others wrote is not what the reasoning led to.
-            // Other servers have ids of other forms.
+            // A message that others wrote is not what the reasoning led to. Unknown servers have ids of
+            // other forms.
             let is_foreign = |next: &Item| {
                 let has_id = next.id().is_some_and(|id| !id.is_empty());
                 next.kind() == "message" && !is_own_id(next) && (family.reasons.is_some() || !has_id)
@@ -176,8 +176,9 @@ impl ModelItems {
             match item.view() {
                 ItemView::Reasoning if !is_intact => continue,
                 ItemView::Reasoning => has_reasoning_before = true,
-                // Their ids are required, so they cannot be sent without their reasoning.
+                // An approval without its call would make the provider execute it again.
                 ItemView::HostedCall { .. } if item.get("approval_request_id").is_some_and(Value::is_string) => {}
+                // Their ids are required, so they cannot be sent without their reasoning.
                 ItemView::HostedCall { .. } if is_lost || (family.reasons == Some(true) && !has_reasoning_before) => {
                     continue;
                 }

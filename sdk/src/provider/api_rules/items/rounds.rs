@@ -5,6 +5,8 @@
 //! `tool_use` block must have a corresponding `tool_result` block in the next message" (Anthropic);
 //! "function response turn comes immediately after a function call turn" (Google).
 
+use std::collections::BTreeMap;
+
 use crate::wire::{Item, ItemView};
 
 /// What stands for the part of a conversation that begins with the model.
@@ -16,7 +18,7 @@ const CONTINUE: &str = "Continue.";
 
 /// Returns the items in rounds: what the model answered, then the outputs of its calls in the order
 /// of the calls. What others wrote while calls were open follows the outputs.
-pub(super) fn ordered(items: Vec<Item>) -> Vec<Item> {
+pub(super) fn order_outputs(items: Vec<Item>) -> Vec<Item> {
     let mut done = Vec::with_capacity(items.len());
     let mut round = Round::default();
     for item in items {
@@ -35,6 +37,7 @@ pub(super) fn ordered(items: Vec<Item>) -> Vec<Item> {
                 if !round.is_open() && !round.outputs.is_empty() {
                     round.end(&mut done);
                 }
+                round.calls += usize::from(item.output_kind().is_some());
                 round.answered.push(item);
             }
         }
@@ -50,27 +53,28 @@ struct Round {
     outputs: Vec<Item>,
     /// Messages of others that arrived before the outputs.
     later: Vec<Item>,
+    /// Number of calls among the answered items.
+    calls: usize,
 }
 
 impl Round {
     /// Returns `true` while a call has no output.
     fn is_open(&self) -> bool {
-        self.answered.iter().filter(|item| item.output_kind().is_some()).count() > self.outputs.len()
+        self.calls > self.outputs.len()
     }
 
     fn end(&mut self, done: &mut Vec<Item>) {
-        let Self { mut answered, mut outputs, later } = std::mem::take(self);
+        let Self { mut answered, mut outputs, later, calls: _ } = std::mem::take(self);
         // Reasoning that led to nothing says nothing, and Anthropic refuses it.
         while answered.last().is_some_and(|item| item.kind() == "reasoning") {
             answered.pop();
         }
-        let calls: Vec<String> = answered
-            .iter()
-            .filter(|item| item.output_kind().is_some())
-            .map(|item| item.call_id().unwrap_or_default().to_owned())
-            .collect();
-        let place = |output: &Item| calls.iter().position(|id| Some(&**id) == output.call_id());
-        outputs.sort_by_key(place);
+        let mut places: BTreeMap<&str, usize> = BTreeMap::new();
+        for item in answered.iter().filter(|item| item.output_kind().is_some()) {
+            let place = places.len();
+            places.entry(item.call_id().unwrap_or_default()).or_insert(place);
+        }
+        outputs.sort_by_key(|output| places.get(output.call_id().unwrap_or_default()).copied());
         done.extend(answered);
         done.extend(outputs);
         done.extend(later);
@@ -82,7 +86,7 @@ impl Round {
 ///
 /// # Source
 /// "Unexpected role 'user' after role 'tool'" (Mistral).
-pub(super) fn answered(items: Vec<Item>) -> Vec<Item> {
+pub(super) fn add_missing_answers(items: Vec<Item>) -> Vec<Item> {
     let mut done: Vec<Item> = Vec::with_capacity(items.len());
     for item in items {
         let is_after_output = done.last().is_some_and(|last| last.as_output_kind().is_some());
@@ -94,10 +98,8 @@ pub(super) fn answered(items: Vec<Item>) -> Vec<Item> {
     done
 }
 
-/// Returns the items with the instructions first, for APIs that take all of them beside the
-/// conversation, and with a message of the user before the first and after the last answer of the
-/// model, if there is none.
-pub(super) fn between_users(items: Vec<Item>) -> Vec<Item> {
+/// Moves instructions to the front and makes the conversation begin and end with the user.
+pub(super) fn add_user_ends(items: Vec<Item>) -> Vec<Item> {
     let is_instruction = |item: &Item| matches!(item.view(), ItemView::Message { role: "system" | "developer", .. });
     let (mut done, mut items): (Vec<Item>, Vec<Item>) = items.into_iter().partition(is_instruction);
     if items.first().is_none_or(super::is_from_model) {

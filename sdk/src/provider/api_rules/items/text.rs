@@ -22,7 +22,7 @@ pub(super) fn without_blanks(items: Vec<Item>) -> Vec<Item> {
 }
 
 /// Returns the items with outputs of tools that are not empty.
-pub(super) fn with_outputs(items: Vec<Item>) -> Vec<Item> {
+pub(super) fn fill_empty_outputs(items: Vec<Item>) -> Vec<Item> {
     let is_empty = |item: &Item| match item.view() {
         ItemView::FunctionCallOutput { output, .. } | ItemView::NativeCallOutput { output, .. } => match output {
             Value::String(text) => text.trim().is_empty(),

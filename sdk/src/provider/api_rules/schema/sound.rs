@@ -212,8 +212,7 @@ impl Roots<'_> {
     }
 }
 
-/// Returns the schema that a node refers to, with the node's own keywords before those of its
-/// target.
+/// Returns the schema that a node refers to. The node's own keywords replace the target's.
 fn dereference(mut node: Node, document: &Value) -> Node {
     for _ in 0..MAX_REFERENCES {
         let Some(reference) = node.shift_remove("$ref") else { return node };

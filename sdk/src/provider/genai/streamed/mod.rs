@@ -7,7 +7,7 @@
 //!
 //! | file | contents |
 //! |---|---|
-//! | `events` | the events so far, which the crate passes on; those of Claude on Vertex |
+//! | `events` | the events so far, which the crate passes on; also of Claude on Vertex |
 //! | `completion` | the chunks of Chat Completions |
 //!
 //! # Design

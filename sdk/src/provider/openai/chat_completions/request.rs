@@ -6,7 +6,7 @@ use super::messages;
 use crate::{
     provider::{
         ModelError,
-        api_rules::counts_completion,
+        api_rules::needs_max_completion_tokens,
         function_shape,
         http::outgoing::{ExtraSettings, Outgoing, refuse, set, unsupported},
     },
@@ -92,7 +92,7 @@ fn apply(
     set(body, "tool_choice", choice.map(tool_choice).transpose()?);
     // The API refuses the setting if there are no tools.
     set(body, "parallel_tool_calls", parallel_tool_calls.filter(|_| has_tools));
-    let max_tokens_name = if counts_completion(model) { "max_completion_tokens" } else { "max_tokens" };
+    let max_tokens_name = if needs_max_completion_tokens(model) { "max_completion_tokens" } else { "max_tokens" };
     set(body, max_tokens_name, max_tokens);
     set(body, "reasoning_effort", reasoning.map(reasoning_effort).transpose()?.flatten());
     set(body, "verbosity", verbosity);
