@@ -90,7 +90,7 @@ fn shown_name(toolset: &RemoteToolset, tools: &[RemoteTool], run: &Run) -> anyho
     let name = &run.call;
     let prefixed = format!("{}.{name}", run.toolset);
     let called = tools.iter().position(|tool| tool.name == *name || tool.name == prefixed);
-    let names = || tools.iter().map(|tool| &*tool.name).collect::<Vec<_>>().join(", ");
-    let called = called.with_context(|| format!("--call {name}: the list of tools has {}", names()))?;
-    Ok(toolset.shown_names(tools).swap_remove(called))
+    let mut shown = toolset.shown_names(tools);
+    let called = called.with_context(|| format!("--call {name}: the list of tools has {}", shown.join(", ")))?;
+    Ok(shown.swap_remove(called))
 }
