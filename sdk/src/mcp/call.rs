@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use super::{
     connections::{Connections, On, Repeat},
-    content,
+    content::ResultContent,
     failure::McpFailure,
 };
 use crate::{
@@ -104,9 +104,8 @@ async fn call(
         Err(error) => return Err(failed(&error)),
     };
     let is_error = result.is_error == Some(true);
-    let structured = result.structured_content.filter(|_| target.structured_content && !is_error);
-    let blocks = result.content.iter().map(serde_json::to_value).collect::<Result<Vec<_>, _>>();
-    let output = content::output(blocks.map_err(|error| failed(&error))?, structured);
+    let content = ResultContent::new(&result.content, result.structured_content);
+    let output = if is_error { content.error() } else { content.output(target.structured_content) };
     let beside = result.meta.map(|meta| beside(target, meta.0)).unwrap_or_default();
     let (output, beside) = if given.is_empty() {
         (output, beside)

@@ -1,26 +1,67 @@
 //! Converts the result of a tool to the form that the model receives.
+//!
+//! # Design
+//! **A model never receives an empty text.** The protocol says that a server *should* repeat
+//! structured content as text, not that it must, and a tool may have nothing to say. The model
+//! then receives the structured content, or else a sentence: from an empty output it cannot tell a
+//! call that worked from a result that was lost.
 
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::wire::ToolOutput;
 
-/// Returns the output of a tool whose result has these blocks.
-///
-/// Blocks of text only become one string, joined by line breaks. If there are other blocks, each
-/// block becomes a content part: images as images, and blocks for which the Responses API has no
-/// part as their JSON. Structured content, if requested, replaces the blocks.
-///
-/// # Source
-/// `MCPUtil.invoke_mcp_tool` of the OpenAI Agents SDK, which returns several texts as several
-/// parts.
-pub(super) fn output(blocks: Vec<Value>, structured: Option<Value>) -> ToolOutput {
-    if let Some(structured) = structured {
-        return ToolOutput::Text(structured.to_string());
+/// The output of a result with neither text nor structured content.
+const NOTHING: &str = "The tool returned no content.";
+/// The message of an error with neither text nor structured content.
+const NO_REASON: &str = "The tool failed without giving a reason.";
+
+/// The content of a tool's result.
+pub(super) struct ResultContent {
+    blocks: Vec<Value>,
+    structured: Option<Value>,
+}
+
+impl ResultContent {
+    /// Creates the content of a result with these blocks and this structured content; `null`
+    /// counts as absent.
+    pub(super) fn new(blocks: &[impl Serialize], structured: Option<Value>) -> Self {
+        let json = |block| serde_json::to_value(block).expect("blocks are JSON with string keys");
+        Self { blocks: blocks.iter().map(json).collect(), structured: structured.filter(|value| !value.is_null()) }
     }
-    let texts: Option<Vec<&str>> = blocks.iter().map(text_of).collect();
-    match texts {
-        Some(texts) => ToolOutput::Text(texts.join("\n")),
-        None => ToolOutput::Content(blocks.iter().map(part).collect()),
+
+    /// Returns the output.
+    ///
+    /// Blocks of text only become one string, joined by line breaks. If there are other blocks,
+    /// each block becomes a content part: images as images, and blocks for which the Responses API
+    /// has no part as their JSON. Structured content replaces all blocks if it is preferred, and
+    /// otherwise only texts that are blank.
+    ///
+    /// # Source
+    /// `MCPUtil.invoke_mcp_tool` of the OpenAI Agents SDK, which returns several texts as several
+    /// parts, and ignores structured content that is not preferred.
+    pub(super) fn output(self, prefers_structured: bool) -> ToolOutput {
+        match &self.structured {
+            Some(structured) if prefers_structured => ToolOutput::Text(structured.to_string()),
+            _ => self.text_or_parts(NOTHING),
+        }
+    }
+
+    /// Returns the message of an error: its blocks, or structured content if all texts are blank.
+    pub(super) fn error(self) -> ToolOutput {
+        self.text_or_parts(NO_REASON)
+    }
+
+    /// Returns the blocks. Blank texts become the structured content, or else this sentence.
+    fn text_or_parts(self, otherwise: &str) -> ToolOutput {
+        let Some(texts) = self.blocks.iter().map(text_of).collect::<Option<Vec<&str>>>() else {
+            return ToolOutput::Content(self.blocks.iter().map(part).collect());
+        };
+        ToolOutput::Text(match self.structured {
+            _ if texts.iter().any(|text| !text.trim().is_empty()) => texts.join("\n"),
+            Some(structured) => structured.to_string(),
+            None => otherwise.to_owned(),
+        })
     }
 }
 

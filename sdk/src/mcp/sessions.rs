@@ -20,6 +20,7 @@ use super::{
     client::Client,
     connect::{OnSessionExpired, Running, Terms},
     connections::Connections,
+    content::ResultContent,
     failure::McpFailure,
 };
 use crate::{
@@ -149,9 +150,9 @@ async fn make_set_up_call(
     if result.is_error != Some(true) {
         return Ok(());
     }
-    let texts =
-        result.content.iter().filter_map(|block| Some(serde_json::to_value(block).ok()?["text"].as_str()?.to_owned()));
-    let what = format!("refuses {tool:?}, a set-up call of the session: {}", texts.collect::<Vec<_>>().join("\n"));
+    let texts: Vec<_> = result.content.iter().filter(|block| block.as_text().is_some()).collect();
+    let reason = ResultContent::new(&texts, result.structured_content).error().to_text();
+    let what = format!("refuses {tool:?}, a set-up call of the session: {reason}");
     Err(McpFailure::Unsupported { server: server.server().to_owned(), what })
 }
 

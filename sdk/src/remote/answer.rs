@@ -41,7 +41,7 @@ fn of_error(error: RemoteError) -> ToolError {
     if code == OUTCOME_UNKNOWN_CODE {
         return ToolError::tell_model(OUTCOME_UNKNOWN);
     }
-    let message = if message.is_empty() { "the call failed".to_owned() } else { message };
+    let message = if message.trim().is_empty() { "the call failed".to_owned() } else { message };
     ToolError::tell_model(message).code(code).issues(bounded(issues))
 }
 

@@ -15,4 +15,5 @@ mod sessions;
 mod side_by_side;
 pub(crate) mod support;
 mod terms;
+mod without_text;
 mod wrapped;

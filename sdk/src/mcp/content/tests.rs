@@ -1,17 +1,52 @@
-use serde_json::json;
+use rstest::rstest;
+use serde_json::{Value, json};
 
-use super::output;
+use super::ResultContent;
 use crate::wire::ToolOutput;
 
-#[test]
-fn texts_are_one_text() {
-    let blocks = vec![json!({"type": "text", "text": "one"}), json!({"type": "text", "text": "two"})];
-    assert_eq!(output(blocks, None), ToolOutput::Text("one\ntwo".to_owned()));
+fn texts<const N: usize>(texts: [&str; N]) -> Vec<Value> {
+    texts.iter().map(|text| json!({"type": "text", "text": text})).collect()
+}
+
+fn text_output(text: &str) -> ToolOutput {
+    ToolOutput::Text(text.to_owned())
 }
 
 #[test]
-fn nothing_is_an_empty_text() {
-    assert_eq!(output(Vec::new(), None), ToolOutput::Text(String::new()));
+fn texts_are_one_text() {
+    assert_eq!(ResultContent::new(&texts(["one", "two"]), None).output(false), text_output("one\ntwo"));
+}
+
+#[test]
+fn space_beside_a_text_is_kept() {
+    assert_eq!(ResultContent::new(&texts(["", " one\n"]), None).output(false), text_output("\n one\n"));
+}
+
+#[rstest]
+#[case::no_block(texts([]))]
+#[case::an_empty_text(texts([""]))]
+#[case::several_blank_texts(texts([" ", "\n\t", "\u{a0}"]))]
+fn a_result_without_text_is_told_as_json_or_a_sentence(
+    #[case] blocks: Vec<Value>,
+    #[values(false, true)] prefers_structured: bool,
+) {
+    let content = |structured| ResultContent::new(&blocks, structured);
+    let degrees = json!({"degrees": 22});
+    assert_eq!(content(Some(degrees.clone())).output(prefers_structured), text_output(r#"{"degrees":22}"#));
+    assert_eq!(content(Some(degrees)).error(), text_output(r#"{"degrees":22}"#));
+    for nothing in [None, Some(Value::Null)] {
+        assert_eq!(content(nothing.clone()).output(prefers_structured), text_output("The tool returned no content."));
+        assert_eq!(content(nothing).error(), text_output("The tool failed without giving a reason."));
+    }
+}
+
+#[rstest]
+#[case::object(json!({}), "{}")]
+#[case::list(json!([]), "[]")]
+#[case::number(json!(0), "0")]
+#[case::text(json!(""), r#""""#)]
+fn empty_structured_content_is_told_as_its_json(#[case] structured: Value, #[case] json: &str) {
+    assert_eq!(ResultContent::new(&texts([]), Some(structured)).output(false), text_output(json));
 }
 
 #[test]
@@ -29,11 +64,26 @@ fn an_image_makes_parts_of_all_blocks() {
             "text": r#"{"type":"resource_link","uri":"file:///cat.txt","name":"cat"}"#,
         }),
     ];
-    assert_eq!(output(blocks, None), ToolOutput::Content(expected));
+    assert_eq!(ResultContent::new(&blocks, None).output(false), ToolOutput::Content(expected));
+}
+
+#[rstest]
+#[case::audio(json!({"type": "audio", "data": "aGk=", "mimeType": "audio/wav"}))]
+#[case::resource(json!({"type": "resource", "resource": {"uri": "file:///a.txt", "text": ""}}))]
+#[case::unknown(json!({"type": "hologram", "text": ""}))]
+#[case::text_without_a_text(json!({"type": "text"}))]
+fn other_blocks_go_before_structured_content(#[case] block: Value) {
+    let content = || ResultContent::new(&[&block], Some(json!({"degrees": 22})));
+    let parts = ToolOutput::Content(vec![json!({"type": "input_text", "text": block.to_string()})]);
+    assert_eq!(content().output(false), parts);
+    assert_eq!(content().error(), parts);
+    assert_eq!(content().output(true), text_output(r#"{"degrees":22}"#));
 }
 
 #[test]
-fn structured_content_stands_for_all() {
-    let blocks = vec![json!({"type": "text", "text": "12 degrees"})];
-    assert_eq!(output(blocks, Some(json!({"degrees": 12}))), ToolOutput::Text(r#"{"degrees":12}"#.to_owned()));
+fn preferred_structured_content_replaces_all_blocks() {
+    let content = || ResultContent::new(&texts(["12 degrees"]), Some(json!({"degrees": 12})));
+    assert_eq!(content().output(true), text_output(r#"{"degrees":12}"#));
+    assert_eq!(content().output(false), text_output("12 degrees"));
+    assert_eq!(content().error(), text_output("12 degrees"));
 }

@@ -53,6 +53,7 @@ fn an_error_is_told_with_its_code_and_its_issues() {
     );
     assert_eq!(told(json!({}), json!({"error": {"code": "busy"}})), Err("the call failed (busy)".to_owned()));
     assert_eq!(told(json!({}), json!({"error": {}})), Err("the call failed".to_owned()));
+    assert_eq!(told(json!({}), json!({"error": {"message": " \n"}})), Err("the call failed".to_owned()));
 }
 
 #[test]

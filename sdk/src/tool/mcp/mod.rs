@@ -235,6 +235,9 @@ impl McpServer {
 
     /// Sends the model the structured content of a result, as JSON, if there is any.
     ///
+    /// Without it, the model receives structured content only of results that have nothing else:
+    /// neither text nor other blocks.
+    ///
     /// # Source
     /// `use_structured_content` of the OpenAI Agents SDK.
     #[must_use]
