@@ -43,7 +43,7 @@ pub(super) async fn run(
     let turn = if is_resumed {
         thread.answer(&input.run_id, answers).await?
     } else {
-        if input.messages.last().is_some_and(|message| message.role == AguiRole::Tool) {
+        if input.ends_with_result() {
             return Err(ApiError::conflict("no call of this thread waits for the results in the request"));
         }
         let Some(text) = input.last_user_text() else {
@@ -132,12 +132,12 @@ fn check_tools(shared: &Arc<Shared>, agent: &str, input: &RunAgentInput) -> Resu
 
 /// Returns the answers in a request: those in `resume`, and the results of client tools.
 async fn answers(thread: &Thread, input: &RunAgentInput) -> Result<Vec<Answer>, ApiError> {
-    let results = input.tool_results_after_last_assistant();
-    if input.resume.is_empty() && results.is_empty() {
+    if input.resume.is_empty() && !input.may_contain_results() {
         return Ok(Vec::new());
     }
     let Some(state) = thread.state().await? else { return Ok(Vec::new()) };
     let is_supplied = |decided: &&DecidedInterruption| matches!(decided.decision, Verdict::SupplyOutput { .. });
+    let is_waiting = |entry: &ResumeEntry| state.interruptions.iter().any(|call| call.id == entry.interrupt_id);
     let mut answers = Vec::new();
     for entry in &input.resume {
         let waiting = state.interruptions.iter().find(|call| call.id == entry.interrupt_id);
@@ -148,16 +148,16 @@ async fn answers(thread: &Thread, input: &RunAgentInput) -> Result<Vec<Answer>, 
         };
         answers.push(answer(entry, kind).map_err(ApiError::invalid)?);
     }
-    // Results of calls that were answered come from a request that is sent again.
     let is_output = |call: &&AgentInterruption| call.kind == InterruptionKind::Output;
-    let waiting = state.interruptions.iter().filter(is_output).map(|call| &*call.id);
-    let supplied = state.decided.iter().filter(is_supplied).map(|decided| &*decided.id);
-    let ids: Vec<&str> = waiting.chain(supplied).collect();
-    for (call_id, output) in results {
-        if let Some(id) = ids.iter().find(|id| shown_id(id) == call_id) {
-            answers.push(Answer::Output(SuppliedOutput::new(*id, output)));
-        }
+    let waiting: Vec<&str> = state.interruptions.iter().filter(is_output).map(|call| &*call.id).collect();
+    let mut results = input.results_of(&waiting);
+    // A request without an answer to a call that waits may be one that is sent again. Of several
+    // calls with one id, it answers the latest.
+    if results.is_empty() && !input.resume.iter().any(is_waiting) {
+        let supplied = state.decided.iter().rev().filter(is_supplied).map(|decided| &*decided.id);
+        results = input.results_sent_again(&supplied.collect::<Vec<_>>());
     }
+    answers.extend(results.into_iter().map(|(id, output)| Answer::Output(SuppliedOutput::new(id, output))));
     Ok(answers)
 }
 
@@ -181,11 +181,6 @@ fn answer(entry: &ResumeEntry, kind: Option<InterruptionKind>) -> Result<Answer,
         ResumeDecision::Reject { message: Some(message) } => AgentDecision::reject_with(id, message),
         ResumeDecision::Reject { message: None } => AgentDecision::reject(id),
     }))
-}
-
-/// Returns the id of a call as the frontend knows it.
-fn shown_id(question: &str) -> &str {
-    question.split('#').next().unwrap_or_default()
 }
 
 /// Returns the conversation as messages.

@@ -2,6 +2,7 @@
 //! decisions at any replica, processes that die.
 
 mod chats;
+mod frontend_results;
 mod lost;
 mod same_events;
 mod starts;

@@ -4,7 +4,10 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::message::{AguiMessage, AguiRole, null_as_default};
+use super::{
+    message::{AguiMessage, AguiRole, null_as_default},
+    results::results_of,
+};
 
 /// The request: the whole state of the frontend.
 ///
@@ -81,17 +84,55 @@ impl RunAgentInput {
         self.messages.iter().rfind(|message| message.role == AguiRole::User)?.text()
     }
 
-    /// Returns the ids of the tool calls that the frontend has made since the latest message of the
-    /// assistant, each with the text of its result.
-    pub(crate) fn tool_results_after_last_assistant(&self) -> Vec<(String, String)> {
-        let is_new = |message: &&AguiMessage| message.role != AguiRole::Assistant;
-        let result_of = |message: &AguiMessage| {
-            let call_id = message.tool_call_id.clone().filter(|_| message.role == AguiRole::Tool)?;
-            Some((call_id, message.text().unwrap_or_default()))
-        };
-        let mut results: Vec<_> = self.messages.iter().rev().take_while(is_new).filter_map(result_of).collect();
-        results.reverse();
-        results
+    /// Returns `true` if the messages may contain results of calls that wait.
+    ///
+    /// They do not if they end with a new message of the user, after an answer of the assistant to
+    /// all results. Such a request needs no worker that tells which calls wait.
+    pub(crate) fn may_contain_results(&self) -> bool {
+        let last_of = |role: AguiRole| self.messages.iter().rposition(|message| message.role == role);
+        let result = self.messages.iter().rposition(|message| message.answered_call().is_some());
+        let assistant = last_of(AguiRole::Assistant);
+        result > assistant || (result.is_some() && assistant > last_of(AguiRole::User))
+    }
+
+    /// Returns `true` if the last message is the result of a call. Results that name no call are
+    /// ignored.
+    pub(crate) fn ends_with_result(&self) -> bool {
+        let is_named = |message: &&AguiMessage| message.role != AguiRole::Tool || message.answered_call().is_some();
+        self.messages.iter().rfind(is_named).is_some_and(|message| message.role == AguiRole::Tool)
+    }
+
+    /// Returns the results of the calls that these questions are about, wherever they stand.
+    pub(crate) fn results_of<'q>(&self, questions: &[&'q str]) -> Vec<(&'q str, String)> {
+        results_of(&self.messages, questions)
+    }
+
+    /// Returns the results of these answered questions, if the request that has answered them is
+    /// sent again.
+    ///
+    /// Results that earlier requests have sent are still among the messages. Those of this request
+    /// follow the latest message of the assistant that has results after it. Messages before an
+    /// answer in text, or before a message of the user, are of an earlier request.
+    pub(crate) fn results_sent_again<'q>(&self, questions: &[&'q str]) -> Vec<(&'q str, String)> {
+        let mut messages = &self.messages[..];
+        let mut has_passed_call = false;
+        loop {
+            let is_border = |message: &AguiMessage| match message.role {
+                AguiRole::Assistant => true,
+                AguiRole::User => has_passed_call,
+                _ => false,
+            };
+            let border = messages.iter().rposition(is_border);
+            let found = results_of(&messages[border.map_or(0, |at| at + 1)..], questions);
+            match border {
+                // An answer in `resume` is newer than all results before the latest call.
+                Some(at) if found.is_empty() && self.resume.is_empty() && !messages[at].tool_calls.is_empty() => {
+                    messages = &messages[..at];
+                    has_passed_call = true;
+                }
+                _ => return found,
+            }
+        }
     }
 }
 

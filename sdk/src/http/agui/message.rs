@@ -97,6 +97,11 @@ impl AguiMessage {
         Some(text).filter(|text| !text.is_empty())
     }
 
+    /// Returns the id of the call whose result this is; `None` for a message that names no call.
+    pub(crate) fn answered_call(&self) -> Option<&str> {
+        self.tool_call_id.as_deref().filter(|id| self.role == AguiRole::Tool && !id.is_empty())
+    }
+
     fn empty(id: String, role: AguiRole) -> Self {
         Self { id, role, content: None, name: None, tool_calls: Vec::new(), tool_call_id: None, other: Map::new() }
     }

@@ -5,6 +5,7 @@
 //! | `event.rs` | the events that a frontend receives |
 //! | `message.rs` | the messages of a conversation, which both sides send |
 //! | `input.rs` | the request that starts or resumes a run |
+//! | `results.rs` | the results of the frontend's calls, among the messages of a request |
 //! | `mapper/` | [`AguiMapper`], the mapping of one run |
 //!
 //! This module has no I/O: it neither reads requests nor writes responses.
@@ -16,6 +17,7 @@ mod event;
 mod input;
 mod mapper;
 mod message;
+mod results;
 
 pub(crate) use self::{
     event::{AguiEvent, Interrupt, InterruptReason, Outcome, SubagentOutcome, UsageEntry},

@@ -1,3 +1,4 @@
+use rstest::rstest;
 use serde_json::{Value, json};
 
 use super::{InputAnswer, ResumeDecision, ResumeEntry, RunAgentInput};
@@ -34,19 +35,64 @@ fn a_request_with_unknown_roles_parts_and_nulls_is_read() {
     assert_eq!(written[2], json!({"id": "3", "role": "assistant", "later": 2}));
 }
 
+fn user(text: &str) -> Value {
+    json!({"id": "u", "role": "user", "content": text})
+}
+
+fn said(text: &str) -> Value {
+    json!({"id": "a", "role": "assistant", "content": text})
+}
+
+fn call(id: &str) -> Value {
+    let function = json!({"name": "pick", "arguments": "{}"});
+    json!({"id": id, "role": "assistant", "toolCalls": [{"id": id, "type": "function", "function": function}]})
+}
+
+fn result(call_id: &str, text: &str) -> Value {
+    json!({"id": "r", "role": "tool", "toolCallId": call_id, "content": text})
+}
+
 #[test]
-fn only_results_after_the_latest_assistant_message_are_new() {
-    let request = input(json!([
-        {"id": "1", "role": "tool", "toolCallId": "c0", "content": "old"},
-        {"id": "2", "role": "assistant", "toolCalls": [
-            {"id": "c1", "type": "function", "function": {"name": "pick", "arguments": "{}"}},
-        ]},
-        {"id": "3", "role": "tool", "toolCallId": "c1", "content": "red"},
-        {"id": "4", "role": "tool", "toolCallId": "c2", "content": [{"type": "text", "text": "blue"}]},
-    ]));
-    let results = request.tool_results_after_last_assistant();
-    assert_eq!(results, [("c1".to_owned(), "red".to_owned()), ("c2".to_owned(), "blue".to_owned())]);
-    assert_eq!(request.last_user_text(), None);
+fn an_empty_call_id_names_no_call() {
+    let nameless = [json!({"role": "tool", "content": "x"}), json!({"role": "tool", "toolCallId": "", "content": "x"})];
+    for nameless in nameless {
+        let request = input(json!([user("hi"), call("c1"), nameless]));
+        assert_eq!(request.results_of(&["c1", ""]), []);
+        assert!(!request.may_contain_results());
+        assert!(!request.ends_with_result());
+    }
+}
+
+#[rstest]
+#[case::behind_their_calls(json!([user("hi"), call("c1"), result("c1", "red"), call("c2")]), true)]
+#[case::before_their_calls(json!([result("c1", "red"), user("hi"), call("c1")]), true)]
+#[case::before_a_new_message(json!([user("hi"), call("c1"), result("c1", "red"), user("and?")]), true)]
+#[case::of_an_earlier_run(json!([user("hi"), call("c1"), result("c1", "red"), said("red"), user("and?")]), false)]
+#[case::no_result(json!([user("hi"), call("c1")]), false)]
+fn results_of_an_earlier_run_are_not_looked_up(#[case] messages: Value, #[case] may_contain: bool) {
+    assert_eq!(input(messages).may_contain_results(), may_contain);
+}
+
+#[rstest]
+#[case::behind_all_calls(json!([user("hi"), call("c1"), call("c2"), result("c1", "red"), result("c2", "blue")]), &["c1", "c2"])]
+#[case::behind_their_calls(json!([user("hi"), call("c1"), result("c1", "red"), call("c2"), result("c2", "blue")]), &["c2"])]
+#[case::before_their_calls(json!([user("hi"), result("c2", "blue"), result("c1", "red"), call("c1"), call("c2")]), &["c1", "c2"])]
+#[case::of_the_first_call(json!([user("hi"), call("c1"), result("c1", "red"), call("c2")]), &["c1"])]
+#[case::before_a_new_message(json!([user("hi"), call("c1"), result("c1", "red"), user("and?")]), &["c1"])]
+#[case::before_a_text(json!([user("hi"), call("c1"), result("c1", "red"), said("red")]), &[])]
+#[case::before_the_message_of_a_call(json!([user("hi"), call("c1"), result("c1", "red"), user("and?"), call("c3")]), &[])]
+fn a_repeated_request_has_the_latest_results(#[case] messages: Value, #[case] answered: &[&str]) {
+    let results = input(messages).results_sent_again(&["c1", "c2"]);
+    assert_eq!(results.iter().map(|(id, _)| *id).collect::<Vec<_>>(), answered);
+}
+
+#[test]
+fn a_resumed_request_repeats_results_after_all_calls_only() {
+    let request = |messages| RunAgentInput { resume: vec![answer("resolved", json!({}))], ..input(messages) };
+    let earlier = request(json!([user("hi"), call("c1"), result("c1", "red"), call("pay")]));
+    assert_eq!(earlier.results_sent_again(&["c1"]), []);
+    let latest = request(json!([user("hi"), call("c1"), call("pay"), result("c1", "red")]));
+    assert_eq!(latest.results_sent_again(&["c1"]), [("c1", "red".to_owned())]);
 }
 
 #[test]

@@ -60,6 +60,34 @@ fn a_failed_run_ends_with_its_error() {
 }
 
 #[test]
+fn a_run_that_fails_leaves_nothing_open() {
+    let inner = nested(&["1-tool-0"], delta("k/1-tool-0/1-model/0", 1, "sear"));
+    let part = EventKind::ReasoningDelta { message_id: "k/1-model/2".to_owned(), attempt: 1, delta: "Hm".to_owned() };
+    let events = [call("k/1-model/0", "c1", "ask_books"), inner, event("", part)];
+    assert_snapshot!(Stream::new().feed(events).end(|mapper| mapper.failed("the shop burns", "ToolError")), @r#"
+    {"type":"RUN_STARTED","threadId":"t","runId":"r","protocolVersion":"1.0"}
+    {"type":"STEP_STARTED","stepName":"desk"}
+    {"type":"TOOL_CALL_START","toolCallId":"c1","toolCallName":"ask_books"}
+    {"type":"TOOL_CALL_ARGS","toolCallId":"c1","delta":"{}"}
+    {"type":"TOOL_CALL_END","toolCallId":"c1"}
+    {"type":"SUBAGENT_STARTED","subagentRunId":"k/1-tool-0","name":"desk","parentToolCallId":"c1"}
+    {"type":"STEP_STARTED","stepName":"desk","subagentRunId":"k/1-tool-0"}
+    {"type":"TEXT_MESSAGE_START","messageId":"k/1-tool-0/1-model/0","role":"assistant","name":"desk","subagentRunId":"k/1-tool-0"}
+    {"type":"TEXT_MESSAGE_CONTENT","messageId":"k/1-tool-0/1-model/0","delta":"sear","subagentRunId":"k/1-tool-0"}
+    {"type":"REASONING_START","messageId":"k/1-model/2"}
+    {"type":"REASONING_MESSAGE_START","messageId":"k/1-model/2","role":"reasoning"}
+    {"type":"REASONING_MESSAGE_CONTENT","messageId":"k/1-model/2","delta":"Hm"}
+    {"type":"TEXT_MESSAGE_END","messageId":"k/1-tool-0/1-model/0","subagentRunId":"k/1-tool-0"}
+    {"type":"STEP_FINISHED","stepName":"desk","subagentRunId":"k/1-tool-0"}
+    {"type":"SUBAGENT_ERROR","subagentRunId":"k/1-tool-0","message":"the shop burns","code":"ToolError"}
+    {"type":"REASONING_MESSAGE_END","messageId":"k/1-model/2"}
+    {"type":"REASONING_END","messageId":"k/1-model/2"}
+    {"type":"STEP_FINISHED","stepName":"desk"}
+    {"type":"RUN_ERROR","message":"the shop burns","code":"ToolError"}
+    "#);
+}
+
+#[test]
 fn nothing_follows_the_end() {
     let mut mapper = AguiMapper::new("t", "r", false);
     assert_eq!(mapper.failed("no", "Refused").len(), 1);

@@ -122,12 +122,16 @@ fn the_verifier_refuses_streams_that_clients_refuse() {
     let start = json!({"type": "RUN_STARTED"});
     let open = json!({"type": "TEXT_MESSAGE_START", "messageId": "m"});
     let end = json!({"type": "RUN_FINISHED", "outcome": {"type": "success"}});
+    let failure = json!({"type": "RUN_ERROR", "message": "no", "code": "Refused"});
+    let call = json!({"type": "TOOL_CALL_START", "toolCallId": "c1", "toolCallName": "tool"});
     assert_eq!(verify(&[start.clone(), end.clone()]), Ok(()));
     for stream in [
         vec![end.clone()],
         vec![start.clone()],
         vec![start.clone(), start.clone(), end.clone()],
         vec![start.clone(), open.clone(), end.clone()],
+        vec![start.clone(), open.clone(), failure.clone()],
+        vec![start.clone(), call, failure],
         vec![start.clone(), open.clone(), open, end.clone()],
         vec![start.clone(), json!({"type": "TEXT_MESSAGE_END", "messageId": "m"}), end.clone()],
         vec![start.clone(), end.clone(), end.clone()],

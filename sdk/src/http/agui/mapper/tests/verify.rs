@@ -63,7 +63,7 @@ pub(super) fn verify(events: &[Value]) -> Result<(), String> {
                 }
                 subagents.remove(owner.unwrap_or_default());
             }
-            "RUN_FINISHED" if !open.is_empty() => return refuse(&format!("open: {open:?}")),
+            "RUN_FINISHED" | "RUN_ERROR" if !open.is_empty() => return refuse(&format!("open: {open:?}")),
             "RUN_FINISHED" => {
                 let outcome = &event["outcome"];
                 let interrupts = outcome["interrupts"].as_array().map_or(0, Vec::len);
