@@ -1,8 +1,6 @@
 //! The paths of the AI SDK: `POST /chat/{agent}` sends a message, or the decisions in the latest
 //! one; `GET /chat/{agent}/{chat}/stream` returns to a stream after a lost connection.
 
-use std::collections::BTreeSet;
-
 use axum::{
     Extension, Json,
     extract::{Path, Query, State},
@@ -12,7 +10,6 @@ use axum::{
 use futures::stream::{self, StreamExt};
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::Value;
 use uuid::Uuid;
 
 use super::{
@@ -30,7 +27,9 @@ use super::{
     thread::Thread,
     turn::{self, Turn, TurnStep},
 };
-use crate::wire::{AgentDecision, SuppliedOutput, run_state::InterruptionKind};
+use crate::wire::{
+    AgentDecision, AgentInterruption, DecidedInterruption, SuppliedOutput, Verdict, run_state::InterruptionKind,
+};
 
 /// The header that says which form the stream has.
 const STREAM_HEADER: (HeaderName, &str) = (HeaderName::from_static("x-vercel-ai-ui-message-stream"), "v1");
@@ -147,28 +146,29 @@ fn chunks(mapper: &mut AiSdkMapper, step: Result<TurnStep, ApiError>) -> Vec<Chu
 
 /// Returns the answers to calls that wait, from the latest message of the agent.
 async fn answers(thread: &Thread, post: &ChatPost) -> Result<Vec<Answer>, ApiError> {
-    let (decisions, outputs) = (post.decisions(), post.outputs());
-    if post.continues_assistant().is_none() || (decisions.is_empty() && outputs.is_empty()) {
+    let decisions = post.decisions();
+    if post.continues_assistant().is_none() || (decisions.is_empty() && !post.has_outputs()) {
         return Ok(Vec::new());
     }
-    let mut answers: Vec<Answer> = decisions
-        .into_iter()
-        .map(|decided| {
-            Answer::Decision(match (decided.approved, decided.reason) {
-                (true, _) => AgentDecision::approve(decided.approval_id),
-                (false, Some(reason)) => AgentDecision::reject_with(decided.approval_id, reason),
-                (false, None) => AgentDecision::reject(decided.approval_id),
-            })
-        })
-        .collect();
-    let waiting = thread.state().await?.map(|state| state.interruptions).unwrap_or_default();
-    let mut answered = BTreeSet::new();
-    for call in waiting.iter().filter(|call| call.kind == InterruptionKind::Output) {
-        let shown = call.id.split('#').next().unwrap_or_default();
-        let output = outputs.iter().find(|(call_id, _)| call_id == shown);
-        if let (Some((_, output)), true) = (output, answered.insert(shown.to_owned())) {
-            answers.push(Answer::Output(SuppliedOutput::new(&*call.id, Value::clone(output))));
-        }
+    let state = thread.state().await?;
+    let is_output = |call: &&AgentInterruption| call.kind == InterruptionKind::Output;
+    let waiting = state.iter().flat_map(|state| &state.interruptions).filter(is_output).map(|call| &*call.id);
+    let mut outputs = post.outputs_of(&waiting.collect::<Vec<_>>());
+    // A request without an answer may be one that is sent again. Of several calls with one id, it
+    // answers the latest.
+    if decisions.is_empty() && outputs.is_empty() {
+        let is_supplied = |decided: &&DecidedInterruption| matches!(decided.decision, Verdict::SupplyOutput { .. });
+        let decided = state.iter().flat_map(|state| &state.decided);
+        let supplied = decided.rev().filter(is_supplied).map(|decided| &*decided.id);
+        outputs = post.outputs_sent_again(&supplied.collect::<Vec<_>>());
     }
-    Ok(answers)
+    let decisions = decisions.into_iter().map(|decided| {
+        Answer::Decision(match (decided.approved, decided.reason) {
+            (true, _) => AgentDecision::approve(decided.approval_id),
+            (false, Some(reason)) => AgentDecision::reject_with(decided.approval_id, reason),
+            (false, None) => AgentDecision::reject(decided.approval_id),
+        })
+    });
+    let outputs = outputs.into_iter().map(|(id, output)| Answer::Output(SuppliedOutput::new(id, output)));
+    Ok(decisions.chain(outputs).collect())
 }

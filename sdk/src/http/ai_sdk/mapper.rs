@@ -31,6 +31,7 @@ mod texts;
 
 use std::collections::BTreeSet;
 
+pub(super) use self::calls::call_in_message;
 use self::{
     calls::Calls,
     steps::Steps,

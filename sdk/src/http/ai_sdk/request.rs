@@ -3,11 +3,15 @@
 //! Parts are kept as JSON, because a page may send kinds that this crate does not know; those are
 //! skipped. The size of a request is limited by the server that receives it, not here.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-/// Maximum number of decisions, and of outputs, that are read from a message.
+use super::mapper::call_in_message;
+
+/// Maximum number of decisions that are read from a message.
 const MAX_ANSWERS: usize = 256;
 /// Maximum length of an id in bytes; parts with longer ids are skipped.
 const MAX_ID_BYTES: usize = 1024;
@@ -110,19 +114,26 @@ impl ChatPost {
         self.calls().filter(is_decided).filter_map(decided).take(MAX_ANSWERS).collect()
     }
 
-    /// Returns the outputs in the last message of an agent, with the ids of their calls: those of
-    /// client tools, which the page has called, and those of the run's own tools, which it has from
-    /// the stream. An error is returned as the output `{"error": TEXT}`.
-    pub(in crate::http) fn outputs(&self) -> Vec<(String, Value)> {
-        let output = |(call_id, part): (&str, &Value)| {
-            let output = match part["state"].as_str()? {
-                "output-available" => part.get("output").cloned().unwrap_or(Value::Null),
-                "output-error" => json!({"error": part["errorText"].as_str().unwrap_or_default()}),
-                _ => return None,
-            };
-            Some((call_id.to_owned(), output))
-        };
-        self.calls().filter_map(output).take(MAX_ANSWERS).collect()
+    /// Returns `true` if the last message of an agent has outputs: those of client tools, which the
+    /// page has called, and those of the run's own tools, which it has from the stream.
+    pub(in crate::http) fn has_outputs(&self) -> bool {
+        self.calls().any(|(_, part)| output_of(part).is_some())
+    }
+
+    /// Returns the outputs of the calls that these questions are about, from the last message of an
+    /// agent. An error is returned as the output `{"error": TEXT}`. Of several parts of a call the
+    /// last one counts.
+    pub(in crate::http) fn outputs_of<'q>(&self, questions: &[&'q str]) -> Vec<(&'q str, Value)> {
+        outputs_of(self.calls(), questions)
+    }
+
+    /// Returns the outputs of these answered questions, if the request that has answered them is
+    /// sent again: the page has them in its last step. Those of earlier steps are of earlier
+    /// requests.
+    pub(in crate::http) fn outputs_sent_again<'q>(&self, questions: &[&'q str]) -> Vec<(&'q str, Value)> {
+        let parts = self.last_of(Role::Assistant).map_or(&[][..], |message| &message.parts);
+        let step = parts.iter().rposition(|part| part["type"] == "step-start");
+        outputs_of(calls(&parts[step.map_or(0, |at| at + 1)..]), questions)
     }
 
     /// Returns the ids of the calls in the last message of an agent.
@@ -142,12 +153,34 @@ impl ChatPost {
 
     /// Returns the tool parts of the last message of an agent, with the ids of their calls.
     fn calls(&self) -> impl Iterator<Item = (&str, &Value)> {
-        let parts = self.last_of(Role::Assistant).into_iter().flat_map(|message| &message.parts);
-        parts.filter_map(|part| {
-            let kind = part["type"].as_str()?;
-            let is_call = kind == "dynamic-tool" || kind.starts_with("tool-");
-            is_call.then(|| short(&part["toolCallId"])).flatten().map(|call_id| (call_id, part))
-        })
+        calls(self.last_of(Role::Assistant).map_or(&[][..], |message| &message.parts))
+    }
+}
+
+/// Returns the tool parts, with the ids of their calls.
+fn calls(parts: &[Value]) -> impl Iterator<Item = (&str, &Value)> {
+    parts.iter().filter_map(|part| {
+        let kind = part["type"].as_str()?;
+        let is_call = kind == "dynamic-tool" || kind.starts_with("tool-");
+        is_call.then(|| short(&part["toolCallId"])).flatten().map(|call_id| (call_id, part))
+    })
+}
+
+fn outputs_of<'p, 'q>(
+    calls: impl Iterator<Item = (&'p str, &'p Value)>,
+    questions: &[&'q str],
+) -> Vec<(&'q str, Value)> {
+    let mut parts: BTreeMap<&str, &Value> = calls.collect();
+    let output = |question: &&'q str| Some((*question, output_of(parts.remove(&*call_in_message(question))?)?));
+    questions.iter().filter_map(output).collect()
+}
+
+/// Returns the output in the part of a call, if it has one.
+fn output_of(part: &Value) -> Option<Value> {
+    match part["state"].as_str()? {
+        "output-available" => Some(part.get("output").cloned().unwrap_or(Value::Null)),
+        "output-error" => Some(json!({"error": part["errorText"].as_str().unwrap_or_default()})),
+        _ => None,
     }
 }
 

@@ -146,3 +146,37 @@ async fn a_run_that_fails_closes_all_that_is_open() -> anyhow::Result<()> {
     assert_eq!(ids("TEXT_MESSAGE_START", "messageId"), ids("TEXT_MESSAGE_END", "messageId"));
     Ok(())
 }
+
+/// The request of the AI SDK with the message of the user, and these parts of the agent's.
+fn chat(parts: &Value) -> Value {
+    let user = json!({"id": "m1", "role": "user", "parts": [{"type": "text", "text": "Ask."}]});
+    let answer = json!({"id": "m1-answer", "role": "assistant", "parts": parts});
+    let messages = if parts.is_null() { json!([user]) } else { json!([user, answer]) };
+    json!({"id": "c", "messages": messages, "trigger": "submit-message"})
+}
+
+fn part(call_id: &str, output: &str) -> Value {
+    json!({
+        "type": "dynamic-tool", "toolName": "ask_page", "toolCallId": call_id, "state": "output-available",
+        "input": {}, "output": output,
+    })
+}
+
+#[tokio::test]
+async fn outputs_of_a_page_count_once() -> anyhow::Result<()> {
+    let database = Database::sqlite().await?;
+    let model = asks_twice();
+    let service = database.replica(&model).await?;
+    let chunks = stream(&service, "POST", "/chat/clerk", Some(&chat(&Value::Null))).await?;
+    let available = chunks.iter().filter(|chunk| chunk["type"] == "tool-input-available");
+    let ids: Vec<&str> = available.filter_map(|chunk| chunk["toolCallId"].as_str()).collect();
+    let [one, two] = ids[..] else { anyhow::bail!("two calls wait: {ids:?}") };
+    let others = (0..300).map(|number| part(&format!("foreign-{number}"), "green"));
+    let own = [json!({"type": "step-start"}), part(one, "red"), part(two, "pink"), part(two, "blue")];
+    let body = chat(&others.chain(own).collect());
+    let answered = stream(&service, "POST", "/chat/clerk", Some(&body)).await?;
+    assert_eq!(outputs(&model), [json!("red"), json!("blue")]);
+    assert_eq!(stream(&service, "POST", "/chat/clerk", Some(&body)).await?, answered);
+    assert_eq!(model.calls().len(), 2);
+    Ok(())
+}

@@ -147,7 +147,7 @@ fn parsed(arguments: &str) -> Value {
 
 /// Returns the id of the part of the call that a question is about: that of the call, for nested
 /// agents with the calls on the way.
-fn call_in_message(question: &str) -> String {
+pub(in crate::http::ai_sdk) fn call_in_message(question: &str) -> String {
     if !question.contains('/') {
         return call_id_of(question);
     }
