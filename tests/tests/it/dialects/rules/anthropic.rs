@@ -50,7 +50,9 @@ pub(crate) fn check(report: &mut Report, model: &str, body: &Value, answers: &[V
         check_uses(report, message, messages.get(index + 1));
     }
     check_unique_uses(report, &messages);
-    if let Some(last) = messages.last().filter(|last| last.role == "assistant") {
+    // A request for a summary (`compaction`) may end with an answer: it asks for no further message.
+    let asks_summary = is_given(&body["compaction"]);
+    if let Some(last) = messages.last().filter(|last| last.role == "assistant" && !asks_summary) {
         check_final_assistant(report, version, last);
     }
     check_tools(report, body);
@@ -303,10 +305,10 @@ fn check_final_assistant(report: &mut Report, version: Option<Version>, last: &M
         let detail = format!("the final assistant text ends with {:?}", text.chars().last());
         report.refuse("anthropic/final-whitespace", at, detail);
     }
-    // A paused turn of server tools is sent back as it came (`pause_turn`).
+    // A turn that paused for server tools or after a compaction is sent back as it came.
     let is_paused = last.blocks().any(|(_, block)| {
         let block_type = block["type"].as_str().unwrap_or_default();
-        matches!(block_type, "server_tool_use" | "mcp_tool_use") || block_type.ends_with("_tool_result")
+        matches!(block_type, "server_tool_use" | "mcp_tool_use" | "compaction") || block_type.ends_with("_tool_result")
     });
     if !is_paused && version >= Some(Version::V4_6) {
         let detail = "the conversation ends with an assistant message";
@@ -317,15 +319,16 @@ fn check_final_assistant(report: &mut Report, version: Option<Version>, last: &M
 fn check_tools(report: &mut Report, body: &Value) {
     let mut seen = BTreeSet::new();
     for (at, tool) in elements(&body["tools"], "/tools") {
-        let name = tool["name"].as_str().unwrap_or_default();
-        if !seen.insert(name) {
+        // The tools of an MCP server (`mcp_toolset`) have no name of their own.
+        let name = tool["name"].as_str();
+        if let Some(name) = name.filter(|name| !seen.insert(*name)) {
             let detail = format!("two tools are named {name:?}");
             report.refuse("anthropic/tool-name-duplicate", child(&at, "name"), detail);
         }
         // A tool of Anthropic has a type such as `web_search_20250305` and no schema.
         let is_custom = !is_given(&tool["type"]) || tool["type"] == "custom";
         if is_custom {
-            check_custom_tool(report, &at, name, &tool["input_schema"]);
+            check_custom_tool(report, &at, name.unwrap_or_default(), &tool["input_schema"]);
         }
     }
 }

@@ -1,12 +1,12 @@
 //! The rules of Gemini `generateContent`, apart from the order of calls and responses.
 //!
-//! Gemini takes members in camelCase and in `snake_case`.
+//! Gemini takes members in camelCase and in `snake_case`, and one object in place of a list of one.
 
 use serde_json::Value;
 
 use crate::dialects::rules::gemini_turns::{self, Content};
 use crate::dialects::rules::names::{bare_model, is_gemini_name};
-use crate::dialects::rules::report::{Report, child, elements, is_filled, is_given};
+use crate::dialects::rules::report::{Report, child, elements, is_given};
 use crate::dialects::rules::schema_walk::{Cycle, cyclic_refs, nodes};
 
 pub(crate) const RULES: &[&str] = &[
@@ -87,7 +87,7 @@ const SCHEMA_FIELDS: &[&str] = &[
 /// Reports the rules that the body breaks.
 pub(crate) fn check(report: &mut Report, model: &str, body: &Value) {
     let major = major_version(model);
-    let contents: Vec<Content<'_>> = elements(&body["contents"], "/contents").map(Content::from).collect();
+    let contents: Vec<Content<'_>> = repeated(&body["contents"], "/contents").map(Content::from).collect();
     if contents.is_empty() {
         report.refuse("gemini/contents-empty", "/contents", "there is no content");
     }
@@ -117,19 +117,27 @@ fn name_in(value: &Value, camel: &'static str, snake: &'static str) -> &'static 
     if is_given(&value[snake]) && !is_given(&value[camel]) { snake } else { camel }
 }
 
+/// Iterates a repeated field with the pointer of each message.
+///
+/// A field may hold one message without a list around it.
+pub(crate) fn repeated<'a>(field: &'a Value, at: &str) -> impl Iterator<Item = (String, &'a Value)> + use<'a> {
+    let only = field.is_object().then(|| (at.to_owned(), field));
+    only.into_iter().chain(elements(field, at))
+}
+
 fn check_content(report: &mut Report, content: &Content<'_>) {
     if is_given(&content.value["role"]) {
         let role = content.value["role"].as_str().unwrap_or_default();
-        if !matches!(role, "user" | "model" | "function") {
+        // The reference names two roles. Google's own examples give two more to function responses.
+        if !matches!(role, "user" | "model" | "function" | "tool") {
             let detail = format!("the role is {}", content.value["role"]);
             report.refuse("gemini/role", child(&content.at, "role"), detail);
         }
     }
-    let parts_at = child(&content.at, "parts");
-    if !is_filled(&content.value["parts"]) {
-        report.refuse("gemini/parts-empty", parts_at.clone(), "there is no part");
+    if content.parts().next().is_none() {
+        report.refuse("gemini/parts-empty", child(&content.at, "parts"), "there is no part");
     }
-    for (at, part) in elements(&content.value["parts"], &parts_at) {
+    for (at, part) in content.parts() {
         // A signature may come in a part of its own with an empty text.
         let is_signed = is_given(member(part, "thoughtSignature", "thought_signature"));
         let has_data = DATA.iter().any(|name| is_given(&part[name]) && part[name] != "");

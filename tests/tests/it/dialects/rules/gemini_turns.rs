@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use crate::dialects::rules::gemini::member;
-use crate::dialects::rules::report::{Report, child, elements, is_given};
+use crate::dialects::rules::gemini::{member, repeated};
+use crate::dialects::rules::report::{Report, child, is_given};
 
 pub(crate) const RULES: &[&str] = &[
     "gemini/response-count",
@@ -32,8 +32,9 @@ impl<'a> From<(String, &'a Value)> for Content<'a> {
 }
 
 impl<'a> Content<'a> {
-    fn parts(&self) -> impl Iterator<Item = (String, &'a Value)> + use<'a> {
-        elements(&self.value["parts"], &child(&self.at, "parts"))
+    /// Iterates the parts with their pointers.
+    pub(crate) fn parts(&self) -> impl Iterator<Item = (String, &'a Value)> + use<'a> {
+        repeated(&self.value["parts"], &child(&self.at, "parts"))
     }
 
     fn is_model(&self) -> bool {
