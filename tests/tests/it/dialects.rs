@@ -5,6 +5,7 @@
 //! | `rules/` | the checker: the rules of each API, from its documentation, with the refusals in `tests/apis` |
 //! | `apis.rs` | the provider of each API, and the body that it sends for a call |
 //! | `dice.rs` | choices by a seed |
+//! | `documented.rs` | requests that the documentation shows, from `tests/apis`: none breaks a rule |
 //! | `schemas.rs` | random schemas as functions, inputs of handoffs and output types |
 //! | `types.rs` | 60 Rust types |
 //! | `examples.rs` | the agents of the examples, as the guide counts them |
@@ -18,6 +19,7 @@ pub(crate) mod agents;
 mod apis;
 mod conversations;
 mod dice;
+mod documented;
 mod examples;
 pub(crate) mod rules;
 mod schemas;
