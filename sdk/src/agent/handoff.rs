@@ -16,7 +16,7 @@ use crate::{
         name::to_function_name,
         schema::{self, NotStrict, Validate},
     },
-    wire::{HandoffSpec, Schema},
+    wire::{HandoffSpec, Schema, arguments::read_arguments},
 };
 
 /// A handoff to another agent, with its options. `.handoff(agent)` makes one with the defaults.
@@ -146,8 +146,8 @@ impl Handoff {
             Err(issue) => (schema, Some(issue)),
         };
         let take: OnHandoff = Arc::new(move |context: &mut RunContext, arguments: &str| {
-            let input =
-                serde_json::from_str(arguments).map_err(|error| HandoffError::InvalidInput(error.to_string()))?;
+            let input = read_input(arguments).map_err(HandoffError::InvalidInput)?;
+            let input = serde_json::from_value(input).map_err(|error| HandoffError::InvalidInput(error.to_string()))?;
             function(context, input).map_err(HandoffError::Refused)
         });
         self.input = Some(HandoffInput { schema: schema.into(), accepts: None, issue, take });
@@ -185,8 +185,7 @@ impl Handoff {
             Err(issue) => (accepts.clone(), Some(issue)),
         };
         let take: OnHandoff = Arc::new(move |context: &mut RunContext, arguments: &str| {
-            let input: Value =
-                serde_json::from_str(arguments).map_err(|error| HandoffError::InvalidInput(error.to_string()))?;
+            let input = read_input(arguments).map_err(HandoffError::InvalidInput)?;
             function(context, input).map_err(HandoffError::Refused)
         });
         self.input = Some(HandoffInput { schema: schema.into(), accepts: Some(accepts), issue, take });
@@ -250,7 +249,7 @@ impl Handoff {
     /// The issues, as a sentence fragment.
     pub(crate) fn check_input(&self, validate: Validate, arguments: &str) -> Result<(), String> {
         let Some(accepts) = self.input.as_ref().and_then(|input| input.accepts.as_ref()) else { return Ok(()) };
-        let input = serde_json::from_str(arguments).map_err(|error| error.to_string())?;
+        let input = read_input(arguments)?;
         validate(accepts, &input)
             .map_err(|issues| issues.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))
     }
@@ -293,6 +292,17 @@ impl Handoff {
             strict: true,
             agent_name: target.name.clone(),
         }
+    }
+}
+
+/// Reads the arguments of a handoff: an object, or what else the model wrote.
+///
+/// # Errors
+/// The reason why the text is not JSON.
+fn read_input(arguments: &str) -> Result<Value, String> {
+    match read_arguments(arguments) {
+        Ok(members) => Ok(members.into()),
+        Err(_) => serde_json::from_str(arguments).map_err(|error| error.to_string()),
     }
 }
 

@@ -13,6 +13,7 @@ pub(crate) mod absent;
 pub(crate) mod agent_handlers;
 pub(crate) mod agent_spec;
 pub(crate) mod approval;
+pub(crate) mod arguments;
 pub(crate) mod asked_questions;
 mod by_kind;
 pub(crate) mod canonical;

@@ -1,15 +1,21 @@
 //! Parses the argument string of a tool call.
+//!
+//! All hosts and all kinds of tools read arguments here. What is returned is the copy for the
+//! tool's body; the conversation, guardrails, hooks and people see what the model wrote.
 
 use serde_json::{Map, Value};
 
 use super::validate::{Issue, Validate, validate};
-use crate::wire::error_debug;
+use crate::wire::{
+    arguments::{ArgumentsUnread, read_arguments},
+    error_debug,
+};
 
 /// The error of tool arguments that do not fit.
 ///
 /// The message is exactly that of the Agents SDK, with a capital letter, for code that sends it to
-/// a model; a run tells the model only that the tool failed. It never repeats the arguments: they
-/// may be private. The violations in detail are in [`issues`](Self::issues).
+/// a model. It never repeats the arguments: they may be private. The violations in detail are in
+/// [`issues`](Self::issues).
 ///
 /// # Retries
 /// Not retried by Temporal: the same arguments fail again. The model may write better ones.
@@ -21,8 +27,7 @@ pub struct InvalidArguments {
     pub tool: String,
     /// The kind of the error.
     pub kind: InvalidArgumentsKind,
-    /// The violations of the schema; empty unless the kind is
-    /// [`Violation`](InvalidArgumentsKind::Violation).
+    /// The violations; empty if the kind is [`NotJson`](InvalidArgumentsKind::NotJson).
     pub issues: Vec<Issue>,
 }
 
@@ -36,7 +41,7 @@ pub enum InvalidArgumentsKind {
     NotJson,
     /// It is JSON, but not an object.
     NotAnObject,
-    /// It is an object that violates the schema.
+    /// It is an object that violates the schema, or that is not of the type that the body takes.
     Violation,
 }
 
@@ -51,8 +56,9 @@ impl InvalidArgumentsKind {
 
 /// Parses the arguments of a tool call and checks them against the schema of the tool.
 ///
-/// An empty string counts as `{}`. Pass the schema that the author supplied to allow optional
-/// members to be missing, or the strict one to require all of them.
+/// An empty text and `null` count as `{}`. Pass the schema that the
+/// author supplied to allow optional members to be missing, or the strict one to require all of
+/// them.
 ///
 /// # Errors
 /// [`InvalidArguments`] if the string is not JSON, not an object, or violates the schema.
@@ -72,16 +78,17 @@ pub(crate) fn parse_arguments_with(
     schema: &Value,
 ) -> Result<Map<String, Value>, InvalidArguments> {
     let invalid = |kind, issues| InvalidArguments { tool: tool.to_owned(), kind, issues };
-
-    let text = if arguments.is_empty() { "{}" } else { arguments };
-    let parsed: Value = serde_json::from_str(text).map_err(|_| invalid(InvalidArgumentsKind::NotJson, Vec::new()))?;
-    let checked = validate(schema, &parsed);
-    let Value::Object(members) = parsed else {
-        return Err(invalid(InvalidArgumentsKind::NotAnObject, Vec::new()));
-    };
-    match checked {
-        Ok(()) => Ok(members),
-        Err(issues) => Err(invalid(InvalidArgumentsKind::Violation, issues)),
+    let members = read_arguments(arguments).map_err(|unread| match unread {
+        ArgumentsUnread::NotJson => invalid(InvalidArgumentsKind::NotJson, Vec::new()),
+        ArgumentsUnread::NotAnObject => {
+            invalid(InvalidArgumentsKind::NotAnObject, vec![Issue::of_tool("", "type", &"object".into())])
+        }
+    })?;
+    let members = Value::Object(members);
+    validate(schema, &members).map_err(|issues| invalid(InvalidArgumentsKind::Violation, issues))?;
+    match members {
+        Value::Object(members) => Ok(members),
+        _ => unreachable!("it is an object"),
     }
 }
 

@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 use super::{CallProgress, Decision, McpApproval, Phase, PlannedCall, RunState, ToolRound, approvals::Reach};
 use crate::wire::{
     absent::is_default,
+    arguments::read_arguments,
     item::{Item, ItemView},
     mcp_call::McpQuestion,
 };
@@ -150,8 +151,7 @@ error_debug!(enum DecisionRefused {
 /// Returns the answer in a decision, if the decision supplies a JSON object.
 pub(crate) fn content(decision: &Decision) -> Option<Map<String, Value>> {
     let text = decision.message.as_ref().filter(|_| decision.supplied)?;
-    // As with the arguments of a tool, an empty string counts as `{}`.
-    serde_json::from_str(if text.is_empty() { "{}" } else { text }).ok()
+    read_arguments(text).ok()
 }
 
 fn waiting(pending: &[String]) -> String {

@@ -12,7 +12,7 @@ use super::steps::Steps;
 use crate::{
     events::call_id_of,
     http::ai_sdk::chunk::Chunk,
-    wire::{AgentInterruption, InterruptionKind, Verdict},
+    wire::{AgentInterruption, InterruptionKind, Verdict, arguments::read_arguments},
 };
 
 /// The calls of a message.
@@ -142,7 +142,10 @@ fn available(call_id: &str, call: CallInput) -> Chunk {
 
 /// Returns arguments as JSON; as a string if a model made a mistake.
 fn parsed(arguments: &str) -> Value {
-    serde_json::from_str(arguments).unwrap_or_else(|_| arguments.into())
+    match read_arguments(arguments) {
+        Ok(members) => members.into(),
+        Err(_) => serde_json::from_str(arguments).unwrap_or_else(|_| arguments.into()),
+    }
 }
 
 /// Returns the id of the part of the call that a question is about: that of the call, for nested

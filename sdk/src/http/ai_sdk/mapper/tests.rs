@@ -232,7 +232,7 @@ fn a_handoff_is_a_tool_call_and_names_the_next_agent() {
         START,
         START_STEP,
         r#"{"type":"tool-input-start","toolCallId":"h1","toolName":"transfer_to_billing","dynamic":true}"#,
-        r#"{"type":"tool-input-available","toolCallId":"h1","toolName":"transfer_to_billing","input":"","dynamic":true}"#,
+        r#"{"type":"tool-input-available","toolCallId":"h1","toolName":"transfer_to_billing","input":{},"dynamic":true}"#,
         r#"{"type":"tool-output-available","toolCallId":"h1","output":"billing","dynamic":true}"#,
         r#"{"type":"data-agent","id":"agent","data":{"name":"billing"}}"#,
         FINISH_STEP,
