@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{Check, keywords, object::Part, pair, union::Look};
+use super::{Check, keywords, number, object::Part, pair, union::Look};
 use crate::tool::schema::reference::resolve;
 
 /// Keywords with schemas inside: their verdict is remembered.
@@ -226,7 +226,7 @@ impl<'a> Check<'a> {
     /// Applies `contains` with its limits.
     pub(super) fn contains(&mut self, node: &'a Map<String, Value>, items: &[Value]) -> Verdict {
         let Some(schema) = node.get("contains") else { return Verdict::Yes };
-        let limit = |keyword: &str| node.get(keyword).and_then(Value::as_u64);
+        let limit = |keyword: &str| node.get(keyword).and_then(number::limit);
         let (least, most) = (limit("minContains").unwrap_or(1), limit("maxContains").unwrap_or(u64::MAX));
         let (mut fitting, mut undecided) = (0, 0);
         for item in items {

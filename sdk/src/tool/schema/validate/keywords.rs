@@ -4,7 +4,7 @@ use std::{cmp::Ordering, collections::BTreeSet};
 
 use serde_json::{Map, Number, Value};
 
-use super::{Check, Verdict, format, multiple, pattern::Pattern};
+use super::{Check, Verdict, format, multiple, number, pattern::Pattern};
 use crate::{tool::schema::keywords::has_type, wire::canonical};
 
 /// Values or bytes that one step compares.
@@ -18,7 +18,7 @@ pub(super) fn fits_type(node: &Map<String, Value>, instance: &Value) -> bool {
     match instance {
         Value::Null => has_type(node, "null"),
         Value::Bool(_) => has_type(node, "boolean"),
-        Value::Number(number) => has_type(node, "number") || (!number.is_f64() && has_type(node, "integer")),
+        Value::Number(value) => has_type(node, "number") || (number::is_integer(value) && has_type(node, "integer")),
         Value::String(_) => has_type(node, "string"),
         Value::Array(_) => has_type(node, "array"),
         Value::Object(_) => has_type(node, "object"),
@@ -44,9 +44,9 @@ impl<'a> Check<'a> {
         match (keyword, rule, instance) {
             ("enum", Value::Array(allowed), _) => {
                 self.spend(allowed.len() / AT_ONCE);
-                allowed.contains(instance).into()
+                allowed.iter().any(|allowed| number::are_equal(allowed, instance)).into()
             }
-            ("const", allowed, _) => (allowed == instance).into(),
+            ("const", allowed, _) => number::are_equal(allowed, instance).into(),
             ("pattern", Value::String(pattern), Value::String(text)) => self.matches(pattern, text),
             ("format", Value::String(name), Value::String(text)) => match format::check(name, text) {
                 Some(fits) => fits.into(),
@@ -59,7 +59,7 @@ impl<'a> Check<'a> {
             ("exclusiveMinimum" | "exclusiveMaximum", Value::Bool(true), _) => Verdict::Maybe,
             (_, Value::Number(limit), _) => {
                 let Some(measure) = self.measure(instance) else { return Verdict::Yes };
-                compare(&measure, limit).is_some_and(|ordering| admits(keyword, ordering)).into()
+                number::compare(&measure, limit).is_some_and(|ordering| admits(keyword, ordering)).into()
             }
             _ => Verdict::Yes,
         }
@@ -121,13 +121,5 @@ fn admits(keyword: &str, ordering: Ordering) -> bool {
         "exclusiveMinimum" => ordering.is_gt(),
         "exclusiveMaximum" => ordering.is_lt(),
         _ => true,
-    }
-}
-
-/// Compares integers as integers: as floats, different large integers would be equal.
-fn compare(left: &Number, right: &Number) -> Option<Ordering> {
-    match (left.as_i128(), right.as_i128()) {
-        (Some(left), Some(right)) => Some(left.cmp(&right)),
-        _ => left.as_f64()?.partial_cmp(&right.as_f64()?),
     }
 }

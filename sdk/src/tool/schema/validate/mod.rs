@@ -9,6 +9,7 @@
 //! | `union.rs` | the variants of a union that can be meant, by type and tag |
 //! | `object.rs` | the requirements of a schema on an object's members |
 //! | `keywords.rs` | keywords that compare one value |
+//! | `number.rs` | numbers by value, however they are written |
 //! | `pattern.rs`, `format.rs`, `multiple.rs` | `pattern`, `format`, `multipleOf` |
 //! | `earlier.rs` | the verdict of builds that checked fewer keywords |
 //! | `unchecked.rs` | the keywords of a schema that are not checked |
@@ -25,7 +26,8 @@
 //! `exclusiveMaximum` of draft 4, formats that `format.rs` does not know, and patterns that
 //! `pattern.rs` does not match. These keywords refuse nothing, also below `not`.
 //!
-//! Nothing is converted: `"1"` is not a number, `1.0` is not an integer, `true` is neither.
+//! A number with a fraction of zero is an integer: `1.0` is 1. Nothing is converted: `"1"` is not a
+//! number, and `true` is not, either.
 //!
 //! # Design
 //! **Not the crate `jsonschema`.** A schema may come from outside (from an MCP server), and is
@@ -45,6 +47,7 @@ mod issue;
 mod keywords;
 mod leaning;
 mod multiple;
+mod number;
 mod object;
 mod pattern;
 mod unchecked;

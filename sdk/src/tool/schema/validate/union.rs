@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Check, MAX_ISSUES, Verdict, issue, keywords, pair};
+use super::{Check, MAX_ISSUES, Verdict, issue, keywords, number::are_equal, pair};
 use crate::tool::schema::reference::resolve;
 
 /// Most references and `allOf`s that are followed to find the tag of a variant.
@@ -46,8 +46,10 @@ impl<'a> Check<'a> {
     fn own_look(&mut self, node: &'a Map<String, Value>, instance: &Value) -> Look {
         let is_other = |rule: Option<&Value>, fits: &dyn Fn(&Value) -> bool| rule.is_some_and(|rule| !fits(rule));
         if !keywords::fits_type(node, instance)
-            || is_other(node.get("const"), &|one| one == instance)
-            || is_other(node.get("enum"), &|values| values.as_array().is_none_or(|values| values.contains(instance)))
+            || is_other(node.get("const"), &|one| are_equal(one, instance))
+            || is_other(node.get("enum"), &|values| {
+                values.as_array().is_none_or(|values| values.iter().any(|one| are_equal(one, instance)))
+            })
         {
             return Look::OtherKind;
         }
@@ -56,7 +58,7 @@ impl<'a> Check<'a> {
         self.spend(properties.map_or(0, Map::len) / 8);
         for (name, schema) in properties.into_iter().flatten() {
             if let (Some(value), Some(tag)) = (members.get(name), self.tag(schema))
-                && tag != value
+                && !are_equal(tag, value)
             {
                 return Look::OtherKind;
             }
