@@ -140,13 +140,14 @@ impl Handoff {
         mut self,
         function: impl Fn(&mut RunContext, I) -> Result<(), BoxError> + Send + Sync + 'static,
     ) -> Self {
-        let schema = schema::schema_of::<I>();
-        let (schema, issue) = match schema::strict(schema.clone()) {
+        let of_type = schema::schema_of::<I>();
+        let (schema, issue) = match schema::strict(of_type.clone()) {
             Ok(strict) => (strict, None),
-            Err(issue) => (schema, Some(issue)),
+            Err(issue) => (of_type.clone(), Some(issue)),
         };
         let take: OnHandoff = Arc::new(move |context: &mut RunContext, arguments: &str| {
             let input = read_input(arguments).map_err(HandoffError::InvalidInput)?;
+            let input = schema::with_integers(&of_type, input);
             let input = serde_json::from_value(input).map_err(|error| HandoffError::InvalidInput(error.to_string()))?;
             function(context, input).map_err(HandoffError::Refused)
         });
@@ -184,9 +185,10 @@ impl Handoff {
             Ok(strict) => (strict, None),
             Err(issue) => (accepts.clone(), Some(issue)),
         };
+        let of_author = accepts.clone();
         let take: OnHandoff = Arc::new(move |context: &mut RunContext, arguments: &str| {
             let input = read_input(arguments).map_err(HandoffError::InvalidInput)?;
-            function(context, input).map_err(HandoffError::Refused)
+            function(context, schema::with_integers(&of_author, input)).map_err(HandoffError::Refused)
         });
         self.input = Some(HandoffInput { schema: schema.into(), accepts: Some(accepts), issue, take });
         self

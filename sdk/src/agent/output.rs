@@ -1,4 +1,7 @@
 //! Output types: the schema and the parser of a final output.
+//!
+//! A final output is the model's value, with integers for numbers such as `3.0` where the schema
+//! asks for integers; the conversation keeps the model's text.
 
 use std::{fmt, sync::Arc};
 
@@ -42,8 +45,10 @@ impl OutputDef {
             Ok(strict) => (strict, None),
             Err(issue) => (schema, Some(issue)),
         };
+        let accepts = schema.clone();
         let parse = move |_: Validate, text: &str| {
-            let value = unwrapped(serde_json::from_str(text).map_err(|error| error.to_string())?, wrapped)?;
+            let value = serde_json::from_str(text).map_err(|error| error.to_string())?;
+            let value = unwrapped(schema::with_integers(&accepts, value), wrapped)?;
             // The model's own value is the output; deserializing it only checks that it is a `T`.
             T::deserialize(&value).map_err(|error| error.to_string())?;
             Ok(value)
@@ -77,7 +82,7 @@ impl OutputDef {
             let value = schema::conform(&accepts, value, conversions);
             validate(&accepts, &value)
                 .map_err(|issues| issues.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))?;
-            unwrapped(value, wrapped)
+            unwrapped(schema::with_integers(&accepts, value), wrapped)
         };
         Self {
             spec: OutputSpec { name: name.clone(), schema: schema.into(), strict },

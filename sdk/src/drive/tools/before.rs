@@ -19,8 +19,11 @@ use crate::{
         tool_failure,
     },
     engine::{CallResult, Engine, RunError},
-    tool::{NeedsApproval, RunContext, ToolBinding, ToolDef, ToolGuardrailContext},
-    wire::run_state::{Decision, ToolGuardrailBehavior, ToolGuardrailResult},
+    tool::{NeedsApproval, RunContext, ToolBinding, ToolDef, ToolGuardrailContext, schema},
+    wire::{
+        arguments::read_arguments,
+        run_state::{Decision, ToolGuardrailBehavior, ToolGuardrailResult},
+    },
 };
 
 /// Checks all calls, then calls the hooks for the start of those that have no result and do not
@@ -126,9 +129,13 @@ fn needs_approval<H: Host>(
     run: &impl Deref<Target = RunContext>,
 ) -> Result<bool, RunError> {
     // The condition cannot be evaluated for arguments that are not a JSON object: the call waits.
-    let arguments = || match serde_json::from_str(&call.arguments) {
-        Ok(Value::Object(arguments)) => Some(arguments),
-        _ => None,
+    // Otherwise it sees the arguments as the body does, also those that do not fit.
+    let arguments = || {
+        let arguments = read_arguments(&call.arguments).ok()?;
+        match schema::with_integers(tool.accepts(), Value::Object(arguments)) {
+            Value::Object(arguments) => Some(arguments),
+            _ => None,
+        }
     };
     match tool.approval_rule() {
         NeedsApproval::Never => Ok(false),

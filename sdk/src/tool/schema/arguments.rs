@@ -2,10 +2,16 @@
 //!
 //! All hosts and all kinds of tools read arguments here. What is returned is the copy for the
 //! tool's body; the conversation, guardrails, hooks and people see what the model wrote.
+//!
+//! # Design
+//! **Integers are written as integers for every tool, also for those of other servers.** A schema
+//! that says `integer` accepts `3.0` and `3` as the same value, and every reader that follows the
+//! schema reads the latter; servers with typed languages often refuse the former. Where the schema
+//! does not ask for an integer, a server gets what the model wrote.
 
 use serde_json::{Map, Value};
 
-use super::validate::{Issue, Validate, validate};
+use super::validate::{Issue, Validate, validate, with_integers};
 use crate::wire::{
     arguments::{ArgumentsUnread, read_arguments},
     error_debug,
@@ -56,7 +62,8 @@ impl InvalidArgumentsKind {
 
 /// Parses the arguments of a tool call and checks them against the schema of the tool.
 ///
-/// An empty text and `null` count as `{}`. Pass the schema that the
+/// An empty text and `null` count as `{}`. A number such as `3.0` is returned as the integer 3
+/// where the schema asks for an integer, so that serde reads it as one. Pass the schema that the
 /// author supplied to allow optional members to be missing, or the strict one to require all of
 /// them.
 ///
@@ -86,9 +93,9 @@ pub(crate) fn parse_arguments_with(
     })?;
     let members = Value::Object(members);
     validate(schema, &members).map_err(|issues| invalid(InvalidArgumentsKind::Violation, issues))?;
-    match members {
+    match with_integers(schema, members) {
         Value::Object(members) => Ok(members),
-        _ => unreachable!("it is an object"),
+        _ => unreachable!("an object stays an object"),
     }
 }
 

@@ -38,7 +38,7 @@ pub use output::{RESPONSE_KEY, wrap_output};
 pub(crate) use reference::{escaped, percent_decoded, resolve};
 pub use strict::{NotStrict, strict};
 pub use validate::{Issue, unchecked, validate};
-pub(crate) use validate::{MAX_ISSUES, Validate, cut_text, cut_value, validate_earlier_keywords};
+pub(crate) use validate::{MAX_ISSUES, Validate, cut_text, cut_value, validate_earlier_keywords, with_integers};
 pub(crate) use versions::without_texts;
 #[cfg(feature = "worker")]
 pub(crate) use versions::{are_distinguishable, declares_all};

@@ -50,3 +50,10 @@ fn a_violation_lists_its_issues() {
     let issues: Vec<String> = error.issues.iter().map(Issue::to_string).collect();
     assert_eq!(issues, [r#"city: missing, allowed: "string""#, r#"units: fails type, allowed: "string""#,]);
 }
+
+#[test]
+fn arguments_have_integers_where_the_schema_asks() {
+    let schema = json!({"properties": {"grams": {"type": "integer"}, "euros": {"type": "number"}}});
+    let members = parse_arguments("post", r#"{"grams":3.0,"euros":3.0,"other":3.0}"#, &schema).unwrap();
+    assert_eq!(Value::Object(members).to_string(), r#"{"grams":3,"euros":3.0,"other":3.0}"#);
+}

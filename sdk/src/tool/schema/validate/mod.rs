@@ -13,6 +13,7 @@
 //! | `pattern.rs`, `format.rs`, `multiple.rs` | `pattern`, `format`, `multipleOf` |
 //! | `earlier.rs` | the verdict of builds that checked fewer keywords |
 //! | `unchecked.rs` | the keywords of a schema that are not checked |
+//! | `integers.rs` | integers in place of whole floats, for code that deserializes the value |
 //! | `issue.rs` | one violation |
 //!
 //! Checked are `type`, `enum`, `const`, local `$ref`s, `allOf`, `anyOf`, `oneOf`, `not`, `if`,
@@ -43,6 +44,7 @@ mod earlier;
 mod explain;
 mod fits;
 mod format;
+mod integers;
 mod issue;
 mod keywords;
 mod leaning;
@@ -60,6 +62,7 @@ use serde_json::Value;
 
 pub(crate) use self::{
     earlier::validate_earlier_keywords,
+    integers::with_integers,
     issue::{cut_text, cut_value},
 };
 use self::{fits::Verdict, leaning::Leaning, pattern::Pattern, union::Look};
