@@ -148,7 +148,7 @@ impl Handoff {
         let take: OnHandoff = Arc::new(move |context: &mut RunContext, arguments: &str| {
             let input = read_input(arguments).map_err(HandoffError::InvalidInput)?;
             let input = schema::with_integers(&of_type, input);
-            let input = serde_json::from_value(input).map_err(|error| HandoffError::InvalidInput(error.to_string()))?;
+            let input = schema::deserialize(&input).map_err(|error| HandoffError::InvalidInput(error.to_string()))?;
             function(context, input).map_err(HandoffError::Refused)
         });
         self.input = Some(HandoffInput { schema: schema.into(), accepts: None, issue, take });

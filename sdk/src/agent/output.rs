@@ -50,7 +50,7 @@ impl OutputDef {
             let value = serde_json::from_str(text).map_err(|error| error.to_string())?;
             let value = unwrapped(schema::with_integers(&accepts, value), wrapped)?;
             // The model's own value is the output; deserializing it only checks that it is a `T`.
-            T::deserialize(&value).map_err(|error| error.to_string())?;
+            schema::deserialize::<T>(&value).map_err(|error| error.to_string())?;
             Ok(value)
         };
         Self {

@@ -151,7 +151,18 @@ pub(super) fn settle(
         return guard::call(function, &info.agent, || describe(info, failure)).map(ToolOutput::Text);
     }
     let message = &failure.message;
+    // The run's formatter applies only to failures without a fixed message; the failure of an agent
+    // has one.
+    let is_agent = matches!(tool.binding(), ToolBinding::Agent(_) | ToolBinding::ChildAgent(_));
     let text = match failure.kind {
+        ToolFailureKind::Arguments if !failure.issues.is_empty() => {
+            let text = truncated_reason(&failure.to_string()).into_owned();
+            if is_agent {
+                text
+            } else {
+                formatted(config, info, ToolErrorMessageKind::ToolException, &text, Some(message))?
+            }
+        }
         ToolFailureKind::Oversized => {
             let advice = if failed.has_not_run || may_run_again(tool) { RETRY_WITH_LESS } else { OUTPUT_LOST };
             let text = format!("{message}. {advice}");
@@ -159,9 +170,7 @@ pub(super) fn settle(
         }
         // The body was interrupted, and the tool must not run twice.
         ToolFailureKind::Panicked if !may_run_again(tool) => OUTCOME_UNKNOWN.to_owned(),
-        // The run's formatter applies only to failures without a fixed message; the failure of an
-        // agent has one.
-        _ if matches!(tool.binding(), ToolBinding::Agent(_) | ToolBinding::ChildAgent(_)) => TOOL_FAILED.to_owned(),
+        _ if is_agent => TOOL_FAILED.to_owned(),
         _ => formatted(config, info, ToolErrorMessageKind::ToolException, TOOL_FAILED, Some(message))?,
     };
     Ok(text.into())

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::{
     failure::{ToolFailure, ToolFailureKind},
-    schema::{Issue, MAX_ISSUES, cut_text, cut_value},
+    schema::{InvalidArguments, InvalidArgumentsKind, Issue, MAX_ISSUES, NotOfType, cut_text, cut_value},
 };
 
 /// Most bytes of a code.
@@ -109,6 +109,14 @@ impl ToolError {
         Self { failure: Box::new(failure), is_transient: false, source: None }
     }
 
+    /// Creates the failure of a call whose arguments are not of the type that the body takes.
+    pub(crate) fn of_arguments(tool: &str, refused: NotOfType) -> Self {
+        let NotOfType { issue, source, .. } = refused;
+        let (tool, kind) = (tool.to_owned(), InvalidArgumentsKind::Violation);
+        let invalid = InvalidArguments { tool, kind, issues: vec![issue] };
+        Self { source: Some(source.into()), ..Self::of(invalid.into()) }
+    }
+
     /// Creates the failure of an attempt that did not end with a result of the body: another
     /// attempt may.
     #[cfg(feature = "worker")]
@@ -157,9 +165,12 @@ impl ToolError {
 
     /// Returns the message, followed by the causes that it does not already contain, for the log.
     pub(crate) fn with_causes(&self) -> String {
-        let mut text = self.message().to_owned();
-        // The message is that of the source error itself, so its causes start one level below.
-        let mut cause = self.source.as_deref().and_then(|error| error.source());
+        let mut text = match self.kind() {
+            ToolFailureKind::Arguments => self.failure.to_string(),
+            _ => self.message().to_owned(),
+        };
+        // Of most failures, the message is that of the source error itself.
+        let mut cause = self.source.as_deref().map(|error| error as &(dyn Error + 'static));
         while let Some(error) = cause {
             let words = error.to_string();
             if !text.contains(&words) {

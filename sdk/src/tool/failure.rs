@@ -7,8 +7,9 @@
 //! # Design
 //! **Each form outside of the process is converted in one place, here.** An activity fails with an
 //! application failure of one of four types, whose detail is the message for the model, with the
-//! error's code, issues and example if it has them. The checkpoint of a session has
-//! `wire::ToolFailed` for the kinds that another attempt must not determine again.
+//! error's code, issues and example if it has them. A body that refuses its arguments, because they
+//! are not of its Rust type, fails in the same way and marks the detail. The checkpoint of a
+//! session has `wire::ToolFailed` for the kinds that another attempt must not determine again.
 
 use std::{fmt, time::Duration};
 
@@ -35,8 +36,8 @@ const MAX_ARGUMENTS_BYTES: usize = 2_000;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ToolFailureKind {
-    /// The arguments do not fit the schema; [`ToolFailure::issues`] lists the violations. The body
-    /// has not run.
+    /// The arguments do not fit the schema, or are not of the type that the body takes;
+    /// [`ToolFailure::issues`] lists the violations. The body has not run.
     Arguments,
     /// The body failed with [`ToolError::tell_model`](super::ToolError::tell_model).
     Told,
@@ -87,8 +88,8 @@ pub struct ToolFailure {
     /// the message.
     pub tell_model: Option<String>,
     /// The arguments that do not fit: for the kind [`Arguments`](ToolFailureKind::Arguments) the
-    /// violations of the schema, field by field (none if they are not a JSON object), and what the
-    /// body reported with [`ToolError::issue`](super::ToolError::issue).
+    /// violations, field by field (none if they are not JSON), and what the body reported with
+    /// [`ToolError::issue`](super::ToolError::issue).
     pub issues: Vec<Issue>,
     /// The code that the body set with [`ToolError::code`](super::ToolError::code), or a provider
     /// of remote tools; empty for a failure without one.
@@ -267,15 +268,27 @@ impl ToolFailure {
             Some(TOOL_FAILS_RUN) => ToolFailureKind::FailsRun,
             Some(TOOL_PANICKED) => ToolFailureKind::Panicked,
             Some(TOOL_OUTPUT_TOO_LARGE) => ToolFailureKind::Oversized,
+            Some(TOOL_ERROR) => return Self::of_detail(message, detail),
             _ => return Self::of_error(failure_type, message, detail),
         };
         Self::new(kind, message)
     }
 
+    /// Reads the failure of a body of this library.
+    fn of_detail(message: String, detail: FailureDetail) -> Self {
+        let FailureDetail { tell_model, invalid_arguments, details } = detail;
+        let mut failure = Self::returned(message, tell_model).with_details(details);
+        if invalid_arguments {
+            failure.kind = ToolFailureKind::Arguments;
+        }
+        failure
+    }
+
     /// Reads the failure of any activity or workflow, also of another library: of its types, only
     /// that of an error with a message for the model means something.
     pub(crate) fn of_error(failure_type: Option<&str>, message: String, detail: FailureDetail) -> Self {
-        let FailureDetail { tell_model, details } =
+        // Only a body of this library says that it has not run.
+        let FailureDetail { tell_model, invalid_arguments: _, details } =
             if failure_type == Some(TOOL_ERROR) { detail } else { FailureDetail::default() };
         Self::returned(message, tell_model).with_details(details)
     }
@@ -283,7 +296,8 @@ impl ToolFailure {
     /// Returns the detail of the failure of an activity that fails in this way.
     #[cfg(feature = "worker")]
     pub(crate) fn detail(&self) -> FailureDetail {
-        FailureDetail { tell_model: self.tell_model.clone(), details: self.details() }
+        let invalid_arguments = self.kind == ToolFailureKind::Arguments;
+        FailureDetail { tell_model: self.tell_model.clone(), invalid_arguments, details: self.details() }
     }
 }
 
@@ -294,15 +308,14 @@ impl ToolFailure {
     /// determines again.
     pub(crate) fn recorded(&self) -> Option<ToolFailed> {
         match self.kind {
-            ToolFailureKind::Told | ToolFailureKind::Failed => {
+            ToolFailureKind::Told | ToolFailureKind::Failed | ToolFailureKind::Arguments => {
                 Some(ToolFailed::Error { detail: Box::new(self.detail()) })
             }
             ToolFailureKind::Panicked => Some(ToolFailed::Panic),
             ToolFailureKind::Oversized => Some(ToolFailed::Oversized),
             ToolFailureKind::TimedOut => self.time_limit.map(|after| ToolFailed::Timeout { after }),
             ToolFailureKind::OutcomeUnknown => Some(ToolFailed::OutcomeUnknown),
-            ToolFailureKind::Arguments
-            | ToolFailureKind::FailsRun
+            ToolFailureKind::FailsRun
             | ToolFailureKind::NotRegistered
             | ToolFailureKind::Agent
             | ToolFailureKind::SessionLost => None,
@@ -312,10 +325,7 @@ impl ToolFailure {
     /// Reads a recorded failure.
     pub(crate) fn of_record(recorded: ToolFailed, message: String) -> Self {
         match recorded {
-            ToolFailed::Error { detail } => {
-                let FailureDetail { tell_model, details } = *detail;
-                Self::returned(message, tell_model).with_details(details)
-            }
+            ToolFailed::Error { detail } => Self::of_detail(message, *detail),
             ToolFailed::Panic => Self::new(ToolFailureKind::Panicked, message),
             ToolFailed::Oversized => Self::new(ToolFailureKind::Oversized, message),
             ToolFailed::Timeout { after } => Self::timed_out(after, message),
@@ -326,7 +336,8 @@ impl ToolFailure {
 
 impl From<InvalidArguments> for ToolFailure {
     fn from(invalid: InvalidArguments) -> Self {
-        Self { issues: invalid.issues.clone(), ..Self::new(ToolFailureKind::Arguments, invalid.to_string()) }
+        let message = invalid.to_string();
+        Self { issues: invalid.issues, ..Self::new(ToolFailureKind::Arguments, message) }
     }
 }
 

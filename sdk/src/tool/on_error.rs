@@ -2,9 +2,18 @@
 //!
 //! # Design
 //! **A tool's error is hidden from the model.** Error messages hold paths, addresses and names that
-//! a conversation should not have. The model gets one fixed sentence, also for arguments that do
-//! not fit, and the error message stays in history. `ToolError::tell_model` sends a message to the
-//! model, and makes that visible in the code.
+//! a conversation should not have. The model gets one fixed sentence, and the error message stays
+//! in history. `ToolError::tell_model` sends a message to the model, and makes that visible in the
+//! code.
+//!
+//! **Arguments that do not fit are no secret.** The model wrote them, and it has the schema.
+//! Without the field and the reason it writes the same arguments again, until the run is out of
+//! turns. So it gets both, whether the schema refuses the arguments or the type that the body
+//! takes. The message has paths, keywords and what is allowed; it repeats no value, and no text of
+//! an author's `Deserialize`. Only a text that is not JSON at all gets the fixed sentence: the
+//! Agents SDK fixes it for that case, and there is no field to name.
+//! `OnToolError::describe_argument_errors` says it there as well, `OnToolError::fixed_message` says
+//! nothing.
 
 use std::{fmt, sync::Arc};
 
@@ -27,7 +36,7 @@ pub const OUTCOME_UNKNOWN: &str =
 ///
 /// | [kind](ToolFailureKind) | retried first | the model gets, by `Standard` | `tell` is called |
 /// |---|---|---|---|
-/// | `Arguments` | no | [`TOOL_FAILED`] | yes |
+/// | `Arguments` | no | each field and what is allowed; [`TOOL_FAILED`] for a text that is not JSON | yes |
 /// | `Told` | no | the tool's own message | no |
 /// | `Failed` | if it is transient | [`TOOL_FAILED`] | yes |
 /// | `Panicked` | yes | [`TOOL_FAILED`]; [`OUTCOME_UNKNOWN`] if not idempotent | yes |
@@ -50,7 +59,7 @@ pub const OUTCOME_UNKNOWN: &str =
 #[non_exhaustive]
 pub enum OnToolError {
     /// The rule of the run's `RunConfig::on_tool_error`: by default a fixed message that hides the
-    /// error, or the message of the run's error formatter.
+    /// error, the fields of arguments that do not fit, or the message of the run's error formatter.
     #[default]
     Standard,
     /// The model gets the message that this function returns; see [`OnToolError::tell`].
@@ -107,10 +116,11 @@ impl OnToolError {
         Self::ByKind(Arc::new(describe))
     }
 
-    /// Returns the rule by which the model gets the violations, field by field, for arguments that
-    /// do not fit, so that it can write better arguments. Other failures are handled as by
-    /// [`Standard`](Self::Standard). Set it for one tool with `.on_error(..)`, for a whole run with
-    /// `Runner::on_tool_error` or `RunConfig::on_tool_error`.
+    /// Returns the rule by which the model gets the violations as JSON for arguments that do not
+    /// fit, also for a text that is not JSON. Other failures are handled as by
+    /// [`Standard`](Self::Standard), which also tells the fields, but in a sentence. Set it for one
+    /// tool with `.on_error(..)`, for a whole run with `Runner::on_tool_error` or
+    /// `RunConfig::on_tool_error`.
     ///
     /// ```
     /// # use temporal_agents::{Agent, inline::InlineRunner, tool::OnToolError};

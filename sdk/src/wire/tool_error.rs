@@ -63,6 +63,10 @@ pub struct FailureDetail {
     /// The message for the model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) tell_model: Option<String>,
+    /// `true` if the body refused the arguments before it ran; a reader that does not know this
+    /// sees any other error.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub(crate) invalid_arguments: bool,
     /// The rest.
     #[serde(flatten)]
     pub(crate) details: ToolErrorDetails,
@@ -81,7 +85,7 @@ impl FailureDetail {
     /// Returns the detail as a failure has it; `None` if there is nothing to say.
     #[cfg(any(feature = "worker", test))]
     pub(crate) fn written(self) -> Option<Value> {
-        if self.details != ToolErrorDetails::default() {
+        if self.invalid_arguments || self.details != ToolErrorDetails::default() {
             return serde_json::to_value(self).ok();
         }
         self.tell_model.map(Value::String)

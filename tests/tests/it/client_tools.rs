@@ -192,8 +192,8 @@ async fn arguments_are_checked_before_anybody_is_asked_and_an_early_approval_is_
     assert_eq!(agent.reject("call_1_0", "no file").await?, DecisionAnswer::Accepted);
     held.answer();
     assert_eq!(env.await_run(&started).await?.output()?, json!("done"));
-    let failed = "An error occurred while running the tool. Please try again.";
-    assert_eq!(last_outputs(&model), [json!(failed), json!("no file")]);
+    let refused = r#"Invalid JSON input for tool pick_file: title: fails type, allowed: "string""#;
+    assert_eq!(last_outputs(&model), [json!(refused), json!("no file")]);
     assert_eq!(agent.state().await?.status, RunStatus::Completed);
     histories(&env, &id).await?;
     env.finish().await?;

@@ -78,6 +78,8 @@ async fn a_handoff_with_parallel_tools_ends_in_a_typed_answer(#[case] cached: bo
 #[tokio::test]
 async fn what_a_tool_fails_with_goes_to_the_model_as_the_tool_says() -> anyhow::Result<()> {
     let failed = "An error occurred while running the tool. Please try again.";
+    let refused =
+        r#"Invalid JSON input for tool add: a: fails type, allowed: "integer"; b: missing, allowed: "integer""#;
     let model = FakeModel::script([
         tool_calls([
             ("stock_of", json!({"product": "nothing"})),
@@ -110,7 +112,7 @@ async fn what_a_tool_fails_with_goes_to_the_model_as_the_tool_says() -> anyhow::
     let outputs: Vec<_> = last.input.iter().filter_map(|item| item.get("output").cloned()).collect();
     assert_eq!(
         outputs,
-        [json!("no such product"), json!(failed), json!(failed), json!(failed), json!(failed), json!(failed)]
+        [json!("no such product"), json!(failed), json!(failed), json!(failed), json!(failed), json!(refused)]
     );
     env.finish().await?;
     Ok(())

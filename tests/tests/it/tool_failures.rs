@@ -7,6 +7,7 @@ pub(crate) mod later_keywords;
 mod long;
 mod secrets;
 mod told_arguments;
+mod values;
 mod words;
 
 use prost::Message;

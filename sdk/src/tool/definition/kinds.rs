@@ -57,7 +57,10 @@ impl ToolDef {
     where
         A: DeserializeOwned + JsonSchema,
     {
-        let binding = ToolBinding::Inline(Arc::new(move |ctx, arguments| body(ctx, read(arguments)?)));
+        let binding = ToolBinding::Inline(Arc::new(move |ctx, arguments| {
+            let arguments = read(&ctx.info().tool, arguments)?;
+            body(ctx, arguments)
+        }));
         Self::new(name, description, schema::schema_of::<A>(), binding)
     }
 
@@ -73,10 +76,11 @@ impl ToolDef {
     where
         A: DeserializeOwned + JsonSchema,
     {
-        let body: ActivityBody = Arc::new(move |ctx: &mut ToolContext, arguments| match read(arguments) {
-            Ok(arguments) => body(ctx, arguments),
-            Err(error) => Box::pin(std::future::ready(Err(error))),
-        });
+        let body: ActivityBody =
+            Arc::new(move |ctx: &mut ToolContext, arguments| match read(&ctx.info().tool, arguments) {
+                Ok(arguments) => body(ctx, arguments),
+                Err(error) => Box::pin(std::future::ready(Err(error))),
+            });
         let binding = ToolBinding::Activity { body, options: ToolActivityOptions::default() };
         Self::new(name, description, schema::schema_of::<A>(), binding)
     }
@@ -126,10 +130,11 @@ impl ToolDef {
     where
         A: DeserializeOwned + JsonSchema,
     {
-        let body: WorkflowBody = Arc::new(move |ctx: &mut WorkflowToolContext, arguments| match read(arguments) {
-            Ok(arguments) => body(ctx, arguments),
-            Err(error) => Box::pin(std::future::ready(Err(error))),
-        });
+        let body: WorkflowBody =
+            Arc::new(move |ctx: &mut WorkflowToolContext, arguments| match read(&ctx.info().tool, arguments) {
+                Ok(arguments) => body(ctx, arguments),
+                Err(error) => Box::pin(std::future::ready(Err(error))),
+            });
         Self::new(name, description, schema::schema_of::<A>(), ToolBinding::Workflow(body))
     }
 
@@ -215,6 +220,11 @@ impl ToolDef {
     }
 }
 
-fn read<A: DeserializeOwned>(arguments: Map<String, Value>) -> Result<A, ToolError> {
-    Ok(serde_json::from_value(Value::Object(arguments))?)
+/// Deserializes the arguments of a call for its body.
+///
+/// # Errors
+/// A failure of kind [`Arguments`](crate::tool::ToolFailureKind::Arguments) with the part that
+/// serde refuses.
+fn read<A: DeserializeOwned>(tool: &str, arguments: Map<String, Value>) -> Result<A, ToolError> {
+    schema::deserialize(&Value::Object(arguments)).map_err(|refused| ToolError::of_arguments(tool, *refused))
 }

@@ -48,6 +48,11 @@ fn details_are_truncated() {
     assert!(failure.example.unwrap().to_string().len() < 2_100);
 }
 
+fn refused() -> ToolFailure {
+    let invalid = parse_arguments("fail", r#"{"how": 3}"#, &json!({"properties": {"how": {"type": "string"}}}));
+    invalid.expect_err("they do not fit").into()
+}
+
 #[test]
 fn a_hidden_failure_without_issues_has_no_retry_hint() {
     let (failure, _) = ToolError::failed("the password is wrong").into_parts();
@@ -58,6 +63,7 @@ fn a_hidden_failure_without_issues_has_no_retry_hint() {
 #[case::told(told())]
 #[case::hidden(ToolFailure::returned("the password is wrong", None))]
 #[case::with_details(seat().into_parts().0)]
+#[case::refused_arguments(refused())]
 #[case::panicked(ToolFailure::new(ToolFailureKind::Panicked, "it panicked"))]
 #[case::oversized(ToolFailure::new(ToolFailureKind::Oversized, "3 MB"))]
 #[case::timed_out(ToolFailure::timed_out(Duration::from_millis(1_500), "deadline has elapsed"))]
@@ -72,6 +78,7 @@ fn a_recorded_failure_is_read_as_it_was(#[case] failure: ToolFailure) {
 #[case::hidden(ToolFailure::returned("the password is wrong", None))]
 #[case::ends_the_run(ToolFailure::new(ToolFailureKind::FailsRun, "the ledger is broken"))]
 #[case::with_details(seat().into_parts().0)]
+#[case::refused_arguments(refused())]
 #[case::panicked(ToolFailure::new(ToolFailureKind::Panicked, "it panicked"))]
 #[case::oversized(ToolFailure::new(ToolFailureKind::Oversized, "3 MB"))]
 fn a_failure_of_an_activity_is_read_as_it_was(#[case] failure: ToolFailure) {
@@ -91,6 +98,13 @@ fn an_unknown_failure_type_is_an_error_whose_detail_is_not_for_the_model(#[case]
     let read =
         ToolFailure::of_activity(failure_type, "declined".to_owned(), FailureDetail::read(Some("card 4711".into())));
     assert_eq!(read, ToolFailure::new(ToolFailureKind::Failed, "declined"));
+}
+
+#[test]
+fn another_library_cannot_refuse_arguments() {
+    let detail = json!({"invalid_arguments": true, "issues": [{"field": "card", "constraint": "4711"}]});
+    let read = ToolFailure::of_error(Some("ToolError"), "declined".to_owned(), FailureDetail::read(Some(detail)));
+    assert_eq!(read.kind, ToolFailureKind::Failed);
 }
 
 #[test]

@@ -17,6 +17,7 @@
 mod arguments;
 mod bounds;
 mod conform;
+mod deserialize;
 mod from_type;
 mod keywords;
 mod output;
@@ -30,6 +31,7 @@ pub(crate) use arguments::parse_arguments_with;
 pub use arguments::{InvalidArguments, InvalidArgumentsKind, parse_arguments};
 pub use bounds::{TooLarge, measure};
 pub use conform::{Conversions, conform};
+pub(crate) use deserialize::{NotOfType, deserialize};
 pub use from_type::schema_of;
 #[cfg(any(feature = "openai", feature = "anthropic"))]
 pub(crate) use keywords::has_type;

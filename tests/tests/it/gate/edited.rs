@@ -71,7 +71,7 @@ fn edited(mut state: RunState) -> RunState {
 fn check_edited(outputs: &[String], model: &FakeModel) {
     assert_eq!(outputs[0], "wrote elsewhere");
     assert!(outputs[1].starts_with("[blocked by command policy]"), "{}", outputs[1]);
-    assert!(outputs[2].starts_with("An error occurred while running the tool"), "{}", outputs[2]);
+    assert_eq!(outputs[2], r#"Invalid JSON input for tool write_file: path: missing, allowed: "string""#);
     // The conversation has the call as the model wrote it.
     let last = model.calls().pop().expect("the model was asked");
     assert!(json!(last.input).to_string().contains(r#"{\"path\":\"a\"}"#), "{:?}", last.input);

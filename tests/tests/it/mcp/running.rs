@@ -16,7 +16,6 @@ use super::support::{By, Workshop, activities, done, ended, outputs, smith, work
 const LIST: &str = "agents.mcp.workshop.list_tools";
 const CALL: &str = "agents.mcp.workshop.call_tool";
 const MODEL: &str = "agents.call_model";
-const TOOL_FAILED: &str = "An error occurred while running the tool. Please try again.";
 
 fn script() -> FakeModel {
     FakeModel::script([
@@ -43,7 +42,7 @@ fn told() -> Vec<serde_json::Value> {
             {"type": "input_image", "image_url": "data:image/png;base64,aGk="},
         ]),
         json!("Error executing tool broken: the saw is blunt"),
-        json!(TOOL_FAILED),
+        json!(r#"Invalid JSON input for tool add: a: fails type, allowed: "integer"; b: missing, allowed: "integer""#),
         json!("2"),
     ]
 }

@@ -43,7 +43,10 @@ async fn a_provider_answers_durable_and_inline_runs_alike(#[values(true, false)]
     let answers = told(&durable);
     assert_eq!(answers[..2], ["hello", r#"{"sum":3}"#]);
     assert_eq!(answers[2], "no paper (execution_failed)");
-    assert_eq!(answers[3], "An error occurred while running the tool. Please try again.");
+    assert_eq!(
+        answers[3],
+        r#"Invalid JSON input for tool far_add: a: fails type, allowed: "integer"; b: missing, allowed: "integer""#
+    );
     assert_eq!(answers, told(&inline));
     let delta = |event: &temporal_agents::wire::RunEvent| match &event.kind {
         EventKind::ToolOutputDelta { stream, delta, .. } => Some((stream.clone(), delta.clone())),

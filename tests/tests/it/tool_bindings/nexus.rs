@@ -129,7 +129,7 @@ async fn operations_of_a_python_handler_are_tools_and_their_failures_outcomes(
         outputs(&model),
         [
             r#"{"lines":[1,2.5,null,"ä"],"order":"7"}"#,
-            FAILED,
+            r#"Invalid JSON input for tool quote: order: missing, allowed: "string""#,
             key,
             "null",
             FAILED,

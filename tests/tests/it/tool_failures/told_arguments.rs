@@ -107,7 +107,9 @@ impl Rule {
 fn expected(rule: Rule) -> (Vec<String>, Vec<String>) {
     let issues = r#"[{"field":"zone","constraint":"enum","allowed":["Inland","Abroad"]}]"#;
     let say = |tool: &str| match rule {
-        Rule::Standard => TOOL_FAILED.to_owned(),
+        Rule::Standard => {
+            format!(r#"Invalid JSON input for tool {tool}: zone: fails enum, allowed: ["Inland","Abroad"]"#)
+        }
         Rule::Described => format!("Invalid JSON input for tool {tool}. What does not fit: {issues}"),
         Rule::Hints => {
             format!(r#"{{"reason":"invalid_arguments","fields":{issues},"prior_input":{{"zone":"Moon"}}}}"#)

@@ -62,7 +62,14 @@ pub(in crate::wire::tests) fn failure_details() -> Vec<(&'static str, FailureDet
         "example": {"city": "Oslo"},
     });
     let coded = json!({"code": "busy"});
-    [("full", full), ("coded", coded)].map(|(name, json)| (name, FailureDetail::read(Some(json)))).into()
+    let allowed = "an integer from 0 to 4294967295";
+    let refused = json!({
+        "invalid_arguments": true,
+        "issues": [{"field": "grams", "constraint": "value", "allowed": allowed}],
+    });
+    [("full", full), ("coded", coded), ("refused", refused)]
+        .map(|(name, json)| (name, FailureDetail::read(Some(json))))
+        .into()
 }
 
 fn outcomes() -> Vec<BatchedOutcome> {
