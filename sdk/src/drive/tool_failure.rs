@@ -9,7 +9,7 @@ use super::{
     host::ToolEffectError,
 };
 use crate::{
-    engine::RunError,
+    engine::{RefusedArguments, RunError},
     tool::{
         CallInfo, OUTCOME_UNKNOWN, OnToolError, PriorArguments, Redaction, TOOL_FAILED, ToolBinding, ToolDef,
         ToolFailure, ToolFailureKind, truncated,
@@ -217,6 +217,16 @@ fn ends_the_run(info: &CallInfo, failed: FailedCall) -> RunError {
         (None, ToolFailureKind::Arguments) => RunError::ModelBehavior { agent, turn, message: reason.into_owned() },
         (None, _) => RunError::ToolFailed { agent, turn, tool, source: reason.into() },
     }
+}
+
+/// Returns the refusal of a call's arguments, if this is such a failure.
+pub(super) fn refused_arguments(failure: &ToolFailure) -> Option<Box<RefusedArguments>> {
+    if failure.kind != ToolFailureKind::Arguments {
+        return None;
+    }
+    let field = failure.issues.first().map(|issue| issue.field.clone()).unwrap_or_default();
+    let reason = truncated_reason(&failure.to_string()).into_owned();
+    Some(Box::new(RefusedArguments { field, reason }))
 }
 
 /// Returns a reason as it is logged or as a run fails with it; a long one is truncated.

@@ -24,6 +24,7 @@ mod handoff;
 mod lost_conversation;
 mod native;
 mod orphans;
+mod refused;
 mod request;
 mod response;
 mod resume;
@@ -48,7 +49,7 @@ pub use orphans::without_orphan_calls;
 pub(crate) use response::CALLS_LIMITED;
 pub use rules::{MAX_CALLS_PER_RESPONSE, ReasoningItemIds, Rules, UnknownTools};
 pub use save::input_items;
-pub use step::{CallResult, DueCall, HandlerOutput, Resolution, Step, ToolOutcome};
+pub use step::{CallResult, DueCall, HandlerOutput, RefusedArguments, Resolution, Step, ToolOutcome};
 
 use crate::wire::{
     Item, ModelResponse, RunState, ToolsetSnapshot, TraceSettings, Usage, WIRE_VERSION,
@@ -114,6 +115,7 @@ impl Engine {
             turn_began: TurnMark::default(),
             holds_back_turn: false,
             completed: Vec::new(),
+            refused: BTreeMap::new(),
             shown: BTreeSet::new(),
             patches: BTreeMap::new(),
             key_scope: None,
@@ -293,7 +295,14 @@ impl Engine {
             (Phase::ResumeDue { round }, Resolution::Offered(tools)) => {
                 resume::decide(state, *round, &tools, &self.rules)?
             }
-            (Phase::ToolsDue { round }, Resolution::ToolsRan(outcomes)) => round::take(state, *round, outcomes),
+            (Phase::ToolsDue { round }, Resolution::ToolsRan(outcomes)) => {
+                let ending = refused::count(state, &round, &outcomes);
+                let phase = round::take(state, *round, outcomes);
+                match ending {
+                    Some(error) => return Err(error),
+                    None => phase,
+                }
+            }
             (Phase::ToolsDue { round }, Resolution::ToolsFailed { outcomes, found }) => {
                 round::apply_completed_outcomes(state, round, outcomes, found)
             }

@@ -131,6 +131,7 @@ fn settle(state: &mut RunState, round: &mut ToolRound, outcome: ToolOutcome) -> 
         result,
         ran,
         failed,
+        refused: _,
         context_patch,
         side_data,
         mut input_guardrails,

@@ -216,6 +216,8 @@ pub struct ToolOutcome {
     pub ran: bool,
     /// `true` if the call failed and its output is the message for the model.
     pub failed: bool,
+    /// The refusal of the call's arguments, if they are the reason why it failed.
+    pub refused: Option<Box<RefusedArguments>>,
     /// Changes to the run context: a JSON merge patch, applied after all calls of the turn.
     pub context_patch: Option<Value>,
     /// Data that the model does not receive.
@@ -234,12 +236,23 @@ impl ToolOutcome {
             result,
             ran: false,
             failed: false,
+            refused: None,
             context_patch: None,
             side_data: None,
             input_guardrails: Vec::new(),
             output_guardrails: Vec::new(),
         }
     }
+}
+
+/// The refusal of a call's arguments.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RefusedArguments {
+    /// Path of the first argument that does not fit; empty for the arguments as a whole.
+    pub field: String,
+    /// Description of what does not fit. It repeats no argument.
+    pub reason: String,
 }
 
 /// The result of a call.

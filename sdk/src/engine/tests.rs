@@ -16,6 +16,7 @@ mod nested;
 mod nested_order;
 mod output;
 mod phases;
+mod refused;
 mod resume;
 mod rewrite;
 mod server;

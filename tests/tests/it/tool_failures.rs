@@ -5,6 +5,7 @@ mod keys;
 mod kinds;
 pub(crate) mod later_keywords;
 mod long;
+mod repeated;
 mod secrets;
 mod told_arguments;
 mod values;

@@ -69,6 +69,7 @@ pub(super) fn conclude<H: Host>(
                 ToolOutcome {
                     ran,
                     failed: failure.is_some(),
+                    refused: failure.as_deref().and_then(tool_failure::refused_arguments),
                     context_patch,
                     side_data,
                     input_guardrails,

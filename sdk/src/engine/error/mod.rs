@@ -11,7 +11,7 @@ pub use reference::ReferenceError;
 
 use self::message::{registration_advice, said};
 
-use super::fits::StateMismatch;
+use super::{fits::StateMismatch, refused::MAX_SAME_REFUSALS};
 use crate::{
     agent::GraphError,
     tool::BoxError,
@@ -78,6 +78,25 @@ pub enum RunError {
         calls: usize,
         /// Maximum number of calls in a response.
         limit: usize,
+    },
+    /// The model has made the same call several times in a row, and its arguments do not fit.
+    #[error(
+        "the model called tool {tool:?} {} times in a row with the same arguments, which do not fit: {reason} \
+         (agent {agent:?}, turn {turn})",
+        MAX_SAME_REFUSALS
+    )]
+    SameCallRefused {
+        /// Name of the agent that made the calls.
+        agent: String,
+        /// The turn of the last call, counted from 1.
+        turn: u32,
+        /// Name of the tool.
+        tool: String,
+        /// Path of the first argument that does not fit, steps joined with dots; empty for the
+        /// arguments as a whole.
+        field: String,
+        /// Description of what does not fit, as the model gets it. It repeats no argument.
+        reason: Box<str>,
     },
     /// The run is configured in a way that cannot work.
     #[error("{message} (agent {agent:?})")]
@@ -366,6 +385,7 @@ error_debug!(enum RunError {
     ModelBehavior { agent, turn, message },
     CallIdReused { agent, turn, message },
     TooManyCalls { agent, turn, calls, limit },
+    SameCallRefused { agent, turn, tool, field, reason },
     User { agent, message, has_run_data },
     Refused { agent, what, reason },
     Spec { agent, source },

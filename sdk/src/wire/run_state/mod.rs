@@ -12,6 +12,7 @@ mod interruption;
 mod items;
 mod new_item;
 mod phase;
+mod refused;
 mod server;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -30,6 +31,7 @@ pub use phase::{
     CallProgress, FinalOutput, FinalSource, McpAnswerer, McpApproval, Phase, PlannedCall, PlannedHandoff, Recoverable,
     RoundCall, ToolRound, ToolUse, TurnSetup,
 };
+pub use refused::RefusedCalls;
 pub use server::ServerConversation;
 
 use super::{
@@ -119,6 +121,9 @@ pub struct RunState {
     /// Ids of the calls of this turn that ran and have their output.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub completed: Vec<String>,
+    /// The tools whose latest call had arguments that were refused, by agent and tool.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub refused: BTreeMap<String, BTreeMap<String, RefusedCalls>>,
     /// Ids of the calls of this turn whose outputs a recorded effect shows, so that no note of the
     /// run repeats them.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
@@ -260,6 +265,7 @@ impl RunState {
             turn_began: TurnMark::default(),
             holds_back_turn: false,
             completed: Vec::new(),
+            refused: BTreeMap::new(),
             shown: BTreeSet::new(),
             patches: BTreeMap::new(),
             key_scope: None,

@@ -33,6 +33,7 @@ pub(in crate::wire::tests) fn run_states() -> Vec<(&'static str, RunState)> {
         ("traced", RunState { trace: Some(Box::new(trace_settings())), ..state(Phase::TurnDue) }),
         ("shown", RunState { shown: BTreeSet::from(["call_1".to_owned()]), ..state(Phase::TurnDue) }),
     ]);
+    states.push(("refused", parts::refused()));
     states
 }
 
@@ -63,6 +64,7 @@ fn state(phase: Phase) -> RunState {
         turn_began: TurnMark::default(),
         holds_back_turn: false,
         completed: Vec::new(),
+        refused: BTreeMap::new(),
         shown: BTreeSet::new(),
         patches: BTreeMap::new(),
         key_scope: None,

@@ -7,13 +7,23 @@ use serde_json::{Value, json};
 use crate::wire::{
     Decision, GuardrailResults, InputGuardrailResult, Item, NewItem, NewItemKind, OutputGuardrailResult, RunState,
     ToolGuardrailBehavior, ToolGuardrailResult, ToolsetSnapshot,
+    digest::Digest,
     kept_decision::KeptDecisions,
     mcp_call::McpSession,
-    run_state::{Admission, Expiry, HandoffEnds, Phase, Rewritten, ServerConversation, SessionProgress, TurnMark},
+    run_state::{
+        Admission, Expiry, HandoffEnds, Phase, RefusedCalls, Rewritten, ServerConversation, SessionProgress, TurnMark,
+    },
     tests::values::{item, kept_decision::kept_decisions, model_call::usage, object, tool_call, toolset::selected},
 };
 
 use super::{round::round, state};
+
+/// A tool whose arguments were refused twice.
+pub(super) fn refused() -> RunState {
+    let calls = RefusedCalls { arguments: Digest::of_value(&json!({"city": 5})), times: 2 };
+    let refused = BTreeMap::from([("triage".to_owned(), BTreeMap::from([("get_weather".to_owned(), calls)]))]);
+    RunState { refused, ..state(Phase::TurnDue) }
+}
 
 /// Every member, and an item of every kind.
 pub(super) fn everything() -> RunState {
