@@ -294,7 +294,7 @@ pub(crate) fn call_id_of(question: &str) -> String {
         Some((own, number)) if is_number(number) => own,
         _ => last,
     };
-    own.replace("~1", "/").replace("~0", "~")
+    own.replace("~2", "#").replace("~1", "/").replace("~0", "~")
 }
 
 #[cfg(test)]

@@ -22,7 +22,8 @@ use crate::wire::error_debug;
 pub struct Interruption {
     /// Id to decide by: the call id; in agents used as tools, the ids of the calls on the way,
     /// joined by `/`. A `/` in a call id is written `~1`, a `~` is written `~0`, as in a JSON
-    /// pointer (RFC 6901), because providers choose the ids of calls freely.
+    /// pointer (RFC 6901), because providers choose the ids of calls freely. A `#` is written `~2`,
+    /// because a repeated question has its number behind one.
     pub id: String,
     /// Name of the agent that made the call.
     pub agent: String,
@@ -362,8 +363,8 @@ fn inside<'i>(id: &'i str, call_id: &str) -> Option<&'i str> {
 
 /// Returns a call id as one part of the id of an interruption.
 pub(super) fn escaped(call_id: &str) -> Cow<'_, str> {
-    if call_id.contains(['~', '/']) {
-        return call_id.replace('~', "~0").replace('/', "~1").into();
+    if call_id.contains(['~', '/', '#']) {
+        return call_id.replace('~', "~0").replace('/', "~1").replace('#', "~2").into();
     }
     call_id.into()
 }
