@@ -9,5 +9,5 @@ pub use crate::{
         MemorySession, ModelInput, NameCollisions, PausedRun, RunConfig, RunFailure, RunInput, RunOutcome, RunRequest,
         RunResult, SessionInputCallback, SessionRef, ToolErrorFormatter, ToolErrorMessage, ToolErrorMessageKind,
     },
-    engine::{ReasoningItemIds, RunError, StateIssue, StateMismatch, UnknownTools},
+    engine::{IncompleteAnswers, ReasoningItemIds, RunError, StateIssue, StateMismatch, UnknownTools},
 };

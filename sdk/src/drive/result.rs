@@ -42,6 +42,11 @@ pub struct RunResult<O> {
     pub context: Map<String, Value>,
     /// The provider's id of the last response.
     pub last_response_id: Option<String>,
+    /// Why the model's last answer stopped early; `None` if it is complete.
+    ///
+    /// The text may then be cut. The reason is `max_output_tokens`, `content_filter`,
+    /// `model_context_window_exceeded`, or the provider's own word.
+    pub incomplete: Option<String>,
     /// Results of the guardrails.
     pub guardrails: GuardrailResults,
     rewritten: Option<Rewritten>,
@@ -51,7 +56,19 @@ pub struct RunResult<O> {
 impl<O> RunResult<O> {
     /// Creates the result of a run that ended with this output in this state.
     pub fn new(final_output: O, state: RunState, reasoning_item_ids: ReasoningItemIds) -> Self {
-        let RunState { agent, input, items, rewritten, turn, usage, context, last_response_id, guardrails, .. } = state;
+        let RunState {
+            agent,
+            input,
+            items,
+            rewritten,
+            turn,
+            usage,
+            context,
+            last_response_id,
+            incomplete,
+            guardrails,
+            ..
+        } = state;
         Self {
             final_output,
             last_agent: agent,
@@ -61,6 +78,7 @@ impl<O> RunResult<O> {
             usage,
             context,
             last_response_id,
+            incomplete,
             guardrails,
             rewritten,
             reasoning_item_ids,
@@ -121,6 +139,7 @@ impl RunResult<Value> {
             usage,
             context,
             last_response_id,
+            incomplete,
             guardrails,
             rewritten,
             reasoning_item_ids,
@@ -134,6 +153,7 @@ impl RunResult<Value> {
             usage,
             context,
             last_response_id,
+            incomplete,
             guardrails,
             rewritten,
             reasoning_item_ids,

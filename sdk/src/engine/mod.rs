@@ -21,6 +21,7 @@ mod dedupe;
 mod error;
 mod fits;
 mod handoff;
+mod incomplete;
 mod lost_conversation;
 mod native;
 mod orphans;
@@ -47,7 +48,7 @@ pub use lost_conversation::ConversationLost;
 pub(crate) use native::NATIVE_CALLS_MADE;
 pub use orphans::without_orphan_calls;
 pub(crate) use response::CALLS_LIMITED;
-pub use rules::{MAX_CALLS_PER_RESPONSE, ReasoningItemIds, Rules, UnknownTools};
+pub use rules::{IncompleteAnswers, MAX_CALLS_PER_RESPONSE, ReasoningItemIds, Rules, UnknownTools};
 pub use save::input_items;
 pub use step::{CallResult, DueCall, HandlerOutput, RefusedArguments, Resolution, Step, ToolOutcome};
 
@@ -102,6 +103,8 @@ impl Engine {
             context,
             tools_used: BTreeMap::new(),
             last_response_id: None,
+            incomplete: None,
+            unanswered: 0,
             start_due: true,
             admission: Admission::BlockingDue,
             guardrails: GuardrailResults::default(),

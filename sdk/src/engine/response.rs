@@ -7,12 +7,14 @@ use serde_json::Value;
 use super::{
     calls,
     error::RunError,
+    incomplete,
     native::{self, MadeBy},
     request, round,
     rules::{Rules, UnknownTools},
 };
 use crate::wire::{
     FunctionCall, Item, ItemView, ModelResponse, NewItem, NewItemKind, RunState, ToolSpec,
+    incomplete::PAUSE_TURN,
     run_state::{
         CallProgress, FinalOutput, FinalSource, McpAnswerer, McpApproval, Phase, PlannedCall, PlannedHandoff,
         Recoverable, RoundCall, ToolRound, ToolUse, TurnMark, TurnSetup,
@@ -25,26 +27,39 @@ pub(crate) const CALLS_LIMITED: &str = "temporal-agents/calls-per-response-limit
 
 /// The items of a response, by kind.
 #[derive(Default)]
-struct Sorted {
-    items: Vec<NewItem>,
-    calls: Vec<RoundCall>,
-    handoffs: Vec<PlannedHandoff>,
-    mcp_approvals: Vec<McpApproval>,
+pub(super) struct Sorted {
+    pub(super) items: Vec<NewItem>,
+    pub(super) calls: Vec<RoundCall>,
+    pub(super) handoffs: Vec<PlannedHandoff>,
+    pub(super) mcp_approvals: Vec<McpApproval>,
     /// Ids of the approval requests on which a decision is kept.
     kept_requests: BTreeSet<String>,
     tools_used: Vec<String>,
     /// `true` if a hosted tool ran, or if a call was dropped because it ran before. Without a
     /// message, the model is then called again.
-    needs_another_turn: bool,
-    last_message: Option<Item>,
+    pub(super) needs_another_turn: bool,
+    pub(super) last_message: Option<Item>,
     unknown_tool: Option<String>,
+}
+
+impl Sorted {
+    /// Returns `true` if the run has calls to make, handoffs to take or questions to answer.
+    pub(super) fn has_calls(&self) -> bool {
+        !self.calls.is_empty() || !self.handoffs.is_empty() || !self.mcp_approvals.is_empty()
+    }
+
+    /// Returns the id and the function of each call and handoff.
+    pub(super) fn function_calls(&self) -> impl Iterator<Item = (&str, &str)> {
+        let calls = self.calls.iter().map(|call| (&*call.call.call_id, &*call.call.tool));
+        calls.chain(self.handoffs.iter().map(|handoff| (&*handoff.call_id, &*handoff.tool_name)))
+    }
 }
 
 /// Applies a response to the state.
 ///
 /// # Errors
-/// [`RunError::TooManyCalls`], [`RunError::CallIdReused`] and [`RunError::ModelBehavior`]; usage is
-/// kept, the response's items are not.
+/// [`RunError::TooManyCalls`], [`RunError::CallIdReused`], [`RunError::IncompleteAnswer`] and
+/// [`RunError::ModelBehavior`]; usage is kept, the response's items are not.
 pub(super) fn accept(
     state: &mut RunState,
     setup: &TurnSetup,
@@ -60,6 +75,7 @@ pub(super) fn accept(
     state.approvals.forget_calls();
     let tool_use = setup.tool_use.clone();
     state.holds_back_turn = setup.guards_output && tool_use != ToolUse::RunLlmAgain;
+    let server = state.server.clone();
     request::was_seen(state, response_id.as_deref());
     let (calls, limit) = (calls_of(&setup.native_tools, &output), rules.max_calls_per_response);
     if calls > limit && state.patches.get(CALLS_LIMITED) != Some(&false) {
@@ -70,11 +86,22 @@ pub(super) fn accept(
     for item in &output {
         sort(state, setup, &output, item, &mut sorted)?;
     }
+    if let Some(reason) = incomplete::reason(incomplete.as_deref(), setup, &sorted) {
+        return incomplete::resolve(state, setup, rules, sorted, reason, server);
+    }
     if let (Some(tool), UnknownTools::Fail) = (&sorted.unknown_tool, rules.unknown_tools) {
         return Err(misbehaved(state, format!("Tool {tool} not found in agent {}", state.agent)));
     }
     state.last_response_id = response_id;
+    state.incomplete.clone_from(&incomplete);
+    if incomplete.as_deref() == Some(PAUSE_TURN) && !sorted.has_calls() {
+        let resumed = incomplete::resume_turn(state, setup, &sorted)?;
+        state.items.append(&mut sorted.items);
+        return Ok(resumed);
+    }
+    state.unanswered = 0;
     state.items.append(&mut sorted.items);
+    let has_calls = sorted.has_calls();
     if !sorted.tools_used.is_empty() {
         if let Some(used) = state.tools_used.get_mut(&state.agent) {
             used.extend(sorted.tools_used);
@@ -82,7 +109,7 @@ pub(super) fn accept(
             state.tools_used.insert(state.agent.clone(), sorted.tools_used.into_iter().collect());
         }
     }
-    if sorted.calls.is_empty() && sorted.mcp_approvals.is_empty() && sorted.handoffs.is_empty() {
+    if !has_calls {
         return Ok(conclude(setup, sorted.last_message.as_ref(), sorted.needs_another_turn, incomplete));
     }
     let round = ToolRound {
@@ -128,7 +155,7 @@ fn conclude(
         return Phase::ErrorDue { error: Recoverable::ModelRefusal { refusal } };
     }
     let text = last_message.and_then(Item::text).unwrap_or_default();
-    match (&setup.definitions.output, text.is_empty()) {
+    match (&setup.definitions.output, text.trim().is_empty()) {
         (None, _) => {
             Phase::FinalDue { output: FinalOutput { value: Value::String(text), source: FinalSource::Message } }
         }

@@ -12,6 +12,27 @@ pub enum UnknownTools {
     TellModel,
 }
 
+/// The reaction to a response without a usable answer.
+///
+/// It holds neither text nor a call (often reasoning alone, because the model reached its limit of
+/// tokens), or it stops early in its calls. Such calls are never made: the arguments of the last
+/// one may be cut. A text that stops early is an answer, marked in `RunResult::incomplete`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum IncompleteAnswers {
+    /// The run ends with `RunError::IncompleteAnswer`.
+    #[default]
+    Fail,
+    /// The response is left out, and the model is called again with the same input.
+    ///
+    /// Each time is a turn. The third such response in a row ends the run, and so does the first one
+    /// if the provider keeps the conversation under an id.
+    AskAgain,
+    /// The model receives a message that its calls were not made. A response without calls is asked
+    /// for again.
+    TellModel,
+}
+
 /// The treatment of the ids of reasoning items, when these are sent back and in the session.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -35,6 +56,8 @@ pub const MAX_CALLS_PER_RESPONSE: usize = 2_000;
 pub struct Rules {
     /// The reaction to a call of a tool that the model was not offered; see [`UnknownTools`].
     pub unknown_tools: UnknownTools,
+    /// The reaction to a response without a usable answer; see [`IncompleteAnswers`].
+    pub incomplete_answers: IncompleteAnswers,
     /// The treatment of the ids of reasoning items; see [`ReasoningItemIds`].
     pub reasoning_item_ids: ReasoningItemIds,
     /// Replaces a tool's output that an output guardrail held back. Default: a fixed message.
@@ -47,6 +70,7 @@ impl Default for Rules {
     fn default() -> Self {
         Self {
             unknown_tools: UnknownTools::default(),
+            incomplete_answers: IncompleteAnswers::default(),
             reasoning_item_ids: ReasoningItemIds::default(),
             blocked_message: None,
             max_calls_per_response: MAX_CALLS_PER_RESPONSE,

@@ -10,6 +10,7 @@ mod forgotten;
 mod guardrails;
 mod handlers;
 mod handoffs;
+mod incomplete;
 mod mcp;
 mod native;
 mod nested;

@@ -30,6 +30,7 @@ pub mod error_debug;
 pub(crate) mod event;
 pub(crate) mod failure;
 pub(crate) mod find_toolsets;
+pub(crate) mod incomplete;
 pub(crate) mod item;
 mod json_schemas;
 pub(crate) mod kept_decision;

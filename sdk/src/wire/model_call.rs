@@ -265,8 +265,11 @@ pub struct ModelResponse {
     /// Id of the HTTP request, assigned by the provider, to quote in a support request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request_id: Option<String>,
-    /// Reason for which the response stops early (`max_output_tokens`, `content_filter`); absent =
-    /// complete.
+    /// Why the response stopped early; absent if it is complete.
+    ///
+    /// A run does not make the calls of a response with `max_output_tokens`, `content_filter` or
+    /// `model_context_window_exceeded`, and continues the turn after `pause_turn`. `empty` marks a
+    /// response without text and calls. Other values are the provider's own words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub incomplete: Option<String>,
     /// The provider's own usage object, if the settings request it.

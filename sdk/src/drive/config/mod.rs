@@ -26,7 +26,7 @@ pub use handlers::{ErrorHandler, ErrorHandlers, Handled, HandledError};
 use super::{compaction::Compaction, guard::guarded, session::SessionRef};
 use crate::{
     agent::{AgentDef, HandoffInputFilter, InputGuardrail, OutputGuardrail, RunHooks},
-    engine::{MAX_CALLS_PER_RESPONSE, ReasoningItemIds, Rules, RunError, UnknownTools},
+    engine::{IncompleteAnswers, MAX_CALLS_PER_RESPONSE, ReasoningItemIds, Rules, RunError, UnknownTools},
     gate::Gate,
     tool::OnToolError,
     wire::{Decision, Item, ModelSettings, TraceSettings, run_state::ServerConversation},
@@ -116,6 +116,14 @@ pub struct RunConfig {
     /// The reaction to a call of a tool that the model was not offered. Default: the run ends.
     #[builder(default)]
     pub unknown_tools: UnknownTools,
+    /// The reaction to a response that is empty or stopped early in its calls.
+    ///
+    /// Default: the run ends with `RunError::IncompleteAnswer`.
+    ///
+    /// # Determinism
+    /// Open runs that have met such a response do not replay after a change.
+    #[builder(default)]
+    pub incomplete_answers: IncompleteAnswers,
     /// The reaction to tools and handoffs of an agent that share a name. Default: an error before
     /// any model call.
     #[builder(default)]
@@ -218,6 +226,7 @@ impl RunConfig {
     pub(super) fn rules(&self) -> Rules {
         Rules {
             unknown_tools: self.unknown_tools,
+            incomplete_answers: self.incomplete_answers,
             reasoning_item_ids: self.reasoning_item_ids,
             blocked_message: self.output_guardrail_blocked_message.clone(),
             max_calls_per_response: self.max_calls_per_response,

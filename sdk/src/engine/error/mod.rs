@@ -9,7 +9,7 @@ use std::time::Duration;
 pub(crate) use message::TriedFor;
 pub use reference::ReferenceError;
 
-use self::message::{registration_advice, said};
+use self::message::{IncompleteResponse, registration_advice, said};
 
 use super::{fits::StateMismatch, refused::MAX_SAME_REFUSALS};
 use crate::{
@@ -78,6 +78,25 @@ pub enum RunError {
         calls: usize,
         /// Maximum number of calls in a response.
         limit: usize,
+    },
+    /// The model's response is empty, or stopped early in its calls.
+    ///
+    /// Such calls are not made. `RunConfig::incomplete_answers` asks the model again instead.
+    #[error(
+        "agent {agent:?} got no answer at turn {turn}: {}",
+        IncompleteResponse { reason, calls, max_tokens: *max_tokens }
+    )]
+    IncompleteAnswer {
+        /// Name of the agent that called the model.
+        agent: String,
+        /// The turn, counted from 1.
+        turn: u32,
+        /// Why the response stopped early, or `empty`.
+        reason: String,
+        /// Names of the functions that were not called.
+        calls: Vec<String>,
+        /// Maximum number of tokens of the response, if the agent's settings have one.
+        max_tokens: Option<u64>,
     },
     /// The model has made the same call several times in a row, and its arguments do not fit.
     #[error(
@@ -385,6 +404,7 @@ error_debug!(enum RunError {
     ModelBehavior { agent, turn, message },
     CallIdReused { agent, turn, message },
     TooManyCalls { agent, turn, calls, limit },
+    IncompleteAnswer { agent, turn, reason, calls, max_tokens },
     SameCallRefused { agent, turn, tool, field, reason },
     User { agent, message, has_run_data },
     Refused { agent, what, reason },

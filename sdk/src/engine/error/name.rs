@@ -10,6 +10,7 @@ impl RunError {
             Self::ModelBehavior { .. } => "ModelBehavior",
             Self::CallIdReused { .. } => "CallIdReused",
             Self::TooManyCalls { .. } => "TooManyCalls",
+            Self::IncompleteAnswer { .. } => "IncompleteAnswer",
             Self::SameCallRefused { .. } => "SameCallRefused",
             Self::User { .. } => "User",
             Self::Refused { .. } => "Refused",

@@ -30,8 +30,10 @@ impl RunError {
                 own("MaxTurnsExceeded", format!("Max turns ({max_turns}) exceeded"))
             }
             Self::ModelBehavior { message, .. } | Self::CallIdReused { message, .. } => behavior(message),
-            // The OpenAI Agents SDK has no such limits.
-            Self::TooManyCalls { .. } | Self::SameCallRefused { .. } => behavior(&self.to_string()),
+            // The OpenAI Agents SDK has no such rules.
+            Self::TooManyCalls { .. } | Self::IncompleteAnswer { .. } | Self::SameCallRefused { .. } => {
+                behavior(&self.to_string())
+            }
             Self::InvalidOutput { .. } | Self::InvalidHandoffInput { .. } => invalid(),
             Self::ModelRefusal { refusal, .. } => {
                 own("ModelRefusalError", format!("Model refused to produce output: {refusal}"))

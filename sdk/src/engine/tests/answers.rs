@@ -13,7 +13,6 @@ fn hosted(kind: &str) -> Item {
 #[case::the_last_of_several(vec![message("one"), message("two")], "two")]
 #[case::nothing(vec![], "")]
 #[case::an_empty_message(vec![message("")], "")]
-#[case::reasoning_alone(vec![item(json!({"type": "reasoning", "id": "rs_1", "summary": []}))], "")]
 #[case::an_unknown_kind_alone(vec![item(json!({"type": "hologram", "beam": 1}))], "")]
 #[case::a_hosted_call_beside_a_message(vec![hosted("web_search_call"), message("found")], "found")]
 #[case::a_message_before_a_hosted_call(vec![message("found"), hosted("web_search_call")], "found")]

@@ -3,7 +3,9 @@
 use serde_json::Value;
 
 use super::{Attempts, Effect, Facts, ScheduledModelCall, output_of};
-use crate::wire::{EventKind, Item, ItemView, ModelResponse, RecordedFailure, SideData, native_call::call_of};
+use crate::wire::{
+    EventKind, Item, ItemView, ModelResponse, RecordedFailure, SideData, incomplete::may_be_cut, native_call::call_of,
+};
 
 impl Facts {
     /// Observes that a model call was scheduled, under this activity id.
@@ -57,15 +59,23 @@ impl Facts {
         let kind = EventKind::ModelCallAnswered { attempts, earlier_failure, response_id, incomplete, usage };
         self.tell(&run, &format!("{effect}/answered"), kind);
         self.mark_opaque(response.is_none(), 1);
-        self.run(&run).answered(output);
-        let is_final = !output.iter().any(|item| call_of(item, output).is_some());
+        // Such calls are not made, so nobody may see them as calls.
+        let is_cut = response.and_then(|response| response.incomplete.as_deref()).is_some_and(may_be_cut);
+        let is_call = |item: &Item| call_of(item, output).is_some();
+        if is_cut {
+            let others: Vec<Item> = output.iter().filter(|item| !is_call(item)).cloned().collect();
+            self.run(&run).answered(&others);
+        } else {
+            self.run(&run).answered(output);
+        }
+        let is_final = !output.iter().any(is_call);
         for (index, item) in output.iter().enumerate() {
             let kind = match (call_of(item, output), item.view()) {
                 (None, ItemView::Message { .. }) => {
                     EventKind::Message { text: item.text().unwrap_or_default(), item: item.clone() }
                 }
                 (None, ItemView::Reasoning) => EventKind::Reasoning { item: item.clone() },
-                (Some(call), _) => EventKind::ToolCall {
+                (Some(call), _) if !is_cut => EventKind::ToolCall {
                     call_id: call.call_id.to_owned(),
                     name: call.name.to_owned(),
                     arguments: call.arguments.clone().into_owned(),

@@ -34,6 +34,7 @@ fn a_prefix_of_activity_ids_names_the_run_and_the_calls_in_which_it_runs() {
     assert_eq!((&*root, path), ("k3x9q2ab", vec!["1-tool-0".to_owned(), "2-tool-1".to_owned()]));
     assert_eq!(lineage("k3x9q2ab-input-guardrail-1").1, ["input-guardrail-1"]);
     assert_eq!(call_id_of("call_1/a~1b#2"), "a/b");
+    assert_eq!(call_id_of("call~2pick~2123#2"), "call#pick#123");
 }
 
 #[test]
@@ -98,4 +99,15 @@ fn ids_that_are_not_of_a_run_tell_nothing() {
         facts.tool_scheduled(id, "desk", 1);
     }
     assert_eq!(ids(&mut facts), Vec::<String>::new());
+}
+
+#[test]
+fn calls_of_a_cut_answer_are_no_calls() {
+    let mut facts = Facts::default();
+    let items = [Item::user("hi")];
+    facts.model_scheduled("k3x9q2ab-1-model", &scheduled("a", 1, &items));
+    let response = ModelResponse { incomplete: Some("max_output_tokens".to_owned()), ..answered(vec![call("c", "f")]) };
+    facts.model_answered("k3x9q2ab-1-model", Attempts::default(), Some(&response));
+    let calls = facts.take().into_iter().filter(|event| matches!(event.kind, EventKind::ToolCall { .. })).count();
+    assert_eq!(calls, 0);
 }

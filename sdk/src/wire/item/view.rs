@@ -121,6 +121,11 @@ impl Item {
         Some(ItemView::NativeCallOutput { call_id, output: self.get("output").unwrap_or(NULL) })
     }
 
+    /// Returns `true` for a message without a refusal whose text is empty or white space.
+    pub(crate) fn is_blank_message(&self) -> bool {
+        self.refusal().is_none() && self.text().is_some_and(|text| text.trim().is_empty())
+    }
+
     /// Returns the text of a message: all its `output_text`, `input_text` and `text` parts joined,
     /// or its string content.
     ///

@@ -80,6 +80,12 @@ pub struct RunState {
     /// Id of the last response, assigned by the provider.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_response_id: Option<String>,
+    /// Why the last answer stopped early, if it did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub incomplete: Option<String>,
+    /// Number of the last responses in a row that had no usable answer.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub unanswered: u32,
     /// `true` if the hooks are not yet notified of the agent's start: at first, after a handoff,
     /// after a pause.
     #[serde(default, skip_serializing_if = "is_default")]
@@ -252,6 +258,8 @@ impl RunState {
             context: Map::new(),
             tools_used: BTreeMap::new(),
             last_response_id: None,
+            incomplete: None,
+            unanswered: 0,
             start_due: false,
             admission: Admission::Admitted,
             guardrails: GuardrailResults::default(),

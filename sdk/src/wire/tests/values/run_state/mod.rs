@@ -31,6 +31,10 @@ pub(in crate::wire::tests) fn run_states() -> Vec<(&'static str, RunState)> {
         ("kept", parts::kept()),
         ("side_data", parts::side_data()),
         ("traced", RunState { trace: Some(Box::new(trace_settings())), ..state(Phase::TurnDue) }),
+        (
+            "incomplete",
+            RunState { incomplete: Some("max_output_tokens".to_owned()), unanswered: 1, ..state(Phase::TurnDue) },
+        ),
         ("shown", RunState { shown: BTreeSet::from(["call_1".to_owned()]), ..state(Phase::TurnDue) }),
     ]);
     states.push(("refused", parts::refused()));
@@ -51,6 +55,8 @@ fn state(phase: Phase) -> RunState {
         context: Map::new(),
         tools_used: BTreeMap::new(),
         last_response_id: None,
+        incomplete: None,
+        unanswered: 0,
         start_due: false,
         admission: Admission::Admitted,
         guardrails: GuardrailResults::default(),
