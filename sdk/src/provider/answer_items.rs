@@ -1,39 +1,22 @@
-//! Items and stop reasons that the answers of Anthropic and genai have in common.
+//! Items that the answers of several APIs become.
 
 use serde_json::{Map, Value, json};
 
-use super::{ModelError, http::answer::Answer};
-use crate::wire::{Item, ModelFailureKind};
+use crate::wire::{Item, ItemView};
 
-/// The reason that a response stops early.
-#[derive(Debug)]
-pub(super) enum Stopped {
-    /// The limit of tokens was reached.
-    Length,
-    /// A filter, or the model itself, refuses; with the provider's name for it.
-    Filter(String),
-    /// Another reason, with the provider's name for it.
-    Otherwise(String),
+/// Returns `true` if an item is a call: of a tool, a handoff or the provider itself.
+pub(super) fn is_call(item: &Item) -> bool {
+    !matches!(item.view(), ItemView::Message { .. } | ItemView::Reasoning)
 }
 
-impl Stopped {
-    /// Returns the name of the reason in the Responses API, or the provider's own if it has none
-    /// there.
-    pub(super) fn reason(self) -> String {
-        match self {
-            Self::Length => "max_output_tokens".to_owned(),
-            Self::Filter(_) => "content_filter".to_owned(),
-            Self::Otherwise(reason) => reason,
-        }
-    }
-
-    /// Returns the text of the refusal that a filter left; `None` if it left an answer, or if the
-    /// response stops for another reason.
-    pub(super) fn withheld(&self, output: &[Item]) -> Option<String> {
-        let Self::Filter(reason) = self else { return None };
-        let is_empty = output.iter().filter_map(Item::text).all(|text| text.is_empty());
-        is_empty.then(|| format!("The answer was withheld (stop reason {reason})."))
-    }
+/// Returns `true` if an output holds no call, no refusal and no text but white space.
+pub(super) fn says_nothing(output: &[Item]) -> bool {
+    let is_silent = |item: &Item| match item.view() {
+        ItemView::Reasoning => true,
+        ItemView::Message { .. } => item.is_blank_message(),
+        _ => false,
+    };
+    output.iter().all(is_silent)
 }
 
 /// Returns the items with a refusal in place of their messages.
@@ -50,26 +33,4 @@ pub(super) fn assistant_message(content: Vec<Value>) -> Item {
         ("role".to_owned(), "assistant".into()),
         ("content".to_owned(), content.into()),
     ]))
-}
-
-/// Returns a call of the model.
-pub(super) fn function_call(id: String, name: String, arguments: String) -> Item {
-    Item::from(Map::from_iter([
-        ("type".to_owned(), "function_call".into()),
-        ("call_id".to_owned(), id.into()),
-        ("name".to_owned(), name.into()),
-        ("arguments".to_owned(), arguments.into()),
-    ]))
-}
-
-/// Returns the failure of a call that the end of the response may have cut off. It must not run:
-/// its arguments may be incomplete.
-pub(super) fn cut_call(answer: &Answer, name: &str) -> ModelError {
-    let mut error = answer.failure(
-        ModelFailureKind::InvalidResponse,
-        &format!("the answer reached its limit of tokens in a call of `{name}`; raise max_tokens"),
-    );
-    // The same limit would also cut off the next response.
-    error.retryable = Some(false);
-    error
 }

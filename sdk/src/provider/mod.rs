@@ -9,7 +9,7 @@
     reason = "the worker half runs outside of workflows: it may use clock, environment and tasks"
 )]
 
-#[cfg(feature = "anthropic")]
+#[cfg(any(feature = "openai", feature = "anthropic"))]
 mod answer_items;
 #[cfg(feature = "anthropic")]
 mod anthropic;
@@ -19,6 +19,8 @@ mod anthropic;
 )]
 #[cfg(any(feature = "openai", feature = "anthropic"))]
 mod api_rules;
+#[cfg(any(feature = "openai", feature = "anthropic"))]
+mod call_ids;
 #[cfg(any(feature = "openai", feature = "genai"))]
 mod chat_chunks;
 mod convention;
@@ -40,6 +42,8 @@ pub(crate) mod openai;
 mod prices;
 pub(crate) mod providers;
 mod secrets;
+#[cfg(any(feature = "openai", feature = "anthropic"))]
+mod stop_reason;
 
 #[cfg(feature = "anthropic")]
 pub use anthropic::{Anthropic, AnthropicBuilder, AnthropicConfigError};

@@ -50,15 +50,14 @@ fn answers() -> (Vec<ResponseTemplate>, Vec<Value>) {
         call("c1", "transfer_to_planner", &json!({})),
     ];
     let tools = vec![
+        json!({"type": "reasoning", "id": "rs_2", "summary": []}),
         call("c4", "cost_of_nights", &json!({"euros_per_night": 80, "nights": 2})),
         message("let me see"),
         call("c3", "train_fare", &json!({"to": "Oslo", "from": "Bergen"})),
-        json!({"type": "reasoning", "id": "rs_2", "summary": []}),
         call("c2", "get_weather", &json!({"city": "Oslo"})),
     ];
-    let mut cut_short = response(&json!(tools));
-    cut_short["status"] = json!("incomplete");
-    cut_short["incomplete_details"] = json!({"reason": "max_output_tokens"});
+    let mut at_lunch = response(&json!(tools));
+    at_lunch["status"] = json!("at lunch");
     let plan = json!({"euros": 210, "city": "Oslo", "reason": "it is near"});
     let ok = |body: &Value| ResponseTemplate::new(200).set_body_json(body);
     let templates = vec![
@@ -67,7 +66,7 @@ fn answers() -> (Vec<ResponseTemplate>, Vec<Value>) {
             .set_body_json(json!({"error": {"message": "slow down"}})),
         ResponseTemplate::new(200).set_body_raw("{\"broken\": ", "application/json"),
         ok(&response(&json!(handoff))),
-        ok(&cut_short),
+        ok(&at_lunch),
         ok(&response(&json!([message(&plan.to_string())]))),
     ];
     (templates, [handoff, tools].concat())

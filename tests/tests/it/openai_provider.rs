@@ -241,8 +241,10 @@ async fn items_pass_verbatim_both_ways() {
     ]);
     let input: Vec<Item> = serde_json::from_value(items.clone()).expect("items are objects");
     let response = ResponseTemplate::new(200).set_body_json(json!({"output": items, "new_member": 1}));
-    let (request, response) = exchange(ModelCall::new("a", "a-model", Definitions::default(), input), response).await;
+    let (request, _) = exchange(ModelCall::new("a", "a-model", Definitions::default(), input), ok()).await;
     assert_eq!(body(&request)["input"].to_string(), items.to_string());
+    let call = ModelCall::new("a", "a-model", Definitions::default(), vec![Item::user("hi")]);
+    let (_, response) = exchange(call, response).await;
     let output = serde_json::to_value(response.expect("a response").output).expect("items are JSON");
     assert_eq!(output.to_string(), items.to_string());
 }

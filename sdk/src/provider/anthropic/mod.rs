@@ -52,6 +52,7 @@ use self::request::Request;
 use super::{
     Model, ModelDeltas, ModelError, ModelProvider,
     api_rules::{self, ANTHROPIC, ChangeLog, RequestTarget},
+    call_ids::CallIds,
     http::{
         outgoing::Outgoing, refusals::Refusals, silence::SilenceOptions, streaming::Streamed, transport::Transport,
     },
@@ -114,9 +115,9 @@ const PATH: &str = "/messages";
 ///
 /// # Answers
 /// A response that reached its limit has [`incomplete`](ModelResponse::incomplete)
-/// `max_output_tokens`; one that ends inside a call is a failure, because half a call must not run.
-/// If the model refuses, the message is a refusal, which ends the run as one, and `incomplete` is
-/// `content_filter`. Any other stop reason is returned in the provider's own notation.
+/// `max_output_tokens`. If the model refuses, the message is a refusal, which ends the run as one,
+/// and `incomplete` is `content_filter`. The [guide](crate::guide::providers) lists the other
+/// reasons, and what a run does then.
 ///
 /// # Streams
 /// A streamed call ([`Model::stream`]) returns the response that the same answer becomes without
@@ -223,15 +224,16 @@ impl MessagesModel {
         let MessagesServer { transport, adapter, silence, refusals, .. } = &*self.server;
         let silence = silence.of_call(&call.definitions.settings);
         let keep_raw_usage = call.definitions.settings.preserve_raw_usage == Some(true);
+        let ids = CallIds::in_conversation(&call);
         let outgoing = self.outgoing(call)?;
         let answer = match deltas {
             None => transport.exchange(PATH, &outgoing).await?,
             Some(deltas) => {
                 let streamed = Streamed { transport, path: PATH, refusals, silence, model: &self.name };
-                streamed.answer::<MessageEvents>(outgoing, &deltas).await?
+                streamed.answer::<MessageEvents>(outgoing, &ids.rename_deltas(deltas)).await?
             }
         };
-        response::project(adapter, &answer, keep_raw_usage)
+        response::project(adapter, &answer, keep_raw_usage).map(|response| ids.rename(response))
     }
 
     /// Returns the request for a call.

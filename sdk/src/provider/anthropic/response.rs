@@ -4,67 +4,35 @@ use serde_json::{Map, Value, json};
 
 use super::thoughts;
 use crate::{
-    provider::{
-        ModelError,
-        answer_items::{Stopped, assistant_message, cut_call, function_call, with_refusal},
-        http::answer::Answer,
-    },
-    wire::{InputTokensDetails, Item, ModelFailureKind, ModelResponse, OutputTokensDetails, Usage},
+    provider::{ModelError, answer_items::assistant_message, http::answer::Answer, stop_reason},
+    wire::{InputTokensDetails, Item, ModelResponse, OutputTokensDetails, Usage},
 };
 
 /// Returns the model response of an answer. It has no response id, because no later call can refer
 /// to it by one.
 ///
 /// # Errors
-/// The failure that the answer represents, if it is not a message or ends inside a call.
+/// The failure that the answer represents, if it is not a message.
 pub(crate) fn project(adapter: &str, answer: &Answer, keep_raw_usage: bool) -> Result<ModelResponse, ModelError> {
     let mut message = answer.object().map_err(|error| answer.with_type(error))?;
     let Some(Value::Array(blocks)) = message.shift_remove("content") else {
         return Err(answer.invalid("the answer is not a model response"));
     };
-    let stopped = message.get("stop_reason").and_then(Value::as_str).and_then(stopped);
-    let last = blocks.last().filter(|block| block["type"] == "tool_use");
-    if let (Some(Stopped::Length), Some(call)) = (&stopped, last) {
-        return Err(cut_call(answer, call["name"].as_str().unwrap_or_default()));
-    }
     let mut items = Items { adapter, ..Items::default() };
     for block in blocks {
         items.add(block).map_err(|what| answer.invalid(what))?;
     }
-    let mut output = items.end();
-    if let Some(refusal) = stopped.as_ref().and_then(|stopped| refusal(stopped, &output)) {
-        output = with_refusal(output, &refusal);
-    }
-    if let (true, Some(Stopped::Otherwise(reason))) = (output.is_empty(), &stopped) {
-        return Err(answer.failure(ModelFailureKind::ResponseFailed, &format!("the answer is empty: {reason}")));
-    }
+    let reason = message.get("stop_reason").and_then(Value::as_str);
+    let (output, incomplete) = stop_reason::conclude(answer, items.end(), reason)?;
     let raw_usage = message.get("usage").filter(|usage| !usage.is_null());
     Ok(ModelResponse {
         output,
         usage: usage(raw_usage.unwrap_or(&Value::Null)),
         response_id: None,
         request_id: answer.request_id(),
-        incomplete: stopped.map(Stopped::reason),
+        incomplete,
         raw_usage: raw_usage.filter(|_| keep_raw_usage).cloned(),
     })
-}
-
-/// Returns the reason that a response stops early; `None` for a complete one. Some compatible servers
-/// use the names of Chat Completions.
-fn stopped(reason: &str) -> Option<Stopped> {
-    match reason {
-        "end_turn" | "stop" | "stop_sequence" | "tool_use" | "tool_calls" => None,
-        "max_tokens" | "model_context_window_exceeded" | "length" => Some(Stopped::Length),
-        "refusal" | "content_filter" => Some(Stopped::Filter(reason.to_owned())),
-        reason => Some(Stopped::Otherwise(reason.to_owned())),
-    }
-}
-
-/// Returns the text of a refusal: the model's own, or a notice if a filter left nothing.
-fn refusal(stopped: &Stopped, output: &[Item]) -> Option<String> {
-    let own = || output.iter().filter_map(Item::text).collect();
-    let is_own = matches!(stopped, Stopped::Filter(reason) if reason == "refusal");
-    stopped.withheld(output).or_else(|| is_own.then(own))
 }
 
 /// The items of a response, in its order. Consecutive texts are one message, and consecutive blocks
@@ -126,15 +94,14 @@ fn call_item(mut block: Map<String, Value>) -> Result<Item, &'static str> {
         Some(Value::String(text)) if !text.is_empty() => Some(text),
         _ => None,
     };
-    let (Some(id), Some(name)) = (text(block.shift_remove("id")), text(block.shift_remove("name"))) else {
-        return Err("a tool call has no id or no name");
-    };
+    let id = text(block.shift_remove("id")).unwrap_or_default();
+    let name = text(block.shift_remove("name")).ok_or("a tool call has no name")?;
     let arguments = match block.shift_remove("input") {
         None | Some(Value::Null) => "{}".to_owned(),
         Some(Value::String(text)) => text,
         Some(input) => input.to_string(),
     };
-    Ok(function_call(id, name, arguments))
+    Ok(Item::function_call(id, name, arguments))
 }
 
 /// Returns the counts, with the tokens of the cache among the input, where the API does not count

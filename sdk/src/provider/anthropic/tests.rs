@@ -215,3 +215,11 @@ fn token_counts_do_not_overflow() {
     assert_eq!((usage.input_tokens, usage.total_tokens), (u64::MAX, u64::MAX));
     assert_eq!((usage.output_tokens, usage.output_tokens_details.reasoning_tokens), (7, 0));
 }
+
+#[test]
+fn stream_cut_anywhere_is_whole_or_an_error() {
+    let streams = crate::provider::http::streaming::prefixes::check::<MessageEvents>("anthropic", |answer| {
+        response::project("anthropic", answer, false)
+    });
+    assert!(streams >= 10, "{streams} streams");
+}

@@ -140,7 +140,9 @@ impl ChatChunks {
         let delta = choice.shift_remove("delta");
         let whole = choice.shift_remove("message");
         let known = self.choice.get_or_insert_default();
-        for (name, value) in choice.into_iter().filter(|(_, value)| !value.is_null()) {
+        // Some servers have an empty reason to finish in each chunk before the last one.
+        let is_set = |name: &str, value: &Value| !value.is_null() && !(name == "finish_reason" && value == "");
+        for (name, value) in choice.into_iter().filter(|(name, value)| is_set(name, value)) {
             if name == "logprobs" {
                 self.kept += merge_member(known, name, value);
             } else {

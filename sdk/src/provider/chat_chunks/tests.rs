@@ -91,6 +91,47 @@ fn calls(parts: &[Value]) -> Vec<(Value, Value, Value)> {
     &[part(Some(0), Some("a"), Some("get_"), ""), part(Some(0), None, Some("time"), "{}")],
     &[("a", "get_time", "{}")]
 )]
+#[case::one_index_and_no_id_for_whole_calls(
+    &[part(Some(0), Some(""), Some("f"), "{\"a\":\"}\"}"), part(Some(0), Some(""), Some("g"), "{}")],
+    &[("", "f", "{\"a\":\"}\"}"), ("", "g", "{}")]
+)]
+#[case::one_index_and_one_id_for_all(
+    &[
+        part(Some(0), Some("a"), Some("f"), "{\"b\":"),
+        part(Some(0), Some("a"), Some("f"), "{}}"),
+        part(Some(0), Some("a"), Some("f"), " "),
+        part(Some(0), Some("a"), Some("f"), "{}"),
+    ],
+    &[("a", "f", "{\"b\":{}} "), ("a", "f", "{}")]
+)]
+#[case::one_index_with_the_name_first(
+    &[
+        part(Some(0), Some(""), Some("f"), "{}"),
+        part(Some(0), Some(""), Some("g"), ""),
+        part(Some(0), None, None, "{}"),
+    ],
+    &[("", "f", "{}"), ("", "g", "{}")]
+)]
+#[case::equal_calls_of_one_index(
+    &[part(Some(0), Some(""), Some("f"), "{}"), part(Some(0), Some(""), Some("f"), "{}")],
+    &[("", "f", "{}"), ("", "f", "{}")]
+)]
+#[case::a_call_repeated_at_its_end(
+    &[
+        part(Some(0), Some("a"), Some("f"), "{"),
+        part(Some(0), None, None, "}"),
+        part(Some(0), None, Some("f"), "{}"),
+    ],
+    &[("a", "f", "{}")]
+)]
+#[case::one_id_without_an_index(
+    &[
+        part(None, Some("a"), Some("f"), "{}"),
+        part(None, Some("a"), Some("g"), "{"),
+        part(None, Some("a"), None, "}"),
+    ],
+    &[("a", "f", "{}"), ("a", "g", "{}")]
+)]
 #[case::in_the_order_of_the_index(
     &[part(Some(1), Some("b"), Some("g"), "{}"), part(Some(0), Some("a"), Some("f"), "{}")],
     &[("a", "f", "{}"), ("b", "g", "{}")]
@@ -236,4 +277,97 @@ fn what_a_small_part_of_a_call_takes_is_counted(#[case] part: fn(u64) -> Value, 
         reading.read("", &chunk.to_string(), &ModelDeltas::new(drop)).expect("a chunk");
     }
     assert!(reading.kept() >= 1_000 * bytes, "{}", reading.kept());
+}
+
+#[test]
+fn empty_reason_to_finish_is_no_end() {
+    let deltas = ModelDeltas::new(drop);
+    let read = |reasons: &[&str]| {
+        let mut chunks = ChatChunks::new(Layout::Joined);
+        for reason in reasons {
+            let chunk = json!({"choices": [{"index": 0, "delta": {"content": "1"}, "finish_reason": reason}]});
+            chunks.read("", &chunk.to_string(), &deltas).expect("a chunk");
+        }
+        chunks.body().map(|body| body["choices"][0]["finish_reason"].clone())
+    };
+    assert_eq!(read(&["", ""]), None);
+    assert_eq!(read(&["", "stop", ""]), Some(json!("stop")));
+}
+
+/// How a server tells the parts of parallel calls apart.
+#[derive(Clone, Copy, Debug)]
+enum Numbering {
+    /// An index, and an id in the first part.
+    Index,
+    /// An index only.
+    IndexWithoutIds,
+    /// Whole calls of the index 0, with one id for all.
+    OneIndex,
+    /// An id in each part.
+    Ids,
+}
+
+/// The parts of calls in their order; `turns` interleaves those of servers that number them.
+fn parts(arguments: &[String], numbering: Numbering, turns: &[usize]) -> Vec<Value> {
+    let id = |call: usize| format!("id_{call}");
+    let halves = |call: usize| arguments[call].split_at(arguments[call].len() / 2);
+    let name = |call: usize| format!("f{call}");
+    match numbering {
+        Numbering::OneIndex => {
+            (0..arguments.len()).map(|call| part(Some(0), Some("same"), Some(&name(call)), &arguments[call])).collect()
+        }
+        Numbering::Index | Numbering::IndexWithoutIds | Numbering::Ids => {
+            let mut begun = vec![0; arguments.len()];
+            let mut parts = Vec::new();
+            // Each call has two parts. Calls begin in their order where nothing numbers them.
+            let order = turns.iter().map(|turn| turn % arguments.len());
+            let rest = (0..arguments.len()).flat_map(|call| [call, call]);
+            let first = (0..arguments.len()).filter(|_| matches!(numbering, Numbering::Ids));
+            for call in first.chain(order).chain(rest) {
+                let (start, end) = halves(call);
+                let (text, is_first) = match begun[call] {
+                    0 => (start, true),
+                    1 => (end, false),
+                    _ => continue,
+                };
+                begun[call] += 1;
+                let index = u64::try_from(call).expect("a small number");
+                let id = id(call);
+                let name = is_first.then(|| name(call));
+                parts.push(match numbering {
+                    Numbering::Ids => part(None, Some(&id), name.as_deref(), text),
+                    Numbering::Index => part(Some(index), is_first.then_some(&*id), name.as_deref(), text),
+                    _ => part(Some(index), None, name.as_deref(), text),
+                });
+            }
+            parts
+        }
+    }
+}
+
+proptest::proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig::with_cases(512))]
+
+    #[test]
+    fn parallel_calls_are_joined_in_any_order(
+        texts in proptest::collection::vec("[a-z{}\\[\\]\"\\\\é ]{0,12}", 1..5),
+        turns in proptest::collection::vec(0..5_usize, 0..12),
+        numbering in proptest::sample::select(vec![
+            Numbering::Index, Numbering::IndexWithoutIds, Numbering::OneIndex, Numbering::Ids,
+        ]),
+    ) {
+        let arguments: Vec<String> = texts.iter().map(|text| json!({"a": [text, {"b": 1}]}).to_string()).collect();
+        let arguments: Vec<String> =
+            arguments.into_iter().map(|text| text.chars().filter(char::is_ascii).collect()).collect();
+        let joined: Vec<_> = calls(&parts(&arguments, numbering, &turns))
+            .into_iter()
+            .map(|(_, name, arguments)| (name, arguments))
+            .collect();
+        let expected: Vec<_> = arguments
+            .iter()
+            .enumerate()
+            .map(|(call, arguments)| (json!(format!("f{call}")), json!(arguments)))
+            .collect();
+        proptest::prop_assert_eq!(joined, expected);
+    }
 }

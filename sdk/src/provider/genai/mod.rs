@@ -62,8 +62,12 @@ use super::{
     Model, ModelDeltas, ModelError, ModelProvider,
     anthropic::{self, MessagesModel, MessagesServer, messages_headers},
     api_rules::{self, ChangeLog, RequestTarget},
+    call_ids::CallIds,
     http::{
-        address, classify,
+        address,
+        answer::Answer,
+        body::MOST_BYTES,
+        classify,
         redact::Redactor,
         refusals::{Refusals, RequestForm},
         silence::{Silence, SilenceOptions},
@@ -148,11 +152,10 @@ use crate::wire::{ModelCall, ModelFailureKind, ModelResponse};
 /// # Answers
 ///
 /// A response that reached its limit has [`incomplete`](ModelResponse::incomplete)
-/// `max_output_tokens`; one that ends inside a call is a failure, because half a call must not run.
-/// A filter is `content_filter`; if it left nothing, and if the model itself refuses, the message
-/// is a refusal, which ends the run as one. Any other stop reason is returned in the provider's own
-/// notation. The crate drops the headers of successes, so [`request_id`](ModelResponse::request_id)
-/// is known for failures and of Anthropic only.
+/// `max_output_tokens`. A filter is `content_filter`; if it left nothing, and if the model itself
+/// refuses, the message is a refusal, which ends the run as one. The [guide](crate::guide::providers)
+/// lists the other reasons, and what a run does then. The crate drops the headers of successes, so
+/// [`request_id`](ModelResponse::request_id) is known for failures and of Anthropic only.
 ///
 /// # Streams
 /// Calls of Anthropic and Chat Completions are streamed on request ([`Model::stream`]), with the
@@ -162,7 +165,7 @@ use crate::wire::{ModelCall, ModelFailureKind, ModelResponse};
 /// that also for a server that answers with a whole response.
 ///
 /// At most 256 MiB of events are read, and 32 MiB kept. The crate reads whole answers, and single
-/// events, without a limit.
+/// events, without a limit; an answer over 32 MiB is then refused.
 #[derive(Clone)]
 pub struct Genai {
     shared: Shared,
@@ -306,12 +309,13 @@ impl GenaiModel {
         deltas: Option<ModelDeltas>,
     ) -> Result<ModelResponse, ModelError> {
         let silence = self.shared.silence.of_call(&call.definitions.settings);
+        let ids = CallIds::in_conversation(&call);
         let prepared = self.prepared(dialect, target, call)?;
         let asked = match deltas {
             None => self.whole(&prepared).await,
-            Some(deltas) => self.streamed(&prepared, silence, &deltas).await,
+            Some(deltas) => self.streamed(&prepared, silence, &ids.rename_deltas(deltas)).await,
         };
-        asked.map_err(|error| error.at(prepared.address))
+        asked.map(|response| ids.rename(response)).map_err(|error| error.at(prepared.address))
     }
 
     fn prepared(&self, dialect: Dialect, target: ServiceTarget, call: ModelCall) -> Result<Prepared, ModelError> {
@@ -331,13 +335,28 @@ impl GenaiModel {
 
     async fn whole(&self, call: &Prepared) -> Result<ModelResponse, ModelError> {
         let Prepared { target, dialect, request, options, keep_raw_usage, redactor, address } = call;
-        let answer = self.shared.client.exec_chat(target.clone(), request.clone(), Some(options)).await;
-        let mut answer = answer.map_err(|error| failure::of(error, address, redactor))?;
-        let body = answer.captured_raw_body.take().unwrap_or(Value::Null);
-        let raw = failure::answer(&body, redactor);
-        match dialect.shape {
-            Shape::Anthropic => anthropic::response(&dialect.adapter, &raw, *keep_raw_usage),
-            _ => response::project(dialect, ResponseContent::from(answer), &raw, *keep_raw_usage),
+        let outcome = self.shared.client.exec_chat(target.clone(), request.clone(), Some(options)).await;
+        let (body, content) = match outcome {
+            Ok(mut response) => {
+                let body = response.captured_raw_body.take().unwrap_or_default();
+                (body, (dialect.shape != Shape::OpenAi).then(|| ResponseContent::from(response)))
+            }
+            // The crate refuses a call with arguments that are empty or not JSON.
+            Err(Error::ChatResponseGeneration { response_body, .. }) if dialect.shape == Shape::OpenAi => {
+                (*response_body, None)
+            }
+            Err(error) => return Err(failure::of(error, address, redactor)),
+        };
+        let answer = failure::answer(&body, redactor);
+        if answer.body.len() > MOST_BYTES {
+            return Err(answer.too_large());
+        }
+        if dialect.shape == Shape::Anthropic {
+            return anthropic::response(&dialect.adapter, &answer, *keep_raw_usage);
+        }
+        match content {
+            None => call.completion(&body, &answer),
+            Some(content) => response::project(dialect, content, &answer, *keep_raw_usage),
         }
     }
 
@@ -376,9 +395,15 @@ impl GenaiModel {
         if dialect.shape == Shape::Anthropic {
             return anthropic::response(&dialect.adapter, &answer, *keep_raw_usage);
         }
-        let content = completion::content(&dialect.adapter, &body).map_err(|what| answer.invalid(what))?;
-        let response = response::project(dialect, content, &answer, *keep_raw_usage);
-        response.map_err(|error| answer.with_type(error))
+        call.completion(&body, &answer).map_err(|error| answer.with_type(error))
+    }
+}
+
+impl Prepared {
+    /// Returns the model response of an answer of Chat Completions, whole or joined from a stream.
+    fn completion(&self, body: &Value, answer: &Answer) -> Result<ModelResponse, ModelError> {
+        let content = completion::content(&self.dialect.adapter, body).map_err(|what| answer.invalid(what))?;
+        response::project(&self.dialect, content, answer, self.keep_raw_usage)
     }
 }
 

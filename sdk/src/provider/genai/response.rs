@@ -10,10 +10,11 @@ use super::{
 use crate::{
     provider::{
         ModelError,
-        answer_items::{Stopped, assistant_message, cut_call, function_call, with_refusal},
-        http::{answer::Answer, outgoing::unsupported},
+        answer_items::{assistant_message, with_refusal},
+        http::{answer::Answer, classify::ProviderError, outgoing::unsupported},
+        stop_reason,
     },
-    wire::{InputTokensDetails, Item, ModelFailureKind, ModelResponse, OutputTokensDetails, Usage},
+    wire::{InputTokensDetails, Item, ModelResponse, OutputTokensDetails, Usage},
 };
 
 /// The content of a response, as the crate reads it.
@@ -36,7 +37,8 @@ impl From<ChatResponse> for ResponseContent {
 /// to it by one; nor a request id, because the crate drops the headers of a success.
 ///
 /// # Errors
-/// The failure that the answer represents, if it is not a message of a model or ends inside a call.
+/// The failure that the answer represents, if it is not a message of a model, or the model stopped
+/// with an error.
 pub(super) fn project(
     dialect: &Dialect,
     content: ResponseContent,
@@ -48,10 +50,11 @@ pub(super) fn project(
     if dialect.shape == Shape::OpenAi && choices.is_none_or(Vec::is_empty) {
         return Err(answer.invalid("the completion has no choices"));
     }
-    let ResponseContent { parts, reasoning: reasoning_content, stop: stop_reason, usage } = content;
-    if let (Some(StopReason::MaxTokens(_)), Some(ContentPart::ToolCall(call))) = (&stop_reason, parts.last()) {
-        return Err(cut_call(answer, &call.fn_name));
+    let choice = choices.and_then(|choices| choices.first()).and_then(Value::as_object);
+    if let Some(error) = choice.and_then(ProviderError::in_answer) {
+        return Err(answer.reported(error));
     }
+    let ResponseContent { parts, reasoning: reasoning_content, stop, usage } = content;
     let mut items = Items { adapter: &dialect.adapter, done: Vec::new(), texts: Vec::new(), thoughts: Vec::new() };
     // Reasoning that is not among the parts came before them.
     if let Some(text) = reasoning_content.filter(|text| !text.is_empty())
@@ -64,14 +67,11 @@ pub(super) fn project(
     }
     items.end_thoughts();
     items.end_texts();
-    let mut output = items.done;
-    let incomplete = stop_reason.and_then(incomplete);
-    if let Some(refusal) = refusal(&raw, &output, incomplete.as_ref()) {
-        output = with_refusal(output, &refusal);
-    }
-    if let (true, Some(Stopped::Otherwise(reason))) = (output.is_empty(), &incomplete) {
-        return Err(answer.failure(ModelFailureKind::ResponseFailed, &format!("the answer is empty: {reason}")));
-    }
+    let output = match own_refusal(&raw) {
+        Some(refusal) => with_refusal(items.done, refusal),
+        None => items.done,
+    };
+    let (output, incomplete) = stop_reason::conclude(answer, output, stop.as_ref().map(StopReason::raw))?;
     let raw_usage =
         ["usage", "usageMetadata"].into_iter().find_map(|name| raw.get(name)).filter(|usage| !usage.is_null());
     Ok(ModelResponse {
@@ -79,26 +79,14 @@ pub(super) fn project(
         usage: counts(&usage),
         response_id: None,
         request_id: None,
-        incomplete: incomplete.map(Stopped::reason),
+        incomplete,
         raw_usage: raw_usage.filter(|_| keep_raw_usage).cloned(),
     })
 }
 
-fn incomplete(reason: StopReason) -> Option<Stopped> {
-    match reason {
-        StopReason::Completed(_) | StopReason::ToolCall(_) | StopReason::StopSequence(_) => None,
-        StopReason::MaxTokens(_) => Some(Stopped::Length),
-        StopReason::ContentFilter(reason) => Some(Stopped::Filter(reason)),
-        StopReason::Other(reason) => Some(Stopped::Otherwise(reason)),
-    }
-}
-
-/// Returns the text of a refusal. The model's own refusal is beside the content in Chat Completions;
-/// a filter's is one that left nothing of a response.
-fn refusal(raw: &Map<String, Value>, output: &[Item], stopped: Option<&Stopped>) -> Option<String> {
-    let own = raw.get("choices").and_then(|choices| choices[0]["message"]["refusal"].as_str());
-    let own = own.filter(|own| !own.is_empty()).map(str::to_owned);
-    own.or_else(|| stopped?.withheld(output))
+/// Returns the text of the model's own refusal, which Chat Completions has beside the content.
+fn own_refusal(raw: &Map<String, Value>) -> Option<&str> {
+    raw.get("choices")?[0]["message"]["refusal"].as_str().filter(|refusal| !refusal.is_empty())
 }
 
 /// The items of a response, in its order. Consecutive texts are one message, and consecutive
@@ -154,19 +142,23 @@ impl Items<'_> {
 
 fn call_item(call: ToolCall) -> Item {
     let ToolCall { call_id, fn_name, fn_arguments, thought_signatures: _ } = call;
-    let arguments = if fn_arguments.is_null() { "{}".to_owned() } else { fn_arguments.to_string() };
-    function_call(unique(call_id, &fn_name), fn_name, arguments)
+    let arguments = match fn_arguments {
+        Value::Null => "{}".to_owned(),
+        Value::String(text) => text,
+        arguments => arguments.to_string(),
+    };
+    Item::function_call(unique(call_id, &fn_name), fn_name, arguments)
 }
 
 /// Returns a call id that no other response has. Google's calls mostly have no ids. The crate
 /// numbers them within one response (`call#NAME#0`), recognizes its own ids by that form and does
 /// not send them; a run needs ids that are unique among all responses.
 fn unique(call_id: String, name: &str) -> String {
-    let number = || uuid::Uuid::new_v4().as_fields().0;
     let counted = call_id.strip_prefix("call#").and_then(|rest| rest.rsplit_once('#'));
     match counted {
-        Some((of, count)) if of == name && count.parse::<u32>().is_ok() => format!("call#{name}#{}", number()),
-        _ if call_id.is_empty() => format!("call_{:08x}", number()),
+        Some((of, count)) if of == name && count.parse::<u32>().is_ok() => {
+            format!("call#{name}#{}", uuid::Uuid::new_v4().as_fields().0)
+        }
         _ => call_id,
     }
 }

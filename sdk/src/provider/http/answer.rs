@@ -109,7 +109,7 @@ impl Answer {
     pub(crate) fn status_failure(&self) -> ModelError {
         let text = self.text();
         let error = ProviderError::in_failure(&text).unwrap_or_default();
-        let kind = classify::kind(self.status, error.code.as_deref());
+        let kind = error.kind_with_status(self.status);
         let what = match &error.message {
             Some(message) => message.clone(),
             None if self.status.is_redirection() => "the provider redirects; configure its final address".to_owned(),
@@ -143,7 +143,7 @@ impl Answer {
     }
 
     /// Returns the failure of an error inside the body of a successful response.
-    fn reported(&self, error: ProviderError) -> ModelError {
+    pub(crate) fn reported(&self, error: ProviderError) -> ModelError {
         let what = error.message.clone().unwrap_or_else(|| "the provider reports an error".to_owned());
         self.with_error(self.failure(error.kind(), &what), error)
     }

@@ -27,6 +27,17 @@ pub(crate) fn kind(status: StatusCode, code: Option<&str>) -> ModelFailureKind {
     }
 }
 
+/// Phrases that report a conversation longer than the model's context.
+///
+/// Servers without a code use them: Anthropic, Google, OpenAI and its imitators.
+const OVERFLOW_PHRASES: [&str; 5] = [
+    "prompt is too long",
+    "exceeds the maximum number of tokens",
+    "maximum context length",
+    "context length exceeded",
+    "exceeds the context window",
+];
+
 /// Returns the start of the message of a failure of this kind.
 pub(crate) fn label(kind: ModelFailureKind) -> &'static str {
     match kind {
@@ -119,14 +130,37 @@ impl ProviderError {
             Value::Number(number) => Some(number.to_string()),
             _ => None,
         };
-        Self { message: text("message").or_else(|| text("detail")), code: text("code"), r#type: text("type") }
+        // Google's errors have their name in `status`, beside a code that is a number.
+        let status = || error.get("status").and_then(Value::as_str).map(str::to_owned);
+        let r#type = text("type").or_else(status);
+        Self { message: text("message").or_else(|| text("detail")), code: text("code"), r#type }
     }
 
-    /// Returns the kind of failure if the status does not determine it: by the code, which in some
-    /// servers is a status, otherwise by the type.
+    /// Returns the kind of failure of an unsuccessful status.
+    pub(crate) fn kind_with_status(&self, status: StatusCode) -> ModelFailureKind {
+        self.refine(kind(status, self.code.as_deref()))
+    }
+
+    /// Returns the kind of failure if the status does not determine it.
+    ///
+    /// The code determines it, which in some servers is a status, and otherwise the type.
     pub(crate) fn kind(&self) -> ModelFailureKind {
-        let names = [self.code.as_deref(), self.r#type.as_deref()];
-        names.into_iter().flatten().find_map(named).unwrap_or(ModelFailureKind::ResponseFailed)
+        self.refine(self.names().find_map(named).unwrap_or(ModelFailureKind::ResponseFailed))
+    }
+
+    /// Tells a conversation that is too long from other bad requests.
+    fn refine(&self, kind: ModelFailureKind) -> ModelFailureKind {
+        let is_too_long = || self.names().any(is_about_length) || self.says_overflow();
+        if kind == ModelFailureKind::BadRequest && is_too_long() { ModelFailureKind::RequestTooLarge } else { kind }
+    }
+
+    fn says_overflow(&self) -> bool {
+        let message = self.message.as_deref().unwrap_or_default().to_ascii_lowercase();
+        OVERFLOW_PHRASES.iter().any(|phrase| message.contains(phrase))
+    }
+
+    fn names(&self) -> impl Iterator<Item = &str> {
+        [self.code.as_deref(), self.r#type.as_deref()].into_iter().flatten()
     }
 
     /// Returns `Some(false)` if a retry cannot succeed: time corrects neither a used-up quota nor a
@@ -143,17 +177,44 @@ impl ProviderError {
 /// or a status.
 fn named(name: &str) -> Option<ModelFailureKind> {
     Some(match name {
-        "rate_limit_exceeded" | "rate_limit_error" | "insufficient_quota" => ModelFailureKind::RateLimit,
-        "server_error" | "api_error" | "overloaded_error" => ModelFailureKind::ServerError,
-        "invalid_request_error" => ModelFailureKind::BadRequest,
+        "rate_limit_exceeded"
+        | "rate_limit_error"
+        | "rate_limit"
+        | "rate_limited"
+        | "rate_limit_reached"
+        | "too_many_requests"
+        | "insufficient_quota"
+        | "requests"
+        | "tokens"
+        | "RESOURCE_EXHAUSTED" => ModelFailureKind::RateLimit,
+        "server_error"
+        | "api_error"
+        | "overloaded_error"
+        | "overloaded"
+        | "server_overloaded"
+        | "internal_error"
+        | "internal_server_error"
+        | "service_unavailable"
+        | "service_unavailable_error"
+        | "INTERNAL"
+        | "UNAVAILABLE" => ModelFailureKind::ServerError,
+        "invalid_request_error" | "INVALID_ARGUMENT" => ModelFailureKind::BadRequest,
+        "request_too_large" => ModelFailureKind::RequestTooLarge,
         "authentication_error" => ModelFailureKind::Authentication,
         "permission_error" => ModelFailureKind::PermissionDenied,
-        "timeout_error" => ModelFailureKind::Timeout,
+        "timeout_error" | "timeout" | "DEADLINE_EXCEEDED" => ModelFailureKind::Timeout,
+        name if is_about_length(name) => ModelFailureKind::RequestTooLarge,
         status => {
             let status = status.parse().ok().filter(|status| (400..600).contains(status))?;
             kind(StatusCode::from_u16(status).ok()?, None)
         }
     })
+}
+
+/// Returns `true` for codes of a conversation that is longer than the model's context: of OpenAI and
+/// many servers, and of llama.cpp.
+fn is_about_length(code: &str) -> bool {
+    matches!(code, "context_length_exceeded" | "exceed_context_size_error")
 }
 
 /// Returns `true` for codes such as `image_too_large`, `empty_image_file`,

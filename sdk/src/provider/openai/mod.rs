@@ -34,6 +34,7 @@ use self::endpoint::Endpoint;
 use super::{
     Model, ModelDeltas, ModelError, ModelProvider,
     api_rules::{self, ApiRules, ChangeLog, RequestTarget},
+    call_ids::CallIds,
     data::{PROVIDER_DATA, RESPONSES},
     http::{refusals::Refusals, silence::SilenceOptions, streaming::Streamed},
 };
@@ -206,12 +207,14 @@ impl Model for OpenAiModel {
     fn call(&self, call: ModelCall) -> BoxFuture<'_, Result<ModelResponse, ModelError>> {
         Box::pin(async move {
             let agent = call.agent.clone();
+            let ids = CallIds::in_conversation(&call);
             let call = self.preparation.prepare(&self.name, call);
             let outcome = match self.api {
                 OpenAiApi::Responses => responses::call(&self.endpoint, &self.name, call).await,
                 OpenAiApi::ChatCompletions => chat_completions::call(&self.endpoint, &self.name, call).await,
             };
-            outcome.map(|response| self.preparation.mark(response)).map_err(|error| self.located(error, &agent))
+            let outcome = outcome.map(|response| self.preparation.mark(ids.rename(response)));
+            outcome.map_err(|error| self.located(error, &agent))
         })
     }
 
@@ -219,6 +222,8 @@ impl Model for OpenAiModel {
         Box::pin(async move {
             let agent = call.agent.clone();
             let silence = self.silence.of_call(&call.definitions.settings);
+            let ids = CallIds::in_conversation(&call);
+            let deltas = ids.rename_deltas(deltas);
             let call = self.preparation.prepare(&self.name, call);
             let streamed = Streamed {
                 transport: &self.endpoint.transport,
@@ -231,7 +236,8 @@ impl Model for OpenAiModel {
                 OpenAiApi::Responses => responses::stream(&self.endpoint, &streamed, call, &deltas).await,
                 OpenAiApi::ChatCompletions => chat_completions::stream(&self.endpoint, &streamed, call, &deltas).await,
             };
-            outcome.map(|response| self.preparation.mark(response)).map_err(|error| self.located(error, &agent))
+            let outcome = outcome.map(|response| self.preparation.mark(ids.rename(response)));
+            outcome.map_err(|error| self.located(error, &agent))
         })
     }
 }

@@ -88,7 +88,7 @@ async fn google_says_why_it_stops(
 async fn an_answer_of_nothing_is_a_failure() {
     let error = exchange("gemini", GEMINI, hello(), gemini(json!([]), "MALFORMED_FUNCTION_CALL")).await.1;
     let error = error.expect_err("no answer");
-    assert_eq!(error.message, "response failed (200): the answer is empty: MALFORMED_FUNCTION_CALL");
+    assert_eq!(error.message, "response failed (200): the model stopped with an error (MALFORMED_FUNCTION_CALL)");
     assert_eq!((error.kind, error.should_retry()), (ModelFailureKind::ResponseFailed, true));
 }
 

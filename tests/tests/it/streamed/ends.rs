@@ -123,9 +123,13 @@ async fn garbage_in_the_middle_is_quoted_without_secrets() -> anyhow::Result<()>
     json!({"type": "error", "error": {"type": "server_error", "code": null, "message": "Sorry."}}),
     ServerError, "server error (200): Sorry.", None, true
 )]
-#[case::wrong_request(
+#[case::too_long(
     json!({"error": {"type": "invalid_request_error", "code": "context_length_exceeded", "message": "too long"}}),
-    BadRequest, "bad request (200): too long", Some("context_length_exceeded"), false
+    RequestTooLarge, "request too large (200): too long", Some("context_length_exceeded"), false
+)]
+#[case::too_many(
+    json!({"type": "error", "error": {"type": "too_many_requests", "code": "too_many_requests", "message": "later"}}),
+    RateLimit, "rate limited (200): later", Some("too_many_requests"), true
 )]
 #[case::status(
     json!({"error": {"message": "overloaded", "code": 503}}),

@@ -45,7 +45,7 @@ impl Reading for CompletionChunks {
 /// Returns the content of a completion, as the crate reads it from a whole one.
 ///
 /// # Errors
-/// A call without a name, or whose arguments are not JSON.
+/// A call without a name.
 pub(in crate::provider::genai) fn content(adapter: &str, body: &Value) -> Result<ResponseContent, &'static str> {
     let choice = &body["choices"][0];
     let message = &choice["message"];
@@ -83,11 +83,16 @@ fn texts(content: &Value) -> (String, String) {
     (text, thinking)
 }
 
+/// Reads a call. Arguments that are not JSON are kept as they came: the run tells the model so.
 fn tool_call(call: &Value) -> Result<ToolCall, &'static str> {
     let function = &call["function"];
     let fn_name = function["name"].as_str().ok_or("a tool call has no name")?.to_owned();
     let fn_arguments = match &function["arguments"] {
-        Value::String(text) => serde_json::from_str(text).map_err(|_| "the arguments of a tool call are not JSON")?,
+        Value::String(text) if text.trim().is_empty() => Value::Null,
+        Value::String(text) => match serde_json::from_str(text) {
+            Ok(arguments @ (Value::Object(_) | Value::Null)) => arguments,
+            Ok(_) | Err(_) => text.as_str().into(),
+        },
         arguments => arguments.clone(),
     };
     let call_id = call["id"].as_str().unwrap_or_default().to_owned();

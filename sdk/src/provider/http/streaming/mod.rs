@@ -11,6 +11,8 @@
 //! [`chunks`] has the chunks of a body, with limits of time and size.
 
 mod chunks;
+#[cfg(test)]
+pub(crate) mod prefixes;
 
 use serde_json::{Map, Value, json};
 use tokio::time::timeout_at;

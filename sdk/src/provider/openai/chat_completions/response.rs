@@ -6,8 +6,9 @@ use crate::{
     provider::{
         ModelError,
         data::PROVIDER_DATA,
-        http::{answer::Answer, outgoing::set},
+        http::{answer::Answer, classify::ProviderError, outgoing::set},
         openai::usage,
+        stop_reason,
     },
     wire::{Item, ModelResponse},
 };
@@ -23,7 +24,8 @@ const USAGE: usage::Names = usage::Names {
 /// to it by one.
 ///
 /// # Errors
-/// The failure that the answer represents, if it is not a completion with a message.
+/// The failure that the answer represents, if it is not a completion with a message, or the model
+/// stopped with an error.
 pub(super) fn project(answer: &Answer, keep_raw_usage: bool) -> Result<ModelResponse, ModelError> {
     let mut completion = answer.object()?;
     let Some(Value::Array(choices)) = completion.get_mut("choices") else {
@@ -32,17 +34,20 @@ pub(super) fn project(answer: &Answer, keep_raw_usage: bool) -> Result<ModelResp
     let Some(choice) = choices.first_mut() else {
         return Err(answer.invalid("the completion has an empty list of choices"));
     };
-    let Value::Object(message) = choice.get_mut("message").map(Value::take).unwrap_or_default() else {
-        return Err(answer.invalid("the first choice has no message"));
+    let reason = choice.get("finish_reason").and_then(Value::as_str).map(str::to_owned);
+    let message = match (choice.get_mut("message").map(Value::take), &reason) {
+        (Some(Value::Object(message)), _) => message,
+        // Google leaves the message out if a filter left nothing of it.
+        (None | Some(Value::Null), Some(_)) => Map::new(),
+        _ => return Err(answer.invalid("the first choice has no message")),
     };
     let logprobs = choice.get_mut("logprobs").and_then(|logprobs| logprobs.get_mut("content")).map(Value::take);
-    let incomplete = match choice.get("finish_reason").and_then(Value::as_str) {
-        Some("length") => Some("max_output_tokens".to_owned()),
-        Some("content_filter") => Some("content_filter".to_owned()),
-        _ => None,
-    };
+    if let Some(error) = choice.as_object().and_then(ProviderError::in_answer) {
+        return Err(answer.reported(error));
+    }
     let id = completion.get("id").and_then(Value::as_str);
     let output = items(message, logprobs, id).map_err(|what| answer.invalid(what))?;
+    let (output, incomplete) = stop_reason::conclude(answer, output, reason.as_deref())?;
     let usage = completion.get("usage").filter(|usage| !usage.is_null());
     Ok(ModelResponse {
         output,
@@ -127,8 +132,8 @@ fn function_call(call: Value, index: usize, completion: Option<&str>) -> Result<
     let id = match (call.shift_remove("id"), completion) {
         (Some(Value::String(id)), _) if !id.is_empty() => id,
         // Some servers send no id, but the output of the tool must refer to one.
-        (_, Some(completion)) => format!("{completion}_{index}"),
-        (_, None) => return Err("a tool call has no id"),
+        (_, Some(completion)) if !completion.is_empty() => format!("{completion}_{index}"),
+        _ => String::new(),
     };
     let name = function.shift_remove("name").filter(Value::is_string).ok_or("a tool call has no name")?;
     let arguments = match function.shift_remove("arguments") {

@@ -307,3 +307,12 @@ fn what_is_no_completion_is_a_failure(#[case] body: Value, #[case] message: &str
     assert_eq!(error.kind, ModelFailureKind::InvalidResponse);
     assert_eq!(error.message, format!("invalid response (200): {message}"));
 }
+
+#[test]
+fn stream_cut_anywhere_is_whole_or_an_error() {
+    let streams =
+        crate::provider::http::streaming::prefixes::check::<super::events::CompletionEvents>("chat", |answer| {
+            response::project(answer, false)
+        });
+    assert!(streams >= 16, "{streams} streams");
+}

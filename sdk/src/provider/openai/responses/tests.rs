@@ -229,8 +229,16 @@ fn a_response_without_usage_is_one_request() {
     let response = read(&json!({"output": [], "usage": null})).expect("a response");
     assert_eq!(
         response,
-        ModelResponse { usage: Usage { requests: 1, ..Usage::default() }, ..ModelResponse::default() }
+        ModelResponse {
+            usage: Usage { requests: 1, ..Usage::default() },
+            incomplete: Some("empty".to_owned()),
+            ..ModelResponse::default()
+        }
     );
+}
+
+fn message(text: &str) -> Value {
+    json!({"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": text}]})
 }
 
 #[test]
@@ -241,13 +249,17 @@ fn an_incomplete_response_says_why() {
         "output": [],
     });
     assert_eq!(read(&body).expect("a response").incomplete.as_deref(), Some("max_output_tokens"));
-    let body = json!({"status": "incomplete", "output": []});
-    assert_eq!(read(&body).expect("a response").incomplete.as_deref(), Some("unknown"));
+    let body = json!({"status": "incomplete", "output": [message("Once")]});
+    assert_eq!(read(&body).expect("a response").incomplete.as_deref(), Some("max_output_tokens"));
+    let mut cut = json!({"type": "function_call", "call_id": "c", "name": "f", "arguments": "{\"a"});
+    cut["status"] = "incomplete".into();
+    assert_eq!(read(&json!({"output": [cut]})).expect("a response").incomplete.as_deref(), Some("max_output_tokens"));
 }
 
 #[test]
 fn a_status_nobody_knows_is_taken_for_complete() {
-    assert_eq!(read(&json!({"status": "splendid", "output": []})).expect("a response").incomplete, None);
+    let body = json!({"status": "splendid", "output": [message("Once")]});
+    assert_eq!(read(&body).expect("a response").incomplete, None);
 }
 
 #[rstest]
@@ -271,4 +283,13 @@ fn what_is_no_finished_response_is_a_failure(
 ) {
     let error = read(&body).expect_err("a failure");
     assert_eq!((error.kind, error.message.as_str()), (kind, message));
+}
+
+#[test]
+fn stream_cut_anywhere_is_whole_or_an_error() {
+    let streams =
+        crate::provider::http::streaming::prefixes::check::<super::events::ResponseEvents>("responses", |answer| {
+            response::project(answer, false)
+        });
+    assert!(streams >= 9, "{streams} streams");
 }
