@@ -47,7 +47,7 @@ pub(super) struct ModelFamily {
     /// `true` if a reasoning effort is refused.
     pub(super) refuses_effort: bool,
     /// The form of call ids, if narrower than the API's.
-    pub(super) call_ids: CallIds,
+    pub(super) call_id_form: CallIdForm,
     /// `true` if a user message may not follow the result of a tool.
     pub(super) refuses_user_after_result: bool,
     /// The version of a Claude model.
@@ -58,7 +58,7 @@ pub(super) struct ModelFamily {
 
 /// The form of the ids of calls that a model accepts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum CallIds {
+pub(super) enum CallIdForm {
     /// Whatever the API accepts.
     #[default]
     Any,
@@ -78,26 +78,26 @@ const UNKNOWN: ModelFamily = ModelFamily {
     effort_with_tools: EffortWithTools::Accepted,
     refuses_penalties: false,
     refuses_effort: false,
-    call_ids: CallIds::Any,
+    call_id_form: CallIdForm::Any,
     refuses_user_after_result: false,
     claude: None,
     gemini: None,
 };
 /// OpenAI's models that do not reason.
 const PLAIN: ModelFamily =
-    ModelFamily { reasons: Some(false), refuses_effort: true, call_ids: CallIds::Short, ..UNKNOWN };
+    ModelFamily { reasons: Some(false), refuses_effort: true, call_id_form: CallIdForm::Short, ..UNKNOWN };
 /// OpenAI's models that always reason.
 const REASONING: ModelFamily = ModelFamily {
     reasons: Some(true),
     needs_max_completion_tokens: true,
     sampling: Sampling::Refused,
-    call_ids: CallIds::Short,
+    call_id_form: CallIdForm::Short,
     ..UNKNOWN
 };
 /// OpenAI's models whose reasoning is off by default.
 const OPTIONAL_REASONING: ModelFamily = ModelFamily { sampling: Sampling::WithoutReasoning, ..REASONING };
 const MISTRAL: ModelFamily =
-    ModelFamily { call_ids: CallIds::NineAlphanumeric, refuses_user_after_result: true, ..UNKNOWN };
+    ModelFamily { call_id_form: CallIdForm::NineAlphanumeric, refuses_user_after_result: true, ..UNKNOWN };
 
 /// Families by the start of a name; the first row that fits counts.
 const FAMILIES: [(&str, ModelFamily); 37] = [
@@ -176,6 +176,10 @@ pub(super) fn family(name: &str) -> ModelFamily {
 /// `anthropic/claude-4.1-opus`.
 pub(crate) fn claude_version(name: &str) -> Option<ClaudeVersion> {
     let (_, name) = name.split_once("claude-")?;
+    // It has the limits of Opus 5.5.
+    if name.starts_with("fable-5-1") {
+        return Some((5, 5));
+    }
     if name.starts_with("mythos") || name.starts_with("fable") {
         return Some((5, 0));
     }
@@ -220,6 +224,7 @@ mod tests {
     #[case("anthropic::claude-3-5-sonnet-latest", Some((3, 5)))]
     #[case("claude-haiku-4-5", Some((4, 5)))]
     #[case("claude-opus-5", Some((5, 0)))]
+    #[case("claude-fable-5-1", Some((5, 5)))]
     #[case("anthropic/claude-opus-4.6", Some((4, 6)))]
     #[case("claude-mythos-preview", Some((5, 0)))]
     #[case("claude", None)]

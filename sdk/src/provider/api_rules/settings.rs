@@ -71,6 +71,10 @@ pub(super) fn rewrite(rules: &ApiRules, family: &ModelFamily, definitions: &mut 
 /// Removes what Claude models refuse together, or since a version.
 fn rewrite_for_claude(version: ClaudeVersion, settings: &mut ModelSettings, changes: &mut Changes) {
     let forces_tool = matches!(settings.tool_choice, Some(ToolChoice::Required | ToolChoice::Tool(_)));
+    // Opus 5.5, Sonnet 5.5 and Fable 5.1 refuse a choice that forces a call.
+    if forces_tool && version >= (5, 5) {
+        leave_out(&mut settings.tool_choice, "tool_choice", changes);
+    }
     // Later models think adaptively, which may be combined with any choice.
     let has_budget = settings.reasoning.as_ref().is_some_and(|reasoning| !reasoning["budget_tokens"].is_null());
     if forces_tool && (version < (4, 6) || has_budget && version < (4, 7)) {
@@ -81,12 +85,18 @@ fn rewrite_for_claude(version: ClaudeVersion, settings: &mut ModelSettings, chan
         leave_out(&mut settings.top_p, "top_p", changes);
         return;
     }
-    if settings.reasoning.is_some() {
+    if settings.reasoning.as_ref().is_some_and(turns_thinking_on) {
         leave_out(&mut settings.temperature, "temperature", changes);
     }
     if version >= (4, 1) && settings.temperature.is_some() {
         leave_out(&mut settings.top_p, "top_p", changes);
     }
+}
+
+/// Returns `true` if a Claude model before 4.7 thinks with these settings.
+fn turns_thinking_on(reasoning: &Value) -> bool {
+    let effort = reasoning["effort"].as_str();
+    effort.is_some_and(|effort| effort != "none") || !reasoning["budget_tokens"].is_null()
 }
 
 fn accepts_sampling(family: &ModelFamily, settings: &ModelSettings) -> bool {

@@ -25,7 +25,10 @@ pub(super) const APIS: [(Api, &[&str]); 8] = [
     (Api::Gemini, &["gemini-3-flash", "gemini-2.5-pro"]),
     (Api::Xai, &["grok-4-1-fast-reasoning", "grok-3", "grok-3-mini"]),
     (Api::Compatible, &["mistral-large-latest", "qwen3", "some-model"]),
-    (Api::Anthropic, &["claude-sonnet-4-5", "claude-opus-4-1-20250805", "claude-opus-4-7", "claude-sonnet-4-6"]),
+    (
+        Api::Anthropic,
+        &["claude-sonnet-4-5", "claude-opus-4-1-20250805", "claude-opus-4-7", "claude-sonnet-4-6", "claude-opus-5-5"],
+    ),
 ];
 
 /// A provider whose server keeps what it is sent, and answers nothing.

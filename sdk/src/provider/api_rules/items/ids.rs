@@ -11,7 +11,7 @@ use std::{
 use sha2::{Digest, Sha256};
 
 use super::super::{
-    families::{CallIds, ModelFamily},
+    families::{CallIdForm, ModelFamily},
     rules::{ApiRules, IdRules},
 };
 use crate::wire::Item;
@@ -21,7 +21,7 @@ const MAX_SHORT_ID_LEN: usize = 40;
 
 /// Returns the items with ids that the API accepts.
 pub(super) fn rewrite(rules: &ApiRules, family: &ModelFamily, items: Vec<Item>) -> Vec<Item> {
-    let form = IdForm { rules: rules.ids, family: family.call_ids };
+    let form = IdForm { rules: rules.ids, family: family.call_id_form };
     // The ids of calls that have no output so far, and how often each id occurred.
     let mut open: BTreeMap<(String, &str), VecDeque<String>> = BTreeMap::new();
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
@@ -46,7 +46,7 @@ pub(super) fn rewrite(rules: &ApiRules, family: &ModelFamily, items: Vec<Item>) 
 /// The form of the ids of an API and a model.
 struct IdForm {
     rules: IdRules,
-    family: CallIds,
+    family: CallIdForm,
 }
 
 impl IdForm {
@@ -60,16 +60,16 @@ impl IdForm {
             let _ = write!(digits, "{byte:02x}");
         }
         match self.family {
-            CallIds::NineAlphanumeric => digits[..9].to_owned(),
-            CallIds::Any | CallIds::Short => format!("call_{digits}"),
+            CallIdForm::NineAlphanumeric => digits[..9].to_owned(),
+            CallIdForm::Any | CallIdForm::Short => format!("call_{digits}"),
         }
     }
 
     fn accepts(&self, id: &str) -> bool {
         let fits = match self.family {
-            CallIds::Any => true,
-            CallIds::Short => id.len() <= MAX_SHORT_ID_LEN,
-            CallIds::NineAlphanumeric => id.len() == 9 && id.chars().all(|c| c.is_ascii_alphanumeric()),
+            CallIdForm::Any => true,
+            CallIdForm::Short => id.len() <= MAX_SHORT_ID_LEN,
+            CallIdForm::NineAlphanumeric => id.len() == 9 && id.chars().all(|c| c.is_ascii_alphanumeric()),
         };
         let is_narrow = || id.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-');
         fits && !id.is_empty()

@@ -30,6 +30,7 @@ pub(crate) const RULES: &[&str] = &[
     "anthropic/tool-schema-root-type",
     "anthropic/tool-schema-root-combinator",
     "anthropic/tool-choice-without-tools",
+    "anthropic/tool-choice-forced",
     "anthropic/temperature-and-top-p",
     "anthropic/sampling-unsupported",
     "anthropic/cache-control-limit",
@@ -71,6 +72,8 @@ impl Version {
     pub(crate) const V4_6: Self = Self(4, 6);
     /// Opus 4.7.
     pub(crate) const V4_7: Self = Self(4, 7);
+    /// Opus and Sonnet 5.5, and Fable 5.1.
+    pub(crate) const V5_5: Self = Self(5, 5);
 
     /// Reads the version from a name such as `claude-opus-4-7` or `claude-3-7-sonnet-20250219`.
     ///
@@ -80,6 +83,9 @@ impl Version {
         let name = &name[name.find("claude-")?..];
         if name.starts_with("claude-mythos") {
             return Some(Self(5, 0));
+        }
+        if name.starts_with("claude-fable-5-1") {
+            return Some(Self::V5_5);
         }
         let mut numbers =
             name.split(['-', '.', '@', ':']).filter(|token| token.len() <= 2).filter_map(|token| token.parse().ok());
@@ -154,6 +160,10 @@ fn check_request(report: &mut Report, version: Option<Version>, body: &Value, me
     if is_given(&body["tool_choice"]) && !is_filled(&body["tools"]) {
         let detail = "tool_choice is given without tools";
         report.refuse("anthropic/tool-choice-without-tools", "/tool_choice", detail);
+    }
+    if version >= Some(Version::V5_5) && matches!(body["tool_choice"]["type"].as_str(), Some("any" | "tool")) {
+        let detail = format!("tool_choice is {}", body["tool_choice"]);
+        report.refuse("anthropic/tool-choice-forced", "/tool_choice", detail);
     }
     check_sampling(report, version, body);
     let cache_controls =

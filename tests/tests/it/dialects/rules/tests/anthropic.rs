@@ -180,6 +180,13 @@ fn tool_cases() -> Vec<Case> {
         case("anthropic/tool-name-duplicate", &[("/tools", json!([base()["tools"][0], base()["tools"][0]]))]),
         case("anthropic/tool-schema-root-type", &[("/tools/0/input_schema", json!({}))]),
         case("anthropic/tool-schema-root-combinator", &[("/tools/0/input_schema/anyOf", json!([{"type": "object"}]))]),
+        Case::new(
+            "anthropic/tool-choice-forced",
+            Api::Anthropic,
+            with(base(), &[("/tool_choice", json!({"type": "any"}))]),
+            with(base(), &[("/tool_choice", json!({"type": "auto"}))]),
+        )
+        .model("claude-opus-5-5"),
         case(
             "anthropic/tool-choice-without-tools",
             &[("/tool_choice", json!({"type": "auto"})), ("/tools", json!(null))],
