@@ -55,6 +55,7 @@ mod native_tools;
 mod odd_provider;
 mod open_workflows;
 mod openai_provider;
+mod outcomes;
 mod panics;
 mod paused_runs;
 mod projection;
