@@ -165,10 +165,7 @@ impl ToolError {
 
     /// Returns the message, followed by the causes that it does not already contain, for the log.
     pub(crate) fn with_causes(&self) -> String {
-        let mut text = match self.kind() {
-            ToolFailureKind::Arguments => self.failure.to_string(),
-            _ => self.message().to_owned(),
-        };
+        let mut text = self.to_string();
         // Of most failures, the message is that of the source error itself.
         let mut cause = self.source.as_deref().map(|error| error as &(dyn Error + 'static));
         while let Some(error) = cause {
@@ -218,7 +215,11 @@ impl<E: IntoToolError> From<E> for ToolError {
 
 impl fmt::Display for ToolError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.message())
+        match self.kind() {
+            // The message alone does not say what does not fit.
+            ToolFailureKind::Arguments => self.failure.fmt(f),
+            _ => f.write_str(self.message()),
+        }
     }
 }
 
