@@ -155,8 +155,7 @@ fn content(call: &FunctionCall<'_>) -> String {
 
 fn call_id(item: &Item) -> Option<&str> {
     match item.view() {
-        ItemView::FunctionCall(call) => Some(call.call_id),
-        ItemView::NativeCall { call, .. } => Some(call.call_id),
+        ItemView::FunctionCall(call) | ItemView::NativeCall { call, .. } => Some(call.call_id),
         _ => None,
     }
 }

@@ -47,7 +47,7 @@ impl fmt::Display for IncompleteResponse<'_> {
         f.write_str("; ")?;
         match *reason {
             incomplete::MAX_OUTPUT_TOKENS => {
-                f.write_str("raise max_tokens of the ModelSettings, lower its reasoning")?
+                f.write_str("raise max_tokens of the ModelSettings, lower its reasoning")?;
             }
             incomplete::CONTEXT_WINDOW => f.write_str("shorten the conversation (a session limit, compaction)")?,
             _ => f.write_str("change the request")?,

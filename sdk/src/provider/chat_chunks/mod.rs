@@ -141,8 +141,8 @@ impl ChatChunks {
         let whole = choice.shift_remove("message");
         let known = self.choice.get_or_insert_default();
         // Some servers have an empty reason to finish in each chunk before the last one.
-        let is_set = |name: &str, value: &Value| !value.is_null() && !(name == "finish_reason" && value == "");
-        for (name, value) in choice.into_iter().filter(|(name, value)| is_set(name, value)) {
+        let is_unset = |name: &str, value: &Value| value.is_null() || (name == "finish_reason" && value == "");
+        for (name, value) in choice.into_iter().filter(|(name, value)| !is_unset(name, value)) {
             if name == "logprobs" {
                 self.kept += merge_member(known, name, value);
             } else {

@@ -31,12 +31,13 @@ pub(in crate::wire::tests) fn run_states() -> Vec<(&'static str, RunState)> {
         ("kept", parts::kept()),
         ("side_data", parts::side_data()),
         ("traced", RunState { trace: Some(Box::new(trace_settings())), ..state(Phase::TurnDue) }),
-        (
-            "incomplete",
-            RunState { incomplete: Some("max_output_tokens".to_owned()), unanswered: 1, ..state(Phase::TurnDue) },
-        ),
         ("shown", RunState { shown: BTreeSet::from(["call_1".to_owned()]), ..state(Phase::TurnDue) }),
     ]);
+    // Not in the array, which has a place on the stack.
+    states.push((
+        "incomplete",
+        RunState { incomplete: Some("max_output_tokens".to_owned()), unanswered: 1, ..state(Phase::TurnDue) },
+    ));
     states.push(("refused", parts::refused()));
     states
 }
