@@ -80,17 +80,16 @@ pub(super) fn resolve(
     }
 }
 
-/// Returns the phase after a response with which the provider pauses a turn without calls. It
-/// continues the turn when it receives its own answer.
+/// Counts a paused turn that holds nothing as a response without a usable answer.
 ///
 /// # Errors
-/// [`RunError::IncompleteAnswer`] if several in a row hold nothing.
-pub(super) fn resume_turn(state: &mut RunState, setup: &TurnSetup, sorted: &Sorted) -> Result<Phase, RunError> {
+/// [`RunError::IncompleteAnswer`] for the last of several in a row.
+pub(super) fn count_pause(state: &mut RunState, setup: &TurnSetup, sorted: &Sorted) -> Result<(), RunError> {
     state.unanswered = if sorted.items.is_empty() { state.unanswered.saturating_add(1) } else { 0 };
     if state.unanswered >= MAX_UNANSWERED {
         return Err(error(state, setup, sorted, PAUSE_TURN.to_owned()));
     }
-    Ok(Phase::TurnDue)
+    Ok(())
 }
 
 fn error(state: &RunState, setup: &TurnSetup, sorted: &Sorted, reason: String) -> RunError {

@@ -8,7 +8,7 @@
 //! - Two calls are the same if agent and tool have the same names and the arguments have the same
 //!   canonical JSON. Arguments that are not JSON are compared as text.
 //! - A call counts if its arguments were refused: by the schema, or by the type that the body
-//!   takes. An error of the body does not count, nor does that of another server.
+//!   takes. An error of the body or of another server does not count.
 //! - The calls are counted per agent and tool, in call order, also within one response and across
 //!   pauses. Calls of other tools in between change nothing. Any other outcome of a call of the
 //!   tool, or other arguments, start the count anew. A call that waits is counted once it has its

@@ -94,20 +94,24 @@ pub(super) fn accept(
     }
     state.last_response_id = response_id;
     state.incomplete.clone_from(&incomplete);
-    if incomplete.as_deref() == Some(PAUSE_TURN) && !sorted.has_calls() {
-        let resumed = incomplete::resume_turn(state, setup, &sorted)?;
-        state.items.append(&mut sorted.items);
-        return Ok(resumed);
-    }
-    state.unanswered = 0;
-    state.items.append(&mut sorted.items);
     let has_calls = sorted.has_calls();
+    // The provider continues the turn when it receives its own answer.
+    let is_paused = incomplete.as_deref() == Some(PAUSE_TURN) && !has_calls;
+    if is_paused {
+        incomplete::count_pause(state, setup, &sorted)?;
+    } else {
+        state.unanswered = 0;
+    }
+    state.items.append(&mut sorted.items);
     if !sorted.tools_used.is_empty() {
         if let Some(used) = state.tools_used.get_mut(&state.agent) {
             used.extend(sorted.tools_used);
         } else {
             state.tools_used.insert(state.agent.clone(), sorted.tools_used.into_iter().collect());
         }
+    }
+    if is_paused {
+        return Ok(Phase::TurnDue);
     }
     if !has_calls {
         return Ok(conclude(setup, sorted.last_message.as_ref(), sorted.needs_another_turn, incomplete));

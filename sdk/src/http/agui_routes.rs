@@ -25,8 +25,7 @@ use super::{
     turn::{self, Turn, TurnStep},
 };
 use crate::wire::{
-    AgentDecision, AgentInterruption, DecidedInterruption, Item, ItemView, SuppliedOutput, Verdict,
-    run_state::InterruptionKind,
+    AgentDecision, DecidedInterruption, Item, ItemView, SuppliedOutput, Verdict, run_state::InterruptionKind,
 };
 
 /// `POST /agui/{agent}`.
@@ -136,26 +135,24 @@ async fn answers(thread: &Thread, input: &RunAgentInput) -> Result<Vec<Answer>, 
         return Ok(Vec::new());
     }
     let Some(state) = thread.state().await? else { return Ok(Vec::new()) };
-    let is_supplied = |decided: &&DecidedInterruption| matches!(decided.decision, Verdict::SupplyOutput { .. });
     let is_waiting = |entry: &ResumeEntry| state.interruptions.iter().any(|call| call.id == entry.interrupt_id);
     let mut answers = Vec::new();
     for entry in &input.resume {
         let waiting = state.interruptions.iter().find(|call| call.id == entry.interrupt_id);
-        let is_answered = |decided: &DecidedInterruption| decided.id == entry.interrupt_id && is_supplied(&decided);
+        let is_answered = |decided: &DecidedInterruption| {
+            decided.id == entry.interrupt_id && matches!(decided.decision, Verdict::SupplyOutput { .. })
+        };
         let kind = match waiting {
             Some(call) => Some(call.kind),
             None => state.decided.iter().any(is_answered).then_some(InterruptionKind::Input),
         };
         answers.push(answer(entry, kind).map_err(ApiError::invalid)?);
     }
-    let is_output = |call: &&AgentInterruption| call.kind == InterruptionKind::Output;
-    let waiting: Vec<&str> = state.interruptions.iter().filter(is_output).map(|call| &*call.id).collect();
-    let mut results = input.results_of(&waiting);
+    let mut results = input.find_results(&state.calls_without_output());
     // A request without an answer to a call that waits may be one that is sent again. Of several
     // calls with one id, it answers the latest.
     if results.is_empty() && !input.resume.iter().any(is_waiting) {
-        let supplied = state.decided.iter().rev().filter(is_supplied).map(|decided| &*decided.id);
-        results = input.results_sent_again(&supplied.collect::<Vec<_>>());
+        results = input.results_sent_again(&state.calls_with_output());
     }
     answers.extend(results.into_iter().map(|(id, output)| Answer::Output(SuppliedOutput::new(id, output))));
     Ok(answers)

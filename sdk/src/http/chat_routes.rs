@@ -27,9 +27,7 @@ use super::{
     thread::Thread,
     turn::{self, Turn, TurnStep},
 };
-use crate::wire::{
-    AgentDecision, AgentInterruption, DecidedInterruption, SuppliedOutput, Verdict, run_state::InterruptionKind,
-};
+use crate::wire::{AgentDecision, AgentState, SuppliedOutput};
 
 /// The header that says which form the stream has.
 const STREAM_HEADER: (HeaderName, &str) = (HeaderName::from_static("x-vercel-ai-ui-message-stream"), "v1");
@@ -151,16 +149,13 @@ async fn answers(thread: &Thread, post: &ChatPost) -> Result<Vec<Answer>, ApiErr
         return Ok(Vec::new());
     }
     let state = thread.state().await?;
-    let is_output = |call: &&AgentInterruption| call.kind == InterruptionKind::Output;
-    let waiting = state.iter().flat_map(|state| &state.interruptions).filter(is_output).map(|call| &*call.id);
-    let mut outputs = post.outputs_of(&waiting.collect::<Vec<_>>());
+    let waiting = state.as_ref().map(AgentState::calls_without_output).unwrap_or_default();
+    let mut outputs = post.find_outputs(&waiting);
     // A request without an answer may be one that is sent again. Of several calls with one id, it
     // answers the latest.
     if decisions.is_empty() && outputs.is_empty() {
-        let is_supplied = |decided: &&DecidedInterruption| matches!(decided.decision, Verdict::SupplyOutput { .. });
-        let decided = state.iter().flat_map(|state| &state.decided);
-        let supplied = decided.rev().filter(is_supplied).map(|decided| &*decided.id);
-        outputs = post.outputs_sent_again(&supplied.collect::<Vec<_>>());
+        let supplied = state.as_ref().map(AgentState::calls_with_output).unwrap_or_default();
+        outputs = post.outputs_sent_again(&supplied);
     }
     let decisions = decisions.into_iter().map(|decided| {
         Answer::Decision(match (decided.approved, decided.reason) {

@@ -104,7 +104,7 @@ async fn call(
         Err(error) => return Err(failed(&error)),
     };
     let is_error = result.is_error == Some(true);
-    let content = ResultContent::new(&result.content, result.structured_content);
+    let content = ResultContent::new(&result.content, result.structured_content).map_err(|error| failed(&error))?;
     let output = if is_error { content.error() } else { content.output(target.structured_content) };
     let beside = result.meta.map(|meta| beside(target, meta.0)).unwrap_or_default();
     let (output, beside) = if given.is_empty() {

@@ -25,16 +25,19 @@ pub(super) struct ResultContent {
 impl ResultContent {
     /// Creates the content of a result with these blocks and this structured content; `null`
     /// counts as absent.
-    pub(super) fn new(blocks: &[impl Serialize], structured: Option<Value>) -> Self {
-        let json = |block| serde_json::to_value(block).expect("blocks are JSON with string keys");
-        Self { blocks: blocks.iter().map(json).collect(), structured: structured.filter(|value| !value.is_null()) }
+    ///
+    /// # Errors
+    /// A block that cannot be written as JSON.
+    pub(super) fn new(blocks: &[impl Serialize], structured: Option<Value>) -> serde_json::Result<Self> {
+        let blocks = blocks.iter().map(serde_json::to_value).collect::<serde_json::Result<_>>()?;
+        Ok(Self { blocks, structured: structured.filter(|value| !value.is_null()) })
     }
 
     /// Returns the output.
     ///
     /// Blocks of text only become one string, joined by line breaks. If there are other blocks,
-    /// each block becomes a content part: images as images, and blocks for which the Responses API
-    /// has no part as their JSON. Structured content replaces all blocks if it is preferred, and
+    /// each block becomes a content part: an image becomes an image, and a block that the Responses
+    /// API has no part for becomes its JSON. Structured content replaces all blocks if it is preferred, and
     /// otherwise only texts that are blank.
     ///
     /// # Source

@@ -151,7 +151,8 @@ async fn make_set_up_call(
         return Ok(());
     }
     let texts: Vec<_> = result.content.iter().filter(|block| block.as_text().is_some()).collect();
-    let reason = ResultContent::new(&texts, result.structured_content).error().to_text();
+    let content = ResultContent::new(&texts, result.structured_content);
+    let reason = content.map_or_else(|error| error.to_string(), |content| content.error().to_text());
     let what = format!("refuses {tool:?}, a set-up call of the session: {reason}");
     Err(McpFailure::Unsupported { server: server.server().to_owned(), what })
 }

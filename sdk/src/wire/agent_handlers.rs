@@ -259,6 +259,21 @@ pub struct AgentState {
     pub decided: Vec<DecidedInterruption>,
 }
 
+#[cfg(feature = "http")]
+impl AgentState {
+    /// Returns the ids of the calls that wait for their output.
+    pub(crate) fn calls_without_output(&self) -> Vec<&str> {
+        let waiting = self.interruptions.iter().filter(|call| call.kind == InterruptionKind::Output);
+        waiting.map(|call| &*call.id).collect()
+    }
+
+    /// Returns the ids of the calls whose output was supplied, the latest first.
+    pub(crate) fn calls_with_output(&self) -> Vec<&str> {
+        let is_supplied = |decided: &&DecidedInterruption| matches!(decided.decision, Verdict::SupplyOutput { .. });
+        self.decided.iter().rev().filter(is_supplied).map(|decided| &*decided.id).collect()
+    }
+}
+
 /// An interruption: a call that waits for a decision, or, according to its `kind`, for its
 /// [`Output`](InterruptionKind::Output) or for an [`Input`](InterruptionKind::Input).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

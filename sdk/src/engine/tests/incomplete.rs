@@ -217,3 +217,24 @@ fn conversation_at_the_provider_is_not_asked_again() {
     let error = answer_stopped_by(&mut run, "empty", Vec::new()).unwrap_err();
     assert!(matches!(error, RunError::IncompleteAnswer { .. }), "{error}");
 }
+
+#[test]
+fn third_empty_pause_in_a_row_ends_the_run() {
+    let mut run = ByHand::start();
+    for _ in 0..2 {
+        run.prepare(setup());
+        answer_stopped_by(&mut run, "pause_turn", Vec::new()).unwrap();
+    }
+    run.prepare(setup());
+    let error = answer_stopped_by(&mut run, "pause_turn", Vec::new()).unwrap_err();
+    assert!(matches!(&error, RunError::IncompleteAnswer { reason, .. } if reason == "pause_turn"), "{error}");
+}
+
+#[test]
+fn paused_turn_keeps_the_tools_it_used() {
+    let mut run = ByHand::start();
+    run.prepare(setup());
+    let search = item(json!({"type": "web_search_call", "id": "ws_1", "status": "completed"}));
+    answer_stopped_by(&mut run, "pause_turn", vec![search]).unwrap();
+    assert!(run.engine.tools_used()["triage"].contains("web_search_call"));
+}

@@ -59,7 +59,7 @@ impl Facts {
         let kind = EventKind::ModelCallAnswered { attempts, earlier_failure, response_id, incomplete, usage };
         self.tell(&run, &format!("{effect}/answered"), kind);
         self.mark_opaque(response.is_none(), 1);
-        // Such calls are not made, so nobody may see them as calls.
+        // The run does not make such calls, so no client may make them either.
         let is_cut = response.and_then(|response| response.incomplete.as_deref()).is_some_and(may_be_cut);
         let is_call = |item: &Item| call_of(item, output).is_some();
         if is_cut {

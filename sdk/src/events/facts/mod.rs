@@ -289,12 +289,15 @@ fn output_of(item: &Item) -> Option<&str> {
 /// the number of the question.
 pub(crate) fn call_id_of(question: &str) -> String {
     let last = question.rsplit('/').next().unwrap_or(question);
-    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    let own = match last.rsplit_once('#') {
-        Some((own, number)) if is_number(number) => own,
-        _ => last,
-    };
-    own.replace("~2", "#").replace("~1", "/").replace("~0", "~")
+    without_number(last).replace("~2", "#").replace("~1", "/").replace("~0", "~")
+}
+
+/// Returns an id without the number that tells it from equal ones: `c1` for `c1#2`.
+pub(crate) fn without_number(id: &str) -> &str {
+    match id.rsplit_once('#') {
+        Some((own, number)) if !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()) => own,
+        _ => id,
+    }
 }
 
 #[cfg(test)]

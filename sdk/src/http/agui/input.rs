@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::{
     message::{AguiMessage, AguiRole, null_as_default},
-    results::results_of,
+    results::find_results,
 };
 
 /// The request: the whole state of the frontend.
@@ -103,16 +103,16 @@ impl RunAgentInput {
     }
 
     /// Returns the results of the calls that these questions are about, wherever they stand.
-    pub(crate) fn results_of<'q>(&self, questions: &[&'q str]) -> Vec<(&'q str, String)> {
-        results_of(&self.messages, questions)
+    pub(crate) fn find_results<'q>(&self, questions: &[&'q str]) -> Vec<(&'q str, String)> {
+        find_results(&self.messages, questions)
     }
 
     /// Returns the results of these answered questions, if the request that has answered them is
     /// sent again.
     ///
-    /// Results that earlier requests have sent are still among the messages. Those of this request
-    /// follow the latest message of the assistant that has results after it. Messages before an
-    /// answer in text, or before a message of the user, are of an earlier request.
+    /// The messages also hold the results of earlier requests. The results of this request follow the
+    /// last message of the assistant that has results after it. A text answer or a message of the
+    /// user ends the search.
     pub(crate) fn results_sent_again<'q>(&self, questions: &[&'q str]) -> Vec<(&'q str, String)> {
         let mut messages = &self.messages[..];
         let mut has_passed_call = false;
@@ -123,7 +123,7 @@ impl RunAgentInput {
                 _ => false,
             };
             let border = messages.iter().rposition(is_border);
-            let found = results_of(&messages[border.map_or(0, |at| at + 1)..], questions);
+            let found = find_results(&messages[border.map_or(0, |at| at + 1)..], questions);
             match border {
                 // An answer in `resume` is newer than all results before the latest call.
                 Some(at) if found.is_empty() && self.resume.is_empty() && !messages[at].tool_calls.is_empty() => {

@@ -10,12 +10,12 @@
 //! replaces a placeholder, or the answer of a person who has thought again.
 //!
 //! **A call that is made again has no result yet.** Some models number the calls of each response
-//! anew. A result before the latest message of its call is one of an earlier call with its id.
+//! anew. A result before the latest message of its call belongs to an earlier call.
 
 use std::collections::BTreeMap;
 
 use super::message::AguiMessage;
-use crate::events::call_id_of;
+use crate::events::{call_id_of, without_number};
 
 /// The calls of the messages, by their ids in the stream.
 struct ShownCalls<'m>(BTreeMap<&'m str, ShownCall>);
@@ -35,7 +35,7 @@ struct ShownIds<'q> {
 }
 
 /// Returns the results of these questions in the messages, each with the id of its question.
-pub(super) fn results_of<'q>(messages: &[AguiMessage], questions: &[&'q str]) -> Vec<(&'q str, String)> {
+pub(super) fn find_results<'q>(messages: &[AguiMessage], questions: &[&'q str]) -> Vec<(&'q str, String)> {
     let mut calls = ShownCalls::read(messages);
     let shown: Vec<ShownIds<'_>> = questions.iter().map(|question| ShownIds::new(question)).collect();
     let mut found: Vec<Option<ShownCall>> = questions.iter().map(|_| None).collect();
@@ -68,7 +68,7 @@ impl<'m> ShownCalls<'m> {
         Self(calls)
     }
 
-    /// Takes the first call with such an id: each is that of one question.
+    /// Takes the first call with a matching id, so that no other question gets it.
     fn take(&mut self, is_meant: impl Fn(&str) -> bool) -> Option<ShownCall> {
         let id = self.0.keys().copied().find(|id| is_meant(id))?;
         self.0.remove(id)
@@ -97,14 +97,6 @@ impl<'q> ShownIds<'q> {
 
     fn is_call_id(&self, id: &str) -> bool {
         id == self.call_id
-    }
-}
-
-/// Returns an id without the number that makes it another one: `c1` of `c1#2`.
-fn without_number(id: &str) -> &str {
-    match id.rsplit_once('#') {
-        Some((own, number)) if number.parse::<u32>().is_ok() => own,
-        _ => id,
     }
 }
 

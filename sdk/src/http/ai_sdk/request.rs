@@ -114,26 +114,28 @@ impl ChatPost {
         self.calls().filter(is_decided).filter_map(decided).take(MAX_ANSWERS).collect()
     }
 
-    /// Returns `true` if the last message of an agent has outputs: those of client tools, which the
-    /// page has called, and those of the run's own tools, which it has from the stream.
+    /// Returns `true` if the last message of an agent has outputs.
+    ///
+    /// The page calls client tools itself, and has the outputs of the run's own tools from the
+    /// stream.
     pub(in crate::http) fn has_outputs(&self) -> bool {
-        self.calls().any(|(_, part)| output_of(part).is_some())
+        self.calls().any(|(_, part)| part_output(part).is_some())
     }
 
     /// Returns the outputs of the calls that these questions are about, from the last message of an
     /// agent. An error is returned as the output `{"error": TEXT}`. Of several parts of a call the
     /// last one counts.
-    pub(in crate::http) fn outputs_of<'q>(&self, questions: &[&'q str]) -> Vec<(&'q str, Value)> {
-        outputs_of(self.calls(), questions)
+    pub(in crate::http) fn find_outputs<'q>(&self, questions: &[&'q str]) -> Vec<(&'q str, Value)> {
+        find_outputs(self.calls(), questions)
     }
 
-    /// Returns the outputs of these answered questions, if the request that has answered them is
-    /// sent again: the page has them in its last step. Those of earlier steps are of earlier
-    /// requests.
+    /// Returns the outputs of answered questions in a request that is sent again.
+    ///
+    /// They are in the last step of the page; earlier steps belong to earlier requests.
     pub(in crate::http) fn outputs_sent_again<'q>(&self, questions: &[&'q str]) -> Vec<(&'q str, Value)> {
         let parts = self.last_of(Role::Assistant).map_or(&[][..], |message| &message.parts);
         let step = parts.iter().rposition(|part| part["type"] == "step-start");
-        outputs_of(calls(&parts[step.map_or(0, |at| at + 1)..]), questions)
+        find_outputs(calls(&parts[step.map_or(0, |at| at + 1)..]), questions)
     }
 
     /// Returns the ids of the calls in the last message of an agent.
@@ -166,17 +168,17 @@ fn calls(parts: &[Value]) -> impl Iterator<Item = (&str, &Value)> {
     })
 }
 
-fn outputs_of<'p, 'q>(
+fn find_outputs<'p, 'q>(
     calls: impl Iterator<Item = (&'p str, &'p Value)>,
     questions: &[&'q str],
 ) -> Vec<(&'q str, Value)> {
     let mut parts: BTreeMap<&str, &Value> = calls.collect();
-    let output = |question: &&'q str| Some((*question, output_of(parts.remove(&*call_in_message(question))?)?));
+    let output = |question: &&'q str| Some((*question, part_output(parts.remove(&*call_in_message(question))?)?));
     questions.iter().filter_map(output).collect()
 }
 
 /// Returns the output in the part of a call, if it has one.
-fn output_of(part: &Value) -> Option<Value> {
+fn part_output(part: &Value) -> Option<Value> {
     match part["state"].as_str()? {
         "output-available" => Some(part.get("output").cloned().unwrap_or(Value::Null)),
         "output-error" => Some(json!({"error": part["errorText"].as_str().unwrap_or_default()})),

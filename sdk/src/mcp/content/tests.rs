@@ -1,4 +1,5 @@
 use rstest::rstest;
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::ResultContent;
@@ -12,14 +13,18 @@ fn text_output(text: &str) -> ToolOutput {
     ToolOutput::Text(text.to_owned())
 }
 
+fn result_content(blocks: &[impl Serialize], structured: Option<Value>) -> ResultContent {
+    ResultContent::new(blocks, structured).expect("blocks are JSON")
+}
+
 #[test]
 fn texts_are_one_text() {
-    assert_eq!(ResultContent::new(&texts(["one", "two"]), None).output(false), text_output("one\ntwo"));
+    assert_eq!(result_content(&texts(["one", "two"]), None).output(false), text_output("one\ntwo"));
 }
 
 #[test]
 fn space_beside_a_text_is_kept() {
-    assert_eq!(ResultContent::new(&texts(["", " one\n"]), None).output(false), text_output("\n one\n"));
+    assert_eq!(result_content(&texts(["", " one\n"]), None).output(false), text_output("\n one\n"));
 }
 
 #[rstest]
@@ -30,7 +35,7 @@ fn a_result_without_text_is_told_as_json_or_a_sentence(
     #[case] blocks: Vec<Value>,
     #[values(false, true)] prefers_structured: bool,
 ) {
-    let content = |structured| ResultContent::new(&blocks, structured);
+    let content = |structured| result_content(&blocks, structured);
     let degrees = json!({"degrees": 22});
     assert_eq!(content(Some(degrees.clone())).output(prefers_structured), text_output(r#"{"degrees":22}"#));
     assert_eq!(content(Some(degrees)).error(), text_output(r#"{"degrees":22}"#));
@@ -46,7 +51,7 @@ fn a_result_without_text_is_told_as_json_or_a_sentence(
 #[case::number(json!(0), "0")]
 #[case::text(json!(""), r#""""#)]
 fn empty_structured_content_is_told_as_its_json(#[case] structured: Value, #[case] json: &str) {
-    assert_eq!(ResultContent::new(&texts([]), Some(structured)).output(false), text_output(json));
+    assert_eq!(result_content(&texts([]), Some(structured)).output(false), text_output(json));
 }
 
 #[test]
@@ -64,7 +69,7 @@ fn an_image_makes_parts_of_all_blocks() {
             "text": r#"{"type":"resource_link","uri":"file:///cat.txt","name":"cat"}"#,
         }),
     ];
-    assert_eq!(ResultContent::new(&blocks, None).output(false), ToolOutput::Content(expected));
+    assert_eq!(result_content(&blocks, None).output(false), ToolOutput::Content(expected));
 }
 
 #[rstest]
@@ -73,7 +78,7 @@ fn an_image_makes_parts_of_all_blocks() {
 #[case::unknown(json!({"type": "hologram", "text": ""}))]
 #[case::text_without_a_text(json!({"type": "text"}))]
 fn other_blocks_go_before_structured_content(#[case] block: Value) {
-    let content = || ResultContent::new(&[&block], Some(json!({"degrees": 22})));
+    let content = || result_content(&[&block], Some(json!({"degrees": 22})));
     let parts = ToolOutput::Content(vec![json!({"type": "input_text", "text": block.to_string()})]);
     assert_eq!(content().output(false), parts);
     assert_eq!(content().error(), parts);
@@ -82,7 +87,7 @@ fn other_blocks_go_before_structured_content(#[case] block: Value) {
 
 #[test]
 fn preferred_structured_content_replaces_all_blocks() {
-    let content = || ResultContent::new(&texts(["12 degrees"]), Some(json!({"degrees": 12})));
+    let content = || result_content(&texts(["12 degrees"]), Some(json!({"degrees": 12})));
     assert_eq!(content().output(true), text_output(r#"{"degrees":12}"#));
     assert_eq!(content().output(false), text_output("12 degrees"));
     assert_eq!(content().error(), text_output("12 degrees"));

@@ -166,8 +166,7 @@ impl ProviderError {
     /// Returns `Some(false)` if a retry cannot succeed: time corrects neither a used-up quota nor a
     /// wrong input. Otherwise returns `None`.
     pub(crate) fn retryable(&self) -> Option<bool> {
-        let names = [self.code.as_deref(), self.r#type.as_deref()];
-        let hopeless = names.contains(&Some("insufficient_quota"))
+        let hopeless = self.names().any(|name| name == "insufficient_quota")
             || self.code.as_deref().is_some_and(|code| code.starts_with("invalid_") || is_about_an_image(code));
         hopeless.then_some(false)
     }

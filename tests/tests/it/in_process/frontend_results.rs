@@ -41,7 +41,7 @@ fn request(thread: &str, run: &str, messages: &Value) -> Value {
     json!({"threadId": thread, "runId": run, "messages": messages, "tools": [], "context": []})
 }
 
-async fn ask(service: &Router, thread: &str, run: &str, messages: &Value) -> anyhow::Result<Vec<Value>> {
+async fn post_messages(service: &Router, thread: &str, run: &str, messages: &Value) -> anyhow::Result<Vec<Value>> {
     stream(service, "POST", "/agui/clerk", Some(&request(thread, run, messages))).await
 }
 
@@ -84,19 +84,19 @@ async fn results_reach_the_model_in_any_order(
     let database = Database::sqlite().await?;
     let model = asks_twice();
     let service = database.replica(&model).await?;
-    let ids = pending(&ask(&service, "t", "r1", &json!([user("Ask.")])).await?);
+    let ids = pending(&post_messages(&service, "t", "r1", &json!([user("Ask.")])).await?);
     let messages = order(name, &ids[0], &ids[1]);
-    let answered = ask(&service, "t", "r2", &messages).await?;
+    let answered = post_messages(&service, "t", "r2", &messages).await?;
     let end = answered.last().expect("a last event");
     assert_eq!((&end["type"], &end["outcome"]), (&json!("RUN_FINISHED"), &json!({"type": "success"})));
     assert_eq!(outputs(&model), [json!("red"), json!("blue")]);
     // Sent again, the request ends in the same way, and the model is not asked again.
-    assert_eq!(ask(&service, "t", "r2", &messages).await?.last(), Some(end));
+    assert_eq!(post_messages(&service, "t", "r2", &messages).await?.last(), Some(end));
     assert_eq!(model.calls().len(), 2);
     // A new message is one, whatever the messages before it contain.
     let mut messages = messages.as_array().cloned().unwrap_or_default();
     messages.extend([json!({"id": "a", "role": "assistant", "content": "Done."}), user("Once more.")]);
-    let ids = pending(&ask(&service, "t", "r3", &json!(messages)).await?);
+    let ids = pending(&post_messages(&service, "t", "r3", &json!(messages)).await?);
     assert_eq!((ids.len(), model.calls().len()), (2, 3));
     Ok(())
 }
@@ -115,17 +115,17 @@ async fn results_come_one_by_one_in_both_modes() -> anyhow::Result<()> {
 
 /// Answers the first call, then the second, each behind the message of its call.
 async fn one_by_one(service: &Router, model: &FakeModel) -> anyhow::Result<()> {
-    let ids = pending(&ask(service, "t", "r1", &json!([user("Ask.")])).await?);
+    let ids = pending(&post_messages(service, "t", "r1", &json!([user("Ask.")])).await?);
     let [one, two] = &ids[..] else { anyhow::bail!("two calls wait: {ids:?}") };
     let first = json!([user("Ask."), calling(one), result(one, "red"), calling(two)]);
-    assert_eq!(pending(&ask(service, "t", "r2", &first).await?), [&**two]);
-    assert_eq!(pending(&ask(service, "t", "r2", &first).await?), [&**two]);
+    assert_eq!(pending(&post_messages(service, "t", "r2", &first).await?), [&**two]);
+    assert_eq!(pending(&post_messages(service, "t", "r2", &first).await?), [&**two]);
     let foreign = json!([user("Ask."), calling(one), result("foreign", "red"), result(one, "red")]);
-    assert_eq!(pending(&ask(service, "t", "r3", &foreign).await?), [&**two]);
+    assert_eq!(pending(&post_messages(service, "t", "r3", &foreign).await?), [&**two]);
     let only_foreign = json!([user("Ask."), calling(one), calling(two), result("foreign", "red")]);
     assert_eq!(post(service, "/agui/clerk", &request("t", "r4", &only_foreign)).await?.0, 409);
     let both = json!([user("Ask."), calling(one), result(one, "red"), calling(two), result(two, "blue")]);
-    let last = ask(service, "t", "r5", &both).await?;
+    let last = post_messages(service, "t", "r5", &both).await?;
     assert_eq!(last.last().expect("a last event")["outcome"], json!({"type": "success"}));
     assert_eq!(outputs(model), [json!("red"), json!("blue")]);
     Ok(())
@@ -136,7 +136,7 @@ async fn a_run_that_fails_closes_all_that_is_open() -> anyhow::Result<()> {
     let database = Database::sqlite().await?;
     let broken = failure(ModelFailureKind::BadRequest, "the model is broken");
     let model = FakeModel::script([text("Let me see.").and(tool_call("price", json!({"article": "tea"}))), broken]);
-    let events = ask(&database.replica(&model).await?, "t", "r1", &json!([user("Ask.")])).await?;
+    let events = post_messages(&database.replica(&model).await?, "t", "r1", &json!([user("Ask.")])).await?;
     let ids = |kind: &str, id: &str| -> Vec<Value> {
         events.iter().filter(|event| event["type"] == kind).map(|event| event[id].clone()).collect()
     };

@@ -30,7 +30,7 @@ use temporalio_sdk::{WorkflowContext, WorkflowResult};
 use crate::examples::{Cache, histories};
 
 /// What the model was told, in the order of the calls.
-fn told(items: &[Item]) -> Vec<String> {
+fn tool_outputs(items: &[Item]) -> Vec<String> {
     let outputs = items.iter().filter_map(|item| item.get("output")?.as_str());
     outputs.map(str::to_owned).collect()
 }
@@ -52,7 +52,7 @@ where
     let calls = written.iter().map(|text| ("take", json!(format!(r#"{{"value": {text}}}"#))));
     let model = FakeModel::script([tool_calls(calls), text("done")]);
     let result = InlineRunner::new(model).run(&agent, "Take them.").await?;
-    for (text, told) in written.iter().zip(told(&result.to_input_list())) {
+    for (text, told) in written.iter().zip(tool_outputs(&result.to_input_list())) {
         let told = told.replace("Invalid JSON input for tool take: ", "");
         writeln!(table, "{name:<24} {text:<44} {told}")?;
     }
@@ -219,7 +219,7 @@ const MISSING: &str = "Invalid JSON input for tool stamp: letters: missing, allo
 fn check(model: &FakeModel) {
     let calls = model.calls();
     let last = &calls.last().expect("the model was asked").input;
-    assert_eq!(told(last), ["3 g", "[1, 20]", WIDE, MISSING]);
+    assert_eq!(tool_outputs(last), ["3 g", "[1, 20]", WIDE, MISSING]);
     let written: Vec<_> = last.iter().filter_map(|item| item.get("arguments")?.as_str()).collect();
     let expected = [r#"{"grams":3.0}"#, r#"{"letters":[1.0,20.0]}"#, r#"{"letters":[1099511627776]}"#, "null"];
     assert_eq!(written, expected, "the conversation has what the model wrote");
@@ -274,7 +274,7 @@ async fn approval_rule_and_edited_arguments_read_whole_floats() -> anyhow::Resul
     state.decide(&waiting[0].0, Decision::approve_with(edited))?;
     state.decide(&waiting[1].0, Decision::approve())?;
     runner.run(&clerk(), state).await?;
-    let mut told = told(&model.calls().last().expect("the model was asked").input);
+    let mut told = tool_outputs(&model.calls().last().expect("the model was asked").input);
     told.sort();
     let missing = "Invalid JSON input for tool weigh: grams: missing, allowed: \"integer\"";
     assert_eq!(told, ["100 g", "102 g", missing]);

@@ -57,7 +57,7 @@ fn an_empty_call_id_names_no_call() {
     let nameless = [json!({"role": "tool", "content": "x"}), json!({"role": "tool", "toolCallId": "", "content": "x"})];
     for nameless in nameless {
         let request = input(json!([user("hi"), call("c1"), nameless]));
-        assert_eq!(request.results_of(&["c1", ""]), []);
+        assert_eq!(request.find_results(&["c1", ""]), []);
         assert!(!request.may_contain_results());
         assert!(!request.ends_with_result());
     }

@@ -1,7 +1,7 @@
 use rstest::rstest;
 use serde_json::{Value, json};
 
-use super::results_of;
+use super::find_results;
 use crate::http::agui::AguiMessage;
 
 fn messages(json: &Value) -> Vec<AguiMessage> {
@@ -23,7 +23,7 @@ fn result(call_id: &str, text: &str) -> Value {
 
 /// Returns the results of these questions, as pairs of id and text.
 fn found(json: Value, questions: &[&str]) -> Vec<(String, String)> {
-    results_of(&messages(&json), questions).into_iter().map(|(id, text)| (id.to_owned(), text)).collect()
+    find_results(&messages(&json), questions).into_iter().map(|(id, text)| (id.to_owned(), text)).collect()
 }
 
 fn pairs(pairs: &[(&str, &str)]) -> Vec<(String, String)> {

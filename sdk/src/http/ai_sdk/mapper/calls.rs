@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::steps::Steps;
 use crate::{
-    events::call_id_of,
+    events::{call_id_of, without_number},
     http::ai_sdk::chunk::Chunk,
     wire::{AgentInterruption, InterruptionKind, Verdict, arguments::read_arguments},
 };
@@ -151,11 +151,5 @@ fn parsed(arguments: &str) -> Value {
 /// Returns the id of the part of the call that a question is about: that of the call, for nested
 /// agents with the calls on the way.
 pub(in crate::http::ai_sdk) fn call_in_message(question: &str) -> String {
-    if !question.contains('/') {
-        return call_id_of(question);
-    }
-    match question.rsplit_once('#') {
-        Some((call, number)) if number.parse::<u32>().is_ok() => call.to_owned(),
-        _ => question.to_owned(),
-    }
+    if question.contains('/') { without_number(question).to_owned() } else { call_id_of(question) }
 }

@@ -62,7 +62,7 @@ fn outputs_are_read_with_errors_as_outputs() {
         {"type": "tool-where", "toolCallId": "c3", "state": "input-available", "input": {}},
     ]));
     let outputs = [("c1", json!({"lat": 59})), ("c2", json!({"error": "no signal"}))];
-    assert_eq!(post.outputs_of(&["c1", "c2", "c3"]), outputs);
+    assert_eq!(post.find_outputs(&["c1", "c2", "c3"]), outputs);
     assert!(post.has_outputs());
 }
 
@@ -70,15 +70,15 @@ fn outputs_are_read_with_errors_as_outputs() {
 fn outputs_are_found_behind_many_others() {
     let others = (0..1_000).map(|number| available(&format!("other-{number}"), json!("theirs")));
     let post = assistant(others.chain([available("c1", json!("ours"))]).collect());
-    assert_eq!(post.outputs_of(&["c1"]), [("c1", json!("ours"))]);
+    assert_eq!(post.find_outputs(&["c1"]), [("c1", json!("ours"))]);
 }
 
 #[test]
 fn the_last_part_of_a_call_counts() {
     let twice = [available("c1", json!("old")), available("c1", json!("new"))];
-    assert_eq!(assistant(json!(twice)).outputs_of(&["c1"]), [("c1", json!("new"))]);
+    assert_eq!(assistant(json!(twice)).find_outputs(&["c1"]), [("c1", json!("new"))]);
     let waiting = json!({"type": "dynamic-tool", "toolCallId": "c1", "state": "input-available", "input": {}});
-    assert_eq!(assistant(json!([available("c1", json!("old")), waiting])).outputs_of(&["c1#2"]), []);
+    assert_eq!(assistant(json!([available("c1", json!("old")), waiting])).find_outputs(&["c1#2"]), []);
 }
 
 #[rstest]
@@ -87,7 +87,7 @@ fn the_last_part_of_a_call_counts() {
 #[case::nested("o/c1#2", "o/c1")]
 fn ids_of_parts_name_their_questions(#[case] question: &str, #[case] shown: &str) {
     let post = assistant(json!([available("foreign", json!(0)), available(shown, json!(1))]));
-    assert_eq!(post.outputs_of(&[question]), [(question, json!(1))]);
+    assert_eq!(post.find_outputs(&[question]), [(question, json!(1))]);
 }
 
 #[test]
