@@ -1,6 +1,6 @@
 //! Agents inside one activity: what they come to, what another attempt goes on from, and what it does not do again.
 
-mod approvals;
+pub(crate) mod approvals;
 pub(crate) mod asked;
 mod cancelled;
 mod crash;

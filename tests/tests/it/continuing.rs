@@ -2,8 +2,8 @@
 
 mod approvals;
 mod client_outputs;
-mod compaction;
-mod handlers;
+pub(crate) mod compaction;
+pub(crate) mod handlers;
 mod long;
 pub(crate) mod ready_made;
 mod sessions;

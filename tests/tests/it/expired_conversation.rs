@@ -19,7 +19,9 @@ use temporal_agents_testing::{
 };
 use wiremock::{Mock, MockServer, ResponseTemplate, matchers};
 
-use self::hosts::{Asking, Kept, in_a_session, in_a_workflow, inline};
+pub(crate) use self::hosts::Asking;
+use self::hosts::{Kept, in_a_session, in_a_workflow, inline};
+use crate::examples::{Cache, Played, play};
 
 /// Looks out of the window.
 #[tool(inline)]
@@ -83,6 +85,11 @@ async fn a_chained_run_in_a_session_makes_the_call_again_in_full() -> anyhow::Re
     assert_eq!(in_a_session(&model, &Kept::Chained).await?, "a field, twice");
     assert_eq!(seen(&model), chained_again());
     Ok(())
+}
+
+/// Plays the run whose history is golden.
+pub(crate) async fn recorded(cache: Cache) -> anyhow::Result<Played<String>> {
+    play::<Asking, _>(cache, (watcher,), forgetful(), Asking::run, Kept::Chained).await
 }
 
 #[tokio::test]

@@ -28,7 +28,7 @@ use temporal_agents_testing::{
 use temporalio_macros::{workflow, workflow_methods};
 use temporalio_sdk::{WorkflowContext, WorkflowResult};
 
-use crate::examples::{Cache, histories};
+use crate::examples::{Cache, Played, histories, play};
 
 #[derive(Deserialize)]
 struct Table {
@@ -404,6 +404,11 @@ impl Judged {
         let result = runner.run(&agent(), approved(state)).await?;
         Ok((asked, outputs(&result.to_input_list())))
     }
+}
+
+/// Plays the run whose history is golden.
+pub(crate) async fn recorded(cache: Cache) -> anyhow::Result<Played<(Vec<usize>, Vec<String>)>> {
+    play::<Judged, _>(cache, (agent,), judged_model(), Judged::run, "Go.".to_owned()).await
 }
 
 #[rstest]

@@ -1,15 +1,20 @@
 //! Histories recorded by a release replay for ever: `tests/golden/histories/<version>/*.json`, in Temporal's own JSON.
 //!
-//! With `UPDATE_GOLDEN=1` missing files are recorded from real runs; a file that is there is never touched.
+//! `UPDATE_GOLDEN=1` records the missing files from real runs. `UPDATE_GOLDEN=all` records each file anew.
+
+mod coverage;
+mod effects;
+mod mutations;
 
 use std::{
+    fs,
     path::PathBuf,
     sync::atomic::{AtomicUsize, Ordering},
     time::Duration,
 };
 
 use anyhow::Context;
-use temporal_agents::Runner;
+use temporal_agents::{Runner, workflow::ApprovalWorkflow};
 use temporal_agents_examples::{
     agents_as_tools::Museum,
     approval::Refunds,
@@ -23,6 +28,7 @@ use temporal_agents_examples::{
     versions::Shop,
 };
 use temporal_agents_testing::{
+    ReplayCheck,
     history::{self, History},
     replay, replay_without_cache,
 };
@@ -30,39 +36,44 @@ use temporalio_common::protos::temporal::api::enums::v1::EventType;
 use temporalio_macros::{workflow, workflow_methods};
 use temporalio_sdk::{WorkflowContext, WorkflowResult};
 
+use self::effects::Restocked;
 use crate::{
     agent_handlers::batches::{self, Errand},
+    agentic_session::approvals,
     batched_tools::{self, GoldenDesk},
-    continuing::{self, Reading},
+    continuing::{
+        self, Reading, compaction,
+        handlers::{self, Parlour},
+    },
     examples::{self, Cache},
+    expired_conversation::{self, Asking},
+    gate::{self, Judged},
     linear_history::{
         deploys::{self, Deployed},
         large::{self, LongStory},
     },
+    mcp::asked::{self, Reader},
+    native_tools::{self, NativeCalls},
     rolling_deploys::{
         given_up::{self, Waiting},
         histories::{self as rolling_deploys, Shop as Kiosk},
+    },
+    streams::{crowds, support::Channel},
+    tool_bindings::{
+        in_workflow::{self, Courier},
+        nexus::{self, Forwarder},
+        side_data::{self, Lister},
     },
     tool_failures::later_keywords::{self, Post},
 };
 
 /// One test for each line: the histories of this name replay with this workflow. Missing ones are those of what is played.
 macro_rules! histories_replay {
-    ($version:literal { $($name:ident: $workflow:ty = $played:path;)* }) => {$(
+    ($($name:ident: $workflow:ty = $played:path;)*) => {$(
         #[tokio::test]
         async fn $name() -> anyhow::Result<()> {
-            let mut paths = paths($version, stringify!($name));
-            if paths.is_empty() {
-                anyhow::ensure!(std::env::var_os("UPDATE_GOLDEN").is_some(), "{} is not recorded", stringify!($name));
-                paths = record($version, stringify!($name), &$played(Cache::On).await?.histories)?;
-            }
-            for path in paths {
-                let history = history::load(&path)?;
-                let what = || path.display().to_string();
-                replay::<$workflow>(&history).await.with_context(what)?;
-                replay_without_cache::<$workflow>(&history).await.with_context(what)?;
-            }
-            Ok(())
+            let check = ReplayCheck::new().workflow::<$workflow>()?;
+            replays(stringify!($name), check, async || Ok($played(Cache::On).await?.histories)).await
         }
     )*};
 }
@@ -70,7 +81,7 @@ macro_rules! histories_replay {
 mod histories_of_v0_1_replay {
     use super::*;
 
-    histories_replay! { "v0.1" {
+    histories_replay! {
         trip: Trip = examples::quickstart::played;
         structured_output: Mail = examples::structured_output::played;
         handoffs: Hotline = examples::handoffs::played;
@@ -81,6 +92,7 @@ mod histories_of_v0_1_replay {
         guardrails: BankChat = examples::guardrails::played;
         approval: Refunds = examples::approval::played;
         definitions_again: Deployed = deploys::recorded;
+        conversation_again: Deployed = deploys::recorded_in_full;
         portions: LongStory = large::recorded;
         continued: Reading = continuing::recorded;
         continued_unfit_waits: Reading = continuing::recorded;
@@ -96,10 +108,37 @@ mod histories_of_v0_1_replay {
         deploy_given_up: Waiting = given_up::given_up;
         versions: Shop = examples::versions::played;
         batched_tools: GoldenDesk = batched_tools::played;
-    } }
+        native_calls: NativeCalls = native_tools::recorded;
+        judged_calls: Judged = gate::recorded;
+        workflow_tool: Courier = in_workflow::recorded;
+        nexus_operations: Forwarder = nexus::recorded;
+        foreign_side_data: Lister = side_data::recorded;
+        stream: Channel = crowds::recorded;
+        summarized: Reading = compaction::recorded;
+        forgotten_conversation: Asking = expired_conversation::recorded;
+        resumed_with_server: Restocked = effects::resumed_with_server;
+        handler_at_work: Parlour = handlers::recorded;
+        mcp_requests: Reader = asked::recorded;
+        approval_workflow: ApprovalWorkflow = approvals::recorded;
+    }
 }
 
-/// The files of these histories, recorded where there are none, and recording is wanted.
+/// Checks that the recorded histories replay, with the workflow cache and without it, and that no change of them does.
+async fn replays(
+    name: &str,
+    check: ReplayCheck,
+    play: impl AsyncFnOnce() -> anyhow::Result<Vec<History>>,
+) -> anyhow::Result<()> {
+    for (number, history) in (1..).zip(recorded("v0.1", name, play).await?) {
+        let what = || format!("history {number} of {name}");
+        check.replay(&history).await.with_context(what)?;
+        check.replay_without_cache(&history).await.with_context(what)?;
+        mutations::check(name, &check, &history).await?;
+    }
+    Ok(())
+}
+
+/// Returns the recorded histories of this name, and records them first if that is wanted.
 ///
 /// # Errors
 /// There are none, and recording is not wanted.
@@ -108,11 +147,18 @@ pub(crate) async fn recorded(
     name: &str,
     play: impl AsyncFnOnce() -> anyhow::Result<Vec<History>>,
 ) -> anyhow::Result<Vec<History>> {
-    let mut paths = paths(version, name);
-    if paths.is_empty() {
-        anyhow::ensure!(std::env::var_os("UPDATE_GOLDEN").is_some(), "{name} is not recorded");
-        paths = record(version, name, &play().await?)?;
+    let known = paths(version, name);
+    let is_wanted = match std::env::var("UPDATE_GOLDEN") {
+        Ok(which) => which == "all" || known.is_empty(),
+        Err(_) => false,
+    };
+    if is_wanted {
+        let histories = play().await?;
+        known.iter().try_for_each(fs::remove_file)?;
+        record(version, name, &histories)?;
     }
+    let paths = paths(version, name);
+    anyhow::ensure!(!paths.is_empty(), "{name} is not recorded; set UPDATE_GOLDEN=1 to record it");
     paths.iter().map(|path| Ok(history::load(path)?)).collect()
 }
 
@@ -127,12 +173,12 @@ fn paths(version: &str, name: &str) -> Vec<PathBuf> {
     Some(file(name.to_owned())).filter(|path| path.exists()).into_iter().chain(numbered).collect()
 }
 
-fn record(version: &str, name: &str, histories: &[History]) -> anyhow::Result<Vec<PathBuf>> {
+fn record(version: &str, name: &str, histories: &[History]) -> anyhow::Result<()> {
     for (number, history) in (1..).zip(histories) {
         let stem = if histories.len() == 1 { name.to_owned() } else { format!("{name}-{number}") };
         history::save(directory(version).join(stem + ".json"), history)?;
     }
-    Ok(paths(version, name))
+    Ok(())
 }
 
 /// The workflow of the recorded histories, changed: it waits a second before it asks the desk.

@@ -1,14 +1,14 @@
 //! Tools of servers of the Model Context Protocol: those of the official Python package, over stdio and streamable HTTP.
 
 pub(crate) mod answering;
-mod asked;
+pub(crate) mod asked;
 mod asking_people;
 mod carried;
 mod endless;
 mod failing;
 mod forgotten;
 mod lists;
-mod python;
+pub(crate) mod python;
 mod running;
 mod secrets;
 mod sessions;

@@ -18,7 +18,7 @@ use temporal_agents_testing::{
 use temporalio_macros::{workflow, workflow_methods};
 use temporalio_sdk::{WorkflowContext, WorkflowResult};
 
-use crate::examples::{Cache, histories};
+use crate::examples::{Cache, Played, histories, play};
 
 /// Runs commands.
 #[tool]
@@ -133,6 +133,11 @@ impl NativeCalls {
         };
         Ok(runner.run(&engineer(), acknowledged(state)).await?.to_input_list())
     }
+}
+
+/// Plays the run whose history is golden.
+pub(crate) async fn recorded(cache: Cache) -> anyhow::Result<Played<Vec<Item>>> {
+    play::<NativeCalls, _>(cache, (engineer,), model(), NativeCalls::run, ()).await
 }
 
 #[rstest]

@@ -7,4 +7,4 @@ mod lost;
 mod other_language;
 mod redis;
 mod registered;
-mod support;
+pub(crate) mod support;

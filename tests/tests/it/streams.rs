@@ -1,9 +1,9 @@
 //! Streams of workflows: hosted here and in Python, with clients of both.
 
-mod crowds;
+pub(crate) mod crowds;
 mod hosted;
 mod python;
 mod ready_made;
 mod strangers;
-mod support;
+pub(crate) mod support;
 mod waiting;

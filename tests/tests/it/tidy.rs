@@ -17,7 +17,7 @@ fn workspace() -> &'static Path {
 }
 
 /// The Rust files below a directory of the workspace, without tests, as paths relative to that directory.
-fn sources(directory: &str) -> Vec<PathBuf> {
+pub(crate) fn sources(directory: &str) -> Vec<PathBuf> {
     let root = workspace().join(directory);
     let mut found = Vec::new();
     let mut pending = vec![root.clone()];
@@ -41,7 +41,7 @@ fn sources(directory: &str) -> Vec<PathBuf> {
     found
 }
 
-fn read(directory: &str, file: &Path) -> String {
+pub(crate) fn read(directory: &str, file: &Path) -> String {
     let path = workspace().join(directory).join(file);
     fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }

@@ -2,9 +2,9 @@
 
 mod child_agent;
 mod child_workflow;
-mod in_workflow;
+pub(crate) mod in_workflow;
 mod local_activity;
-mod nexus;
+pub(crate) mod nexus;
 mod remote_activity;
-mod side_data;
+pub(crate) mod side_data;
 mod support;

@@ -25,7 +25,7 @@ use super::{
     desk::{Desk, Office, Order},
     mishap::Mishap,
 };
-use crate::examples::histories_of;
+use crate::examples::{Cache, Played, histories_of};
 
 /// Merges a change.
 ///
@@ -92,6 +92,30 @@ enum Decided {
     ApprovedBySignal,
     RejectedBySignal,
     ByNobody,
+}
+
+/// Plays the approvals whose histories are golden: decided by an update, by a signal, and by nobody.
+pub(crate) async fn recorded(_cache: Cache) -> anyhow::Result<Played<()>> {
+    let mut histories = Vec::new();
+    for decided in [Decided::Approved, Decided::ApprovedBySignal, Decided::ByNobody] {
+        let model = FakeModel::script([tool_call("merge", json!({"change": 7})), text("done")]);
+        let patience = Duration::from_secs(if matches!(decided, Decided::ByNobody) { 1 } else { 3600 });
+        let env = desk(&model, patience, &Mishap::new()).environment()?.start().await?;
+        let started = env.start_workflow(Office::run, Order::new(Value::Null)).await?;
+        match decided {
+            Decided::Approved => {
+                let (agent, call) = asked(env.client()).await?;
+                agent.approve(&*call.id).await?;
+            }
+            Decided::ApprovedBySignal => signal(env.client(), json!({"approve": true})).await?,
+            _ => {}
+        }
+        env.await_run(&started).await?.output()?;
+        let id = until_approvals(env.client(), 1).await?.swap_remove(0);
+        histories.extend(histories_of::<ApprovalWorkflow>(env.client(), &id).await?);
+        env.finish().await?;
+    }
+    Ok(Played { output: (), histories, calls: Vec::new() })
 }
 
 #[rstest]

@@ -6,7 +6,7 @@ use rstest::rstest;
 use serde_json::json;
 use temporal_agents::wire::{Item, ModelCall};
 
-use super::support::{ASKED, Limits, Shortens, pages, read_with, summarizing};
+use super::support::{ASKED, Finished, Limits, Shortens, pages, read_with, summarizing};
 use crate::examples::Cache;
 
 fn limits() -> Limits {
@@ -36,6 +36,11 @@ async fn the_newest_items_are_kept(#[case] cache: Cache) -> anyhow::Result<()> {
     assert_eq!((&result["turns"], &result["usage"]["requests"]), (&json!(13), &json!(13)));
     assert_eq!(result["new_items"].as_array().map(Vec::len), Some(5), "two turns that were kept, and the answer");
     Ok(())
+}
+
+/// Plays the runs whose histories are golden.
+pub(crate) async fn recorded(cache: Cache) -> anyhow::Result<Finished> {
+    read_with(summarizing(4), limits(), Some(Shortens::Summary(1_000)), cache).await
 }
 
 #[rstest]

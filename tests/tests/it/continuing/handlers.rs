@@ -17,7 +17,7 @@ use temporalio_sdk::{WorkflowContext, WorkflowResult, workflows::join};
 
 use super::support::{pages, reader};
 use crate::{
-    examples::{Cache, histories},
+    examples::{Cache, Played, histories},
     held_model::HeldModel,
 };
 
@@ -108,6 +108,23 @@ fn continuing(ctx: &WorkflowContext<Parlour>) -> Runner<Parlour> {
 
 async fn parlour(model: &FakeModel, cache: Cache) -> anyhow::Result<AgentEnvironment> {
     Ok(cache.environment::<Parlour>()?.model_provider(model.clone()).agents((reader,)).start().await?)
+}
+
+/// Plays the runs whose histories are golden: a handler is at work when the workflow would continue as new.
+pub(crate) async fn recorded(cache: Cache) -> anyhow::Result<Played<String>> {
+    let held = HeldModel::new(&pages(1));
+    let env = cache.environment::<Parlour>()?.model_provider(held.clone()).agents((reader,)).start().await?;
+    let started = env.start_workflow(Parlour::run, Visit::Begins).await?;
+    let parlour: WorkflowHandle<Client, Parlour> = env.client().get_workflow_handle(&*started.info().workflow_id);
+    held.asked().await?;
+    let hearing = parlour.start_update(Parlour::hear_it_all, (), WorkflowStartUpdateOptions::default()).await?;
+    held.answer();
+    held.answer();
+    hearing.get_result(RpcOptions::default()).await?;
+    let run = env.await_run(&parlour).await?;
+    let histories = histories::<Parlour>(&env, &started.info().workflow_id).await?;
+    env.finish().await?;
+    Ok(Played { output: run.output()?, histories, calls: Vec::new() })
 }
 
 #[rstest]

@@ -91,6 +91,12 @@ pub(crate) async fn recorded(_cache: Cache) -> anyhow::Result<Recorded> {
     Ok(Recorded { histories: vec![run.history] })
 }
 
+/// A history in which the whole conversation travels again.
+pub(crate) async fn recorded_in_full(_cache: Cache) -> anyhow::Result<Recorded> {
+    let (run, _) = played("recorded question", "aab").await?;
+    Ok(Recorded { histories: vec![run.history] })
+}
+
 const COMPLETED: &str = "Completed";
 const UNAVAILABLE: &str = "Failed(\"ConversationUnavailable\")";
 

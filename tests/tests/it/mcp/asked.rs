@@ -8,6 +8,7 @@ use temporalio_macros::{workflow, workflow_methods};
 use temporalio_sdk::{WorkflowContext, WorkflowResult};
 
 use super::support::{By, activities, done};
+use crate::examples::{Cache, Played};
 
 #[workflow]
 #[derive(Default)]
@@ -29,6 +30,15 @@ impl Reader {
             json!(server.read_resource("rules://nowhere").await.expect_err("there is none").to_string()),
         ])
     }
+}
+
+/// Plays the run whose history is golden.
+pub(crate) async fn recorded(cache: Cache) -> anyhow::Result<Played<Vec<Value>>> {
+    let env = cache.environment::<Reader>()?.mcp_server("workshop", By::Stdio.reach().transport).start().await?;
+    let run = env.run(Reader::run, "Ada".to_owned()).await?;
+    let histories = vec![run.history.clone()];
+    env.finish().await?;
+    Ok(Played { output: run.output()?, histories, calls: Vec::new() })
 }
 
 #[rstest]

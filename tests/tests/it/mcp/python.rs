@@ -51,7 +51,7 @@ fn run(command: &mut Command) -> anyhow::Result<()> {
 }
 
 /// A server as a child process of the worker.
-pub(super) fn stdio() -> McpStdio {
+pub(crate) fn stdio() -> McpStdio {
     with_arguments([])
 }
 

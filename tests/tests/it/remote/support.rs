@@ -22,7 +22,7 @@ use tokio::sync::Notify;
 
 /// Gates of the tool `held`: it tells that it has begun, and waits until it may end.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Gates {
+pub(crate) struct Gates {
     pub(super) begun: Arc<Notify>,
     pub(super) ends: Arc<Notify>,
     pub(super) calls: Arc<std::sync::Mutex<Vec<String>>>,
@@ -75,7 +75,7 @@ pub(super) fn registry(gates: &Gates) -> ToolRegistry {
 }
 
 /// A provider with a short lease.
-pub(super) fn provider(gates: &Gates, streams: impl Streams) -> ToolProvider {
+pub(crate) fn provider(gates: &Gates, streams: impl Streams) -> ToolProvider {
     ToolProvider::new("demo", registry(gates), streams).lease(Duration::from_millis(600)).drain(Duration::ZERO)
 }
 

@@ -9,7 +9,7 @@ use temporalio_common::{UntypedWorkflow, data_converters::RawValue, protos::temp
 use crate::PATIENCE;
 
 use super::support::{Channel, Open, Order, POLL, Subscriber, json_payload, offsets};
-use crate::examples::{Cache, histories};
+use crate::examples::{Cache, Played, histories};
 
 /// Sends this number of polls for the item after the first, and reads no results.
 fn abandon(channel: &Open, polls: usize) {
@@ -34,6 +34,25 @@ async fn wait_for(channel: &Open, kind: EventType, least: usize) -> anyhow::Resu
         anyhow::Ok(())
     };
     tokio::time::timeout(PATIENCE, waiting).await.map_err(|_| anyhow::anyhow!("fewer than {least} {kind:?}"))?
+}
+
+/// Plays the run whose histories are golden: six polls for four places, and an item of a publisher.
+pub(crate) async fn recorded(cache: Cache) -> anyhow::Result<Played<u64>> {
+    let channel = Open::begin(cache).await?;
+    channel.order(Order::Publish(1)).await?;
+    abandon(&channel, 6);
+    wait_for(&channel, EventType::WorkflowExecutionUpdateAccepted, 6).await?;
+    let publisher = channel.publisher();
+    publisher.publish("client", &json!("an item"))?;
+    publisher.flush().await?;
+    let mut reader = Subscriber::of(channel.items());
+    assert_eq!(offsets(&reader.next(2).await?), [0, 1]);
+    channel.order(Order::End).await?;
+    assert_eq!(offsets(&reader.rest().await?), [2]);
+    let run = channel.env.await_run(&channel.handle).await?;
+    let histories = histories::<Channel>(&channel.env, &channel.id).await?;
+    channel.env.finish().await?;
+    Ok(Played { output: run.output()?, histories, calls: Vec::new() })
 }
 
 /// On replay, a task without commands is read together with the one that accepts the first polls.

@@ -21,7 +21,11 @@ use temporalio_common::protos::temporal::api::enums::v1::EventType;
 use tokio::time::timeout;
 
 use super::support::{FAILED, count, outputs, workflow_of};
-use crate::{PATIENCE, examples::Cache, python_worker::PythonWorker};
+use crate::{
+    PATIENCE,
+    examples::{Cache, Played},
+    python_worker::PythonWorker,
+};
 
 const QUEUE: &str = "python";
 
@@ -91,6 +95,17 @@ fn courier() -> Agent {
 }
 
 workflow_of!(Courier, "courier", courier);
+
+/// Plays the run whose history is golden.
+pub(crate) async fn recorded(cache: Cache) -> anyhow::Result<Played<String>> {
+    let model = FakeModel::script([tool_call("deliver", json!({"orders": ["1"]})), text("done")]);
+    let env = cache.environment::<Courier>()?.model(&model).agents((courier,)).start().await?;
+    let _python = PythonWorker::start(&env, QUEUE).await?;
+    let run = env.run(Courier::run, "Deliver.".to_owned()).await?;
+    let histories = vec![run.history.clone()];
+    env.finish().await?;
+    Ok(Played { output: run.output()?, histories, calls: model.calls() })
+}
 
 #[rstest]
 #[tokio::test]

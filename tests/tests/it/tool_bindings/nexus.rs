@@ -28,7 +28,11 @@ use temporalio_sdk::{WorkflowContext, WorkflowResult};
 use tokio::time::timeout;
 
 use super::support::{FAILED, count, outputs, workflow_of};
-use crate::{PATIENCE, examples::Cache, python_worker::PythonWorker};
+use crate::{
+    PATIENCE,
+    examples::{Cache, Played},
+    python_worker::PythonWorker,
+};
 
 const ENDPOINT: &str = "freight-endpoint";
 const QUEUE: &str = "python";
@@ -78,6 +82,19 @@ async fn until(env: &AgentEnvironment, workflow_id: &str, kind: EventType) -> an
         anyhow::Ok(())
     };
     timeout(PATIENCE, waiting).await.map_err(|_| anyhow::anyhow!("no {kind:?} within {PATIENCE:?}"))?
+}
+
+/// Plays the run whose history is golden: an operation that is done at once, and one that takes its time.
+pub(crate) async fn recorded(cache: Cache) -> anyhow::Result<Played<String>> {
+    let order = || json!({"order": "7"});
+    let model = FakeModel::script([tool_calls([("quote", order()), ("ship", order())]), text("done")]);
+    let env = cache.environment_alone::<Forwarder>()?.model(&model).agents((forwarder,)).start().await?;
+    env.server().create_nexus_endpoint(ENDPOINT, QUEUE).await?;
+    let _python = PythonWorker::start(&env, QUEUE).await?;
+    let run = env.run(Forwarder::run, "Ship.".to_owned()).await?;
+    let histories = vec![run.history.clone()];
+    env.finish().await?;
+    Ok(Played { output: run.output()?, histories, calls: model.calls() })
 }
 
 #[rstest]

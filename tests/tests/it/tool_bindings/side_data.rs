@@ -17,7 +17,7 @@ use temporalio_macros::{workflow, workflow_methods};
 use temporalio_sdk::{WorkflowContext, WorkflowResult};
 
 use super::support::{outputs, workflow_of};
-use crate::examples::Cache;
+use crate::examples::{Cache, Played};
 
 /// The result that a call asks for.
 fn result(asked: &Map<String, Value>) -> Value {
@@ -73,6 +73,18 @@ fn lister() -> Agent {
 }
 
 workflow_of!(Lister, "lister", lister);
+
+/// Plays the run whose history is golden.
+pub(crate) async fn recorded(cache: Cache) -> anyhow::Result<Played<String>> {
+    let calls = ["child", "activity", "part"].map(|tool| (tool, json!({"as": "output"})));
+    let model = FakeModel::script([tool_calls(calls), text("done")]);
+    let env = cache.environment::<Lister>()?.workflow::<Listing>()?.model(&model).agents((lister,));
+    let env = env.worker_options(|options| _ = options.register_activities(files::Files)).start().await?;
+    let run = env.run(Lister::run, "List.".to_owned()).await?;
+    let histories = vec![run.history.clone()];
+    env.finish().await?;
+    Ok(Played { output: run.output()?, histories, calls: model.calls() })
+}
 
 #[rstest]
 #[tokio::test]
