@@ -27,8 +27,9 @@ use super::{
         until_deployed::{Answered, Requirement, Unanswered, Wanted, with_activity_id},
     },
     limits::{
+        definitions::{GroupMember, MAX_GROUP_BYTES},
         gate::{Cancelled, Gate, Place},
-        request::{checked, chunks, overhead_bytes},
+        request::{RequestSize, checked, chunks, room_for_items},
     },
 };
 use crate::{
@@ -43,6 +44,9 @@ use crate::{
         failure::{CONVERSATION_UNAVAILABLE, ConversationPart, ConversationUnavailable},
     },
 };
+
+/// Start of the markers of calls that begin a group of definitions; see `limits/definitions.rs`.
+const DEFINITIONS_WAIT: &str = "temporal-agents/definitions-wait";
 
 /// Calls models through activities, with options for all agents and for individual agents.
 #[derive(Clone, Debug, Default)]
@@ -152,6 +156,26 @@ impl HistoryAccount<'_> {
         self.ledger.borrow().fold(&self.chain, &call.definitions, &call.input)
     }
 
+    /// Waits for the turn of a call with definitions of `bytes` bytes. Returns its membership, which
+    /// the call keeps until it has ended.
+    async fn join_group(
+        &self,
+        ctx: &Rc<dyn DurableContext>,
+        activity_id: &str,
+        bytes: usize,
+        token: &WorkflowCancellationToken,
+    ) -> Result<GroupMember<'_>, Failed> {
+        let member = GroupMember::join(self.gate, bytes, |is_over| {
+            // On replay the marker decides, so it is looked for whatever the size is now.
+            (is_over || ctx.is_replaying()) && ctx.patched(&format!("{DEFINITIONS_WAIT}/{activity_id}"))
+        });
+        let waited = self.gate.wait_for_group(&member, token).await;
+        if waited.map_err(|Cancelled| Failed::Otherwise(ModelEffectError::Cancelled))? {
+            (self.late)();
+        }
+        Ok(member)
+    }
+
     /// Waits until the gate has room for a command of `bytes` bytes, and reports the command.
     async fn place(&self, bytes: usize, token: &WorkflowCancellationToken) -> Result<Place<'_>, Failed> {
         let cancelled = |Cancelled| Failed::Otherwise(ModelEffectError::Cancelled);
@@ -204,8 +228,8 @@ impl Scheduled<'_> {
     async fn recorded(&self, activity_id: &str, books: &HistoryAccount<'_>) -> Result<Folded, Failed> {
         let folded = books.fold(self.call);
         let limit = self.options.max_request_bytes;
-        let beside = overhead_bytes(self.call, &folded).map_err(|error| Failed::of(error.into()))?;
-        let chunks = chunks(folded.inline_items(), limit, limit.saturating_sub(beside)).map_err(Failed::of)?;
+        let room = room_for_items(self.call, &folded, limit).map_err(|error| Failed::of(error.into()))?;
+        let chunks = chunks(folded.inline_items(), limit, room).map_err(Failed::of)?;
         if chunks.is_empty() {
             return Ok(folded);
         }
@@ -230,7 +254,8 @@ impl Scheduled<'_> {
     /// Schedules the activity and reads its reply.
     async fn attempt(&self, activity_id: &str, folded: Folded, books: &HistoryAccount<'_>) -> Result<Called, Failed> {
         let Self { ctx, options, call, token } = self;
-        let bytes = checked(call, &folded, options).map_err(Failed::of)?;
+        let RequestSize { conversation: bytes, definitions: defined } =
+            checked(call, &folded, options).map_err(Failed::of)?;
         let Folded { conversation, definitions, noted } = folded;
         let request = ModelRequest::with_parts(call, definitions, conversation);
         let at = Scheduling { call, activity_id: activity_id.to_owned(), token: token.clone() };
@@ -245,6 +270,12 @@ impl Scheduled<'_> {
             wanted.answer(schedule).await
         } else {
             let options = options.activity(at).map_err(|panic| Failed::of(summary_panicked(&panic)))?;
+            let _member = match defined {
+                0 => None,
+                defined => Some(books.join_group(*ctx, activity_id, defined, token).await?),
+            };
+            // What no group has room for counts as the conversation does.
+            let bytes = bytes + defined.saturating_sub(MAX_GROUP_BYTES);
             let _place = books.place(bytes, token).await?;
             let schedule = |id| ctx.model_activity(request.clone(), with_activity_id(&options, id));
             wanted.answer(schedule).await

@@ -1,5 +1,6 @@
 //! What would hang a workflow task or double a side effect, and does not.
 
+mod definitions;
 mod sizes;
 mod times;
 

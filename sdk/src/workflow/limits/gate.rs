@@ -6,12 +6,13 @@
 //! the task ends, so that a limit on what is in flight also limits what a task schedules.
 //!
 //! # Design
-//! At most 40 tool activities of a run, with at most 3 MB of input, are in flight, so that the
+//! At most 40 tool activities of a run, with at most 2.4 MB of input, are in flight, so that the
 //! commands of a workflow task fit into one message, and the activities that end meanwhile do not
 //! overflow the server's buffer of 100 events. Model calls with more than 16 kB of new content
-//! share the 3 MB: those of concurrent agents wait for each other. At most 200 model calls are in
+//! share the 2.4 MB: those of concurrent agents wait for each other. Definitions that travel with a
+//! call do not count here, because a deploy may change their size; see `definitions.rs`. At most 200 model calls are in
 //! flight. Effects of workflow tools have the rest that tool and model calls leave of 1,900
-//! activities, by default 1,660, and of 3.9 MB of JSON. (The server's buffer also has a limit of 2
+//! activities, by default 1,660, and of 3.3 MB of JSON. (The server's buffer also has a limit of 2
 //! MB: results that are large together make it close the current workflow task and begin a new one.
 //! Nothing is lost.)
 
@@ -24,6 +25,8 @@ use std::{
 };
 
 use temporalio_workflow::WorkflowCancellationToken;
+
+use super::definitions::{DefinitionGroups, GroupMember};
 
 /// Maximum number of tool activities of a run in flight, unless the run sets a higher one.
 ///
@@ -41,10 +44,10 @@ const MOST_QUESTIONS: usize = 200;
 /// waits at this gate is not woken.
 const MAX_PENDING: usize = 1_900;
 /// Maximum total size of the JSON input, in bytes; a larger call runs alone.
-const MOST_BYTES: usize = 3_000_000;
+const MOST_BYTES: usize = 2_400_000;
 /// Maximum total size of the JSON input, in bytes, for effects and small model calls, which do not
-/// wait for large ones. A message may have 4,194,304 bytes.
-const MAX_BYTES_WITH_SMALL: usize = 3_900_000;
+/// wait for large ones. A message may have 4,194,304 bytes; definitions have 600,000 of them.
+const MAX_BYTES_WITH_SMALL: usize = 3_300_000;
 /// Bytes that a call adds to the message besides its input: ids, names, timeouts, summary.
 const AROUND: usize = 1_000;
 /// Input size, in bytes, up to which a model call, or an effect of a workflow tool, does not wait
@@ -68,6 +71,7 @@ pub(in crate::workflow) struct Gate {
     effects: Lane,
     bytes: Cell<usize>,
     next: Cell<u64>,
+    definitions: DefinitionGroups,
     /// `true` if a place was freed while others wait.
     take_wakeup: Cell<bool>,
 }
@@ -121,6 +125,7 @@ impl Gate {
             effects: Lane::default(),
             bytes: Cell::default(),
             next: Cell::default(),
+            definitions: DefinitionGroups::default(),
             take_wakeup: Cell::default(),
         }
     }
@@ -168,6 +173,31 @@ impl Gate {
         token: &WorkflowCancellationToken,
     ) -> Result<Place<'_>, Cancelled> {
         self.place(Kind::Question, 1, bytes, token).await
+    }
+
+    /// Waits until no call with definitions of an earlier group is open. Returns `true` if it had to
+    /// wait.
+    ///
+    /// # Errors
+    /// [`Cancelled`], as for `enter`.
+    pub(in crate::workflow) async fn wait_for_group(
+        &self,
+        member: &GroupMember<'_>,
+        token: &WorkflowCancellationToken,
+    ) -> Result<bool, Cancelled> {
+        let mut has_waited = false;
+        poll_fn(|_| {
+            if member.is_first() {
+                return Poll::Ready(Ok(has_waited));
+            }
+            has_waited = true;
+            if token.is_cancelled() { Poll::Ready(Err(Cancelled)) } else { Poll::Pending }
+        })
+        .await
+    }
+
+    pub(super) fn definitions(&self) -> &DefinitionGroups {
+        &self.definitions
     }
 
     /// Waits until there is room for an effect of a workflow tool with `bytes` bytes of input,
@@ -222,8 +252,9 @@ impl Gate {
     }
 
     /// Records that a place was freed: waiters may have room now.
-    fn left(&self) {
-        self.take_wakeup.set(self.lanes().iter().any(|lane| !lane.waiting.borrow().is_empty()));
+    pub(super) fn left(&self) {
+        let waits = self.lanes().iter().any(|lane| !lane.waiting.borrow().is_empty());
+        self.take_wakeup.set(waits || self.definitions.has_waiting());
     }
 
     fn has_room(&self, kind: Kind, calls: usize, bytes: usize) -> bool {

@@ -1,6 +1,7 @@
 //! The limits of the server on one execution: open activities, local activities and Nexus
 //! operations, open updates, and the size of messages.
 
+pub(super) mod definitions;
 pub(super) mod gate;
 pub(super) mod local_gate;
 #[cfg(feature = "nexus")]

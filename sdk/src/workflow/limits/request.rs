@@ -15,6 +15,9 @@ const REFERENCE_BYTES: usize = 100;
 /// Total size of items, in bytes, above which activities of their own record them, or the room in
 /// the request if that is smaller.
 const RECORD_THRESHOLD_BYTES: usize = 1_572_864;
+/// The part of a request that is kept free for definitions: one fifth. Definitions up to this size do
+/// not decide which items are recorded, so a deploy may change them.
+const DEFINITIONS_SHARE: usize = 5;
 /// Maximum total size of items in one recording, in bytes. A single item may be larger.
 const MAX_RECORDING_BYTES: usize = 1_048_576;
 
@@ -79,34 +82,57 @@ fn described(item: &Item) -> String {
     }
 }
 
-/// Returns the size of a call's request in bytes, or an error if it is larger than the limit.
-///
-/// The size is that of the definitions and items that are sent for the first time, plus a fixed
-/// number of bytes for each reference. The encoding of the message around them does not count, so
+/// The size of a request in bytes, in two parts, because a deploy may change the second one.
+pub(in crate::workflow) struct RequestSize {
+    /// Items that are sent for the first time, and a fixed number of bytes for each reference.
+    pub(in crate::workflow) conversation: usize,
+    /// Instructions, tools and schemas; 0 if the request refers to them.
+    pub(in crate::workflow) definitions: usize,
+}
+
+/// Returns the size of a call's request, or an error if it is larger than the limit.
+/// The encoding of the message around the parts does not count, so
 /// that a release that encodes it differently makes the same decision on replay.
 pub(in crate::workflow) fn checked(
     call: &ModelCall,
     folded: &Folded,
     options: &ModelActivityOptions,
-) -> Result<usize, BoxError> {
+) -> Result<RequestSize, BoxError> {
     let new: usize = folded.inline_items().map(Item::json_len).sum();
-    let beside = overhead_bytes(call, folded)?;
-    let (bytes, limit) = (beside + new, options.max_request_bytes);
+    let definitions = definitions_bytes(call, folded)?;
+    let references = references_bytes(folded);
+    let beside = definitions + references;
+    let bytes = beside + new;
+    let limit = options.max_request_bytes;
     if bytes > limit {
         let what = format!("the request (definitions and references {beside}, new items {new}) is");
         let shorten = "instructions, tools or conversation";
         return Err(RequestTooLarge { what, shorten, bytes, limit }.into());
     }
-    Ok(bytes)
+    Ok(RequestSize { conversation: references + new, definitions })
 }
 
-/// Returns the bytes that a request holds besides its items: its references, and its definitions if
-/// they are inline.
-pub(in crate::workflow) fn overhead_bytes(call: &ModelCall, folded: &Folded) -> Result<usize, serde_json::Error> {
-    let defined = match folded.definitions {
-        DefinitionsPart::Inline { .. } => encoded_len(&call.definitions)?,
-        _ => 0,
+/// Returns the bytes of a request that are left for items.
+pub(in crate::workflow) fn room_for_items(
+    call: &ModelCall,
+    folded: &Folded,
+    limit: usize,
+) -> Result<usize, serde_json::Error> {
+    let definitions = match definitions_bytes(call, folded)? {
+        0 => 0,
+        bytes => bytes.max(limit / DEFINITIONS_SHARE),
     };
-    // Counts one segment as that of the new items, and all others as references.
-    Ok(defined + folded.conversation.segments.len().saturating_sub(1) * REFERENCE_BYTES)
+    Ok(limit.saturating_sub(references_bytes(folded)).saturating_sub(definitions))
+}
+
+fn definitions_bytes(call: &ModelCall, folded: &Folded) -> Result<usize, serde_json::Error> {
+    match folded.definitions {
+        DefinitionsPart::Inline { .. } => encoded_len(&call.definitions),
+        _ => Ok(0),
+    }
+}
+
+/// Counts one segment as that of the new items, and all others as references.
+fn references_bytes(folded: &Folded) -> usize {
+    folded.conversation.segments.len().saturating_sub(1) * REFERENCE_BYTES
 }

@@ -124,7 +124,7 @@ fn small_questions_are_limited_by_number_and_by_what_they_are_together() {
     while let Some(place) = poll(pin!(gate.ask(15_000, &token))) {
         large.push(place);
         bytes += 15_000 + AROUND;
-        assert!(bytes <= 4_000_000, "{bytes} bytes do not fit into one message with what is around them");
+        assert!(bytes <= 3_500_000, "{bytes} bytes do not fit into one message with what is around them");
     }
     assert!(large.len() < MOST_QUESTIONS || bytes <= MAX_BYTES_WITH_SMALL);
 }
@@ -142,7 +142,7 @@ fn what_workflow_tools_start_is_limited_by_number_and_by_bytes() {
     assert!(poll(pin!(gate.ask(10, &token))).is_some(), "questions have a number of their own");
     drop(calls);
     effects.truncate(1);
-    let large = poll(pin!(gate.start(3_800_000, &token))).expect("there is room").expect("it runs");
+    let large = poll(pin!(gate.start(3_200_000, &token))).expect("there is room").expect("it runs");
     assert!(poll(pin!(gate.start(200_000, &token))).is_none(), "together they are too large for one message");
     drop(large);
     assert!(poll(pin!(gate.start(200_000, &token))).is_some());
