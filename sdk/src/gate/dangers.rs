@@ -12,7 +12,7 @@ const TRUSTED_FILES: [&str; 8] =
 
 /// Returns why a part of a command is dangerous, if it is.
 pub(super) fn danger(part: &Part) -> Option<&'static str> {
-    let arguments: Vec<&str> = part.arguments.iter().map(String::as_str).collect();
+    let arguments: Vec<&str> = part.arguments.iter().map(|argument| &*argument.text).collect();
     let has = |wanted: &[&str]| arguments.iter().any(|argument| wanted.contains(argument));
     let has_letter = |letter: char| {
         arguments
@@ -24,8 +24,11 @@ pub(super) fn danger(part: &Part) -> Option<&'static str> {
         matches!(path, "" | "~" | "$HOME" | "/home" | "/etc" | "/usr" | "/var" | "/root" | "." | "..")
     };
     let of_paths = || arguments.iter().filter(|argument| !argument.starts_with('-'));
+    let is_forced =
+        |argument: &&str| argument.starts_with("--force") || argument.starts_with('+') || *argument == "--mirror";
+    let forces = || arguments.iter().any(is_forced);
     let writes = part.writes.iter().any(|path| is_of_the_system(path));
-    Some(match &*part.program {
+    Some(match part.name() {
         _ if writes => "it writes to a file that the system or a shell trusts",
         "rm" if (has_letter('r') || has_letter('R') || has(&["--recursive"]))
             && of_paths().any(|path| is_root(path)) =>
@@ -51,9 +54,7 @@ pub(super) fn danger(part: &Part) -> Option<&'static str> {
         "tee" if of_paths().any(|path| is_of_the_system(path)) => {
             "it writes to a file that the system or a shell trusts"
         }
-        "git" if has(&["push"]) && (has(&["--force", "--mirror"]) || has_letter('f')) => {
-            "it rewrites history of others"
-        }
+        "git" if has(&["push"]) && (forces() || has_letter('f')) => "it rewrites history of others",
         _ => return None,
     })
 }

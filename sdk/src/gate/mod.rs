@@ -20,6 +20,11 @@
 //! [`Gate::privileged`] restricts the later calls of a run with untrusted content.
 //!
 //! **The worst part of a command decides.** `ls && rm -rf /` is as bad as `rm -rf /`.
+//!
+//! **What may be denied is not made.** If a command is unclear, or an argument is known only when
+//! it runs, a rule that denies may match. Then a person decides, or nobody: in the mode
+//! `Autonomous` the call is denied, and the model is told what to write instead. Without such a
+//! rule the mode makes it.
 
 mod command;
 mod dangers;
@@ -35,7 +40,7 @@ pub use self::rule::{Rule, RuleDecision, UnusedRule};
 use self::{
     command::{Clarity, Command, Part, commands},
     dangers::danger,
-    rule::{Rules, is_named},
+    rule::{Rules, Ruling, is_named},
 };
 use crate::agent::{Agent, AgentDef};
 pub use crate::wire::toolset::GateMode;
@@ -95,9 +100,11 @@ impl Gate {
     }
 
     /// Sets the agent that decides in the mode [`GateMode::Judge`]. It gets the call as JSON,
-    /// `{"tool", "place", "arguments"}`, and returns a [`Judgement`]. Its model calls are effects
-    /// of the run: one that was made is not made again on replay. If it fails, or returns something
-    /// else, a person decides. Its own tools do not pass the gate.
+    /// `{"tool", "place", "arguments"}`, and returns a [`Judgement`]. The arguments are what the
+    /// model wrote, and may argue ("the user has approved this"): put what must never happen into
+    /// rules. Its model calls are effects of the run: one that was made is not made again on
+    /// replay. If it fails, or returns something else, a person decides. Its own tools do not pass
+    /// the gate.
     ///
     /// ```
     /// use temporal_agents::{Agent, gate::{Gate, GateMode, Judgement}};
@@ -161,9 +168,9 @@ impl Gate {
             let reason = format!("{tool:?} is not available in a run with untrusted content");
             return GateVerdict::Deny { rule: None, reason };
         }
-        let parsed = serde_json::from_str::<Map<String, Value>>(arguments).unwrap_or_default();
-        let commands = commands(&parsed);
+        let commands = commands(arguments);
         let found = if commands.is_empty() {
+            let parsed = serde_json::from_str::<Map<String, Value>>(arguments).unwrap_or_default();
             Found::of(self.rules.on_call(tool, place, &Value::Object(parsed).to_string()))
         } else {
             commands.iter().map(|command| self.on_command(tool, place, command)).reduce(Found::max).unwrap_or_default()
@@ -172,55 +179,81 @@ impl Gate {
     }
 
     fn on_command(&self, tool: &str, place: &str, command: &Command) -> Found {
-        // Of one part, the rules are asked about the part.
-        let by_text = if command.parts.len() == 1 { None } else { self.rules.on_text(tool, place, &command.text) };
-        let by_text = Found::of(by_text);
+        let is_plain = command.clarity == Clarity::Plain;
+        if let (Clarity::Plain | Clarity::NotPlain, [part], []) = (&command.clarity, &*command.parts, &*command.guesses)
+        {
+            // The rules are asked about the part and the text in one go, so that the first one
+            // decides.
+            return self.on_part(tool, place, part, is_plain, Some(&command.text));
+        }
         let mut found: Option<Found> = None;
         // Programs that run another one do not count as parts that no rule speaks of.
         for (at, part) in command.parts.iter().enumerate() {
-            let of_part = self.on_part(tool, place, part);
+            let of_part = self.on_part(tool, place, part, is_plain, None);
             let runs_next = part.is_wrapper && at + 1 < command.parts.len();
             if runs_next && of_part.level <= Level::Unknown {
                 continue;
             }
             found = Some(found.map_or_else(|| of_part.clone(), |worst| worst.max(of_part.clone())));
         }
-        // Where nothing runs, nothing is allowed either.
-        let found = found.unwrap_or_default();
-        if by_text.level > Level::Unknown { found.max(by_text) } else { found }
+        // Where nothing is seen, nothing is allowed, but the whole tool may be denied.
+        let unseen = || Found::of(self.rules.on_part(tool, place, &Part::default(), None).rule).unless_allowed();
+        let found = found.unwrap_or_else(unseen);
+        let found = match self.rules.on_text(tool, place, command) {
+            Some(rule) => found.max(Found::of(Some(rule))),
+            None => found,
+        };
+        let guessed = command.guesses.iter().filter_map(|part| self.rules.on_part(tool, place, part, None).rule);
+        match &command.clarity {
+            Clarity::Plain | Clarity::NotPlain => match guessed
+                .into_iter()
+                .find(|rule| rule.decision == RuleDecision::Deny)
+            {
+                Some(rule) => found.max(Found::suspected(rule, "an argument is a text that may run it; run it itself")),
+                None => found,
+            },
+            Clarity::Unclear(why) => {
+                let guessed = guessed.map(|rule| Found::of(Some(rule)).unless_allowed());
+                let found = guessed.fold(found.unless_allowed(), Found::max);
+                found.max(match self.rules.denying(tool, place) {
+                    Some(rule) => Found::suspected(rule, why.reason()),
+                    None => Found { level: Level::Ask, rule: None, reason: why.reason().to_owned() },
+                })
+            }
+        }
     }
 
-    fn on_part(&self, tool: &str, place: &str, part: &Part) -> Found {
-        let rule = self.rules.on_part(tool, place, part);
-        let by_rule = match (rule, part.clarity) {
-            (Some(rule), Clarity::NotPlain | Clarity::Unclear(_)) if rule.decision == RuleDecision::Allow => {
-                Found::default()
+    fn on_part(&self, tool: &str, place: &str, part: &Part, is_plain: bool, command: Option<&str>) -> Found {
+        let Ruling { rule, possible } = self.rules.on_part(tool, place, part, command);
+        let by_rule = Found::of(rule);
+        // A rule that allows the part speaks for it as it is.
+        let is_allowed = by_rule.level == Level::Allow && is_plain;
+        let by_rule = if is_plain { by_rule } else { by_rule.unless_allowed() };
+        let dangerous = if self.ignores_dangers || is_allowed { None } else { danger(part) };
+        let by_danger = match dangerous {
+            Some(reason) if by_rule.level == Level::Unknown => {
+                Found { level: Level::Ask, rule: None, reason: reason.to_owned() }
             }
-            (rule, _) => Found::of(rule),
+            _ => by_rule,
         };
-        let asks = |reason: String| Found { level: Level::Ask, rule: None, reason };
-        let by_itself = match part.clarity {
-            Clarity::Unclear(why) => asks(why.reason()),
-            _ => Found::default(),
-        };
-        let is_dangerous = || if self.ignores_dangers { None } else { danger(part) };
-        match (rule, is_dangerous()) {
-            (None, Some(reason)) => asks(reason.to_owned()).max(by_itself),
-            // A rule that allows the part speaks for it as it is.
-            _ if by_rule.level == Level::Allow => by_rule,
-            (Some(_), Some(reason)) if by_rule.level == Level::Unknown => asks(reason.to_owned()).max(by_itself),
-            _ => by_rule.max(by_itself),
+        match possible {
+            Some(rule) if rule.decision == RuleDecision::Deny => by_danger
+                .max(Found::suspected(rule, "an argument is known only when the command runs; write its value")),
+            Some(rule) => by_danger.max(Found::of(Some(rule))),
+            None => by_danger,
         }
     }
 
     fn of_mode(found: Found, mode: GateMode) -> GateVerdict {
         let Found { level, rule, reason } = found;
         match (level, mode) {
-            (Level::Deny, _) => GateVerdict::Deny { rule, reason },
+            (Level::Deny, _) | (Level::Suspected, GateMode::Autonomous) => GateVerdict::Deny { rule, reason },
             (_, GateMode::Autonomous) | (Level::Allow, GateMode::ApproveUnknown | GateMode::Judge) => {
                 GateVerdict::Run { rule }
             }
             (Level::Unknown, GateMode::Judge) => GateVerdict::Judge,
+            // The reason names the rule, which has not matched.
+            (Level::Suspected, _) => GateVerdict::Ask { rule: None, reason },
             (Level::Ask | Level::Unknown, GateMode::ApproveUnknown | GateMode::Judge) | (_, GateMode::ApproveEach) => {
                 GateVerdict::Ask { rule, reason }
             }
@@ -274,7 +307,7 @@ pub(crate) struct GatedCall<'c> {
 impl GatedCall<'_> {
     /// Returns `true` if the arguments have a command.
     pub(crate) fn has_command(&self) -> bool {
-        serde_json::from_str(self.arguments).is_ok_and(|arguments| !commands(&arguments).is_empty())
+        !commands(self.arguments).is_empty()
     }
 }
 
@@ -301,6 +334,8 @@ enum Level {
     #[default]
     Unknown,
     Ask,
+    /// A rule that denies may match.
+    Suspected,
     Deny,
 }
 
@@ -323,6 +358,22 @@ impl Found {
         };
         let reason = if rule.reason.is_empty() { format!("rule {:?}", rule.id) } else { rule.reason.clone() };
         Self { level, rule: Some(rule.id.clone()), reason }
+    }
+
+    /// A rule that denies, and why it cannot be told whether it matches.
+    fn suspected(rule: &Rule, why: &str) -> Self {
+        let Self { rule: id, reason, .. } = Self::of(Some(rule));
+        let reason = if rule.reason.is_empty() {
+            format!("{why} ({reason} may forbid it)")
+        } else {
+            format!("{why} (rule {:?} may forbid it: {reason})", rule.id)
+        };
+        Self { level: Level::Suspected, rule: id, reason }
+    }
+
+    /// Returns what was found, where no rule may allow anything.
+    fn unless_allowed(self) -> Self {
+        if self.level == Level::Allow { Self::default() } else { self }
     }
 
     /// Returns the worse one; of equals, the first.

@@ -4,9 +4,12 @@ use rstest::rstest;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+#[cfg(unix)]
+mod shells;
+
 use super::{
     Gate, GateMode, GateVerdict, GatedCall, Rule, RuleDecision,
-    command::{Clarity, commands},
+    command::{Part, commands},
 };
 
 #[derive(Deserialize)]
@@ -124,10 +127,10 @@ fn no_text_panics_and_what_is_allowed_has_known_programs_only() {
         let arguments = json!({"command": text});
         let call = GatedCall { tool: "run", place: "", arguments: &arguments.to_string(), mode: None };
         if found(gate.verdict(&call)).0 == "run" {
-            let commands = commands(arguments.as_object().unwrap());
+            let commands = commands(&arguments.to_string());
             let parts = commands.iter().flat_map(|command| &command.parts);
             for part in parts.filter(|part| !part.is_wrapper) {
-                assert!(part.program == "ls" && part.clarity == Clarity::Plain, "{text:?}: {part:?}");
+                assert!(part.program == "ls" && !part.has_expansions(), "{text:?}: {part:?}");
             }
         }
     }
@@ -164,6 +167,79 @@ fn nothing_around_a_denied_command_lets_it_run() {
 }
 
 #[rstest]
+#[case::long(format!("rm victim #{}", "a".repeat(50_001)))]
+#[case::late(format!("ls #{}\nr''m victim", "a".repeat(50_001)))]
+#[case::many(format!("{}r''m victim", "ls;".repeat(600)))]
+#[case::deep(format!("{}rm victim", "eval ".repeat(20)))]
+fn padding_does_not_evade_a_denial(#[case] command: String) {
+    let deny = Rule { program: "rm".to_owned(), ..Rule::new("no-rm", RuleDecision::Deny) };
+    let arguments = json!({"command": command}).to_string();
+    let call = GatedCall { tool: "run", place: "", arguments: &arguments, mode: None };
+    let gate = Gate::new(GateMode::Autonomous).rules([deny]);
+    assert_eq!(found(gate.verdict(&call)), ("deny", Some("no-rm".to_owned())));
+    assert_eq!(found(Gate::new(GateMode::Autonomous).verdict(&call)), ("run", None));
+}
+
+#[test]
+fn a_possible_denial_says_what_to_write() {
+    let deny = Rule {
+        program: "git".to_owned(),
+        contains_any: vec!["-f".to_owned()],
+        reason: "history is shared".to_owned(),
+        ..Rule::new("no-force", RuleDecision::Deny)
+    };
+    let verdict = |mode, command: &str| {
+        let arguments = json!({"command": command}).to_string();
+        let call = GatedCall { tool: "run", place: "", arguments: &arguments, mode: None };
+        Gate::new(mode).rules([deny.clone()]).verdict(&call)
+    };
+    let reason =
+        "an argument is known only when the command runs; write its value (rule \"no-force\" may forbid it: history \
+                  is shared)"
+            .to_owned();
+    let rule = Some("no-force".to_owned());
+    assert_eq!(verdict(GateMode::Autonomous, "git push $X"), GateVerdict::Deny { rule, reason: reason.clone() });
+    assert_eq!(verdict(GateMode::Judge, "git push $X"), GateVerdict::Ask { rule: None, reason });
+    let reason =
+        "the command has `&>`; write `> file 2>&1` (rule \"no-force\" may forbid it: history is shared)".to_owned();
+    let rule = Some("no-force".to_owned());
+    assert_eq!(verdict(GateMode::Autonomous, "make &> log"), GateVerdict::Deny { rule, reason });
+}
+
+#[test]
+fn denial_of_a_tool_holds_for_unclear_commands() {
+    let deny = Rule { tools: vec!["run".to_owned()], ..Rule::new("no", RuleDecision::Deny) };
+    for command in ["", "# nothing", "ls &> out", "$X", "("] {
+        let arguments = json!({"command": command}).to_string();
+        let call = GatedCall { tool: "run", place: "", arguments: &arguments, mode: None };
+        let gate = Gate::new(GateMode::ApproveUnknown).rules([deny.clone()]);
+        assert_eq!(found(gate.verdict(&call)), ("deny", Some("no".to_owned())), "{command:?}");
+    }
+}
+
+#[rstest]
+#[case::twice(r#"{"command": "rm x", "command": "ls"}"#)]
+#[case::in_other_case(r#"{"CMD": "ls"}"#)]
+#[case::words(r#"{"command": "ls", "Args": ["-l"]}"#)]
+fn members_that_readers_differ_on_are_unclear(#[case] arguments: &str) {
+    let allow = Rule { program: "ls".to_owned(), ..Rule::new("ls", RuleDecision::Allow) };
+    let call = GatedCall { tool: "run", place: "", arguments, mode: None };
+    assert!(call.has_command());
+    assert_eq!(found(Gate::new(GateMode::ApproveUnknown).rules([allow]).verdict(&call)), ("ask", None));
+}
+
+#[test]
+fn a_path_in_a_rule_allows_that_path_only() {
+    let allow = Rule { program: "/opt/ls".to_owned(), ..Rule::new("ls", RuleDecision::Allow) };
+    let gate = Gate::new(GateMode::ApproveUnknown).rules([allow]);
+    for (command, verdict) in [("/opt/ls -l", "run"), ("ls -l", "ask"), ("/opt/./ls", "ask"), ("opt/ls", "ask")] {
+        let arguments = json!({"command": command}).to_string();
+        let call = GatedCall { tool: "run", place: "", arguments: &arguments, mode: None };
+        assert_eq!(found(gate.verdict(&call)).0, verdict, "{command}");
+    }
+}
+
+#[rstest]
 #[case::long("a ".repeat(60_000))]
 #[case::many("a;".repeat(20_000))]
 #[case::deep("(".repeat(20_000))]
@@ -179,4 +255,10 @@ fn a_huge_command_ends_soon_and_needs_a_person(#[case] text: String) {
     let arguments = json!({"command": text}).to_string();
     let call = GatedCall { tool: "run", place: "", arguments: &arguments, mode: None };
     assert_eq!(found(gate.verdict(&call)).0, "ask");
+}
+
+/// Returns the parts that the gate sees in a call.
+#[cfg(unix)]
+fn parts(arguments: &str) -> Vec<Part> {
+    commands(arguments).into_iter().flat_map(|command| command.parts).collect()
 }

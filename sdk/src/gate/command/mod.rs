@@ -1,25 +1,35 @@
-//! The commands in a call's arguments: which programs a shell would run, with which arguments.
+//! The commands in a call's arguments: which programs a shell would start, with which arguments.
 //!
 //! | file | what is in it |
 //! |---|---|
-//! | here | the parts of a command, and what is not clear about it |
-//! | `words.rs` | quotes, expansions, operators |
-//! | `wrappers.rs` | programs that run another: `sudo`, `env`, `sh -c`, .. |
+//! | here | a command, its parts and its words |
+//! | `members.rs` | the members of arguments that are commands |
+//! | `grammar.rs` | the text of a command: words, quotes, operators |
+//! | `programs.rs` | programs that run another: `sudo`, `env`, `sh -c`, .. |
+//! | `guesses.rs` | what a text that is not understood may run |
 //!
 //! # Design
-//! **What is not understood is never allowed by a rule.** A shell can hide any program from a
-//! reader of its text. So each part has a *clarity*: a plain part may be allowed by a rule; one
-//! with an assignment, an expansion, a redirection to a file or a change of user may not, but is
-//! no more suspicious than a part without a rule; an unclear one needs a person at least.
+//! **The grammar lists what is read, and everything else is unclear.** Shells have more corners
+//! than a reader has rules, and `bash` and `dash` read some of them differently. So a command is
+//! *plain* if it has only words, quotes, `&&`, `||`, `;`, `|`, `&`, and redirections from a file,
+//! to `/dev/null` and between outputs. It is *not plain* if all programs are known, but not what
+//! they do: it has an expansion, an assignment, a loop or a redirection to a file. Anything else is
+//! *unclear*. Rules allow plain commands only.
+//!
+//! **Both shells start no program that is not a part.** `tests/shells.rs` checks this with
+//! generated commands, for commands that are not unclear.
+//!
+//! **A guess only denies.** Words of an unclear command that may be programs are compared with the
+//! rules that deny or ask, so that the reason is the rule itself.
 //!
 //! This is a policy for models that mean well and err, and a hint for people. It is no sandbox.
 
-mod words;
-mod wrappers;
+mod grammar;
+mod guesses;
+mod members;
+mod programs;
 
-use serde_json::{Map, Value};
-
-use self::words::{Token, Word, split};
+pub(super) use self::members::commands;
 
 /// Most bytes of a command that is understood.
 const MAX_BYTES: usize = 50_000;
@@ -30,292 +40,307 @@ const MAX_PARTS: usize = 500;
 /// How deep commands may be nested in others.
 const MAX_DEPTH: usize = 8;
 
-/// Members of arguments that are commands.
-const MEMBERS: [&str; 4] = ["command", "cmd", "script", "commands"];
+/// Directories whose programs are the same as those without a directory.
+const SYSTEM_DIRECTORIES: [&str; 4] = ["/bin/", "/usr/bin/", "/sbin/", "/usr/sbin/"];
 
-/// What is not clear about a command.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Unclear {
-    /// It ends before this is closed.
-    Open(&'static str),
-    TooLong,
-    TooDeep,
-    /// The program is known only when the command runs.
-    Program,
-    /// A shell runs what it reads from a file or a pipe.
-    Input,
-    /// A function or a `case`.
-    Construct,
-}
+/// What is not clear about a command, and what to write instead.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Unclear(String);
 
 impl Unclear {
+    fn new(what: impl Into<String>) -> Self {
+        Self(what.into())
+    }
+
+    fn is_open(what: &str) -> Self {
+        Self(format!("the command ends within {what}"))
+    }
+
+    fn too_many() -> Self {
+        Self(format!("the command has more than {MAX_PARTS} parts; make several calls"))
+    }
+
+    fn is_deep() -> Self {
+        Self(format!("commands are nested deeper than {MAX_DEPTH}; make several calls"))
+    }
+
+    /// The program is known only when the command runs.
+    fn is_run_time() -> Self {
+        Self::new("a program is known only when the command runs; write its name")
+    }
+
     /// Returns why the command is not clear.
-    pub(super) fn reason(self) -> String {
-        match self {
-            Self::Open(what) => format!("the command ends within {what}"),
-            Self::TooLong => format!("the command is longer than {MAX_BYTES} bytes or {MAX_PARTS} parts"),
-            Self::TooDeep => format!("commands are nested deeper than {MAX_DEPTH}"),
-            Self::Program => "the program is known only when the command runs".to_owned(),
-            Self::Input => "a shell runs what it reads from its input".to_owned(),
-            Self::Construct => "the command defines a function or has a `case`".to_owned(),
-        }
+    pub(super) fn reason(&self) -> &str {
+        &self.0
     }
 }
 
-/// How well a part is understood; later ones are worse.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// How well a command is understood; later ones are worse.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) enum Clarity {
-    /// Program and arguments are what they seem to be.
+    /// Programs and arguments are what they seem to be.
+    #[default]
     Plain,
-    /// No rule may allow it.
+    /// The programs are known, but no rule may allow them.
     NotPlain,
     Unclear(Unclear),
 }
 
-/// A program that a command runs.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// What a word has besides its text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Expansion {
+    /// The shell makes one word of it.
+    One,
+    /// The shell makes any number of words of it: `$X`.
+    Many,
+    /// The shell makes file names of it that begin like the word: `src/*.rs`.
+    Files,
+}
+
+/// A word, without its quotes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Word {
+    /// The text; an expansion is as it was written.
+    pub(super) text: String,
+    /// What makes of the word a value that is not known here.
+    pub(super) expansion: Option<Expansion>,
+    /// The bytes of the text before the first expansion.
+    known: usize,
+    /// `true` if a part of the word is quoted or escaped: it is no reserved word.
+    is_quoted: bool,
+    /// `true` for a word such as `A=1`, whose name is not quoted.
+    is_assignment: bool,
+}
+
+impl Word {
+    /// Creates a word whose value is known.
+    fn plain(text: impl Into<String>) -> Self {
+        Self { text: text.into(), ..Self::default() }
+    }
+
+    /// Creates a word that stands for one or more others, such as `{}` of `find`.
+    fn unknown(text: impl Into<String>, expansion: Expansion) -> Self {
+        Self { text: text.into(), expansion: Some(expansion), ..Self::default() }
+    }
+
+    /// Notes an expansion at the end of what was read.
+    fn expand(&mut self, expansion: Expansion) {
+        match self.expansion {
+            None => {
+                self.known = self.text.len();
+                self.expansion = Some(expansion);
+            }
+            Some(Expansion::Many) => {}
+            Some(Expansion::Files) if expansion == Expansion::One => {}
+            Some(_) => self.expansion = Some(expansion),
+        }
+    }
+
+    /// Returns how the word begins, whatever its expansions are.
+    pub(super) fn known_start(&self) -> &str {
+        if self.expansion.is_some() { &self.text[..self.known] } else { &self.text }
+    }
+}
+
+/// A program that a command starts.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Part {
-    /// The program without its directory; empty if it is not known.
+    /// The program as it is written; empty for a redirection without a program.
     pub(super) program: String,
-    /// Its arguments.
-    pub(super) arguments: Vec<String>,
-    pub(super) clarity: Clarity,
-    /// `true` if the program runs the part that follows: `sudo`.
+    pub(super) arguments: Vec<Word>,
+    /// `true` if the program starts the part that follows as it is: `timeout`.
     pub(super) is_wrapper: bool,
     /// The files to which it writes by a redirection.
     pub(super) writes: Vec<String>,
+    /// All files and texts of its redirections.
+    pub(super) targets: Vec<Word>,
 }
 
 impl Part {
-    /// Returns program and arguments, joined by spaces.
-    pub(super) fn text(&self) -> String {
-        let mut text = self.program.clone();
+    /// Returns the program without its directory.
+    pub(super) fn name(&self) -> &str {
+        basename(&self.program)
+    }
+
+    /// Returns the name of a program that `PATH` or the system has; a file such as `./ls` has none.
+    pub(super) fn system_name(&self) -> Option<&str> {
+        let mut directories = SYSTEM_DIRECTORIES.iter();
+        let name = directories.find_map(|directory| self.program.strip_prefix(directory)).unwrap_or(&self.program);
+        (!name.contains('/')).then_some(name)
+    }
+
+    /// Returns a form of the program and its arguments, joined by spaces.
+    pub(super) fn text(&self, program: &str) -> String {
+        let mut text = program.to_owned();
         for argument in &self.arguments {
             text.push(' ');
-            text.push_str(argument);
+            text.push_str(&argument.text);
         }
         text
     }
 
-    fn unclear(why: Unclear) -> Self {
-        Self {
-            program: String::new(),
-            arguments: Vec::new(),
-            clarity: Clarity::Unclear(why),
-            is_wrapper: false,
-            writes: Vec::new(),
-        }
+    /// Returns `true` if some arguments are known only when the command runs.
+    pub(super) fn has_expansions(&self) -> bool {
+        self.arguments.iter().chain(&self.targets).any(|word| word.expansion.is_some())
     }
 }
 
-/// A command as it was written, and its parts.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A command as it was written, and what is known about it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Command {
     pub(super) text: String,
+    /// All programs that are started, if the command is not unclear.
     pub(super) parts: Vec<Part>,
+    pub(super) clarity: Clarity,
+    /// Programs that may be started besides.
+    pub(super) guesses: Vec<Part>,
 }
 
-/// Returns the commands in the arguments of a call: the members `command`, `cmd`, `script` and
-/// `commands`, each a text for a shell, a list of texts (`commands`), or a program with its
-/// arguments (any other list).
-pub(super) fn commands(arguments: &Map<String, Value>) -> Vec<Command> {
-    let mut found = Vec::new();
-    for member in MEMBERS {
-        match arguments.get(member) {
-            Some(Value::String(text)) => found.push(of_text(text)),
-            Some(Value::Array(texts)) if member == "commands" => {
-                found.extend(texts.iter().filter_map(Value::as_str).map(of_text));
-            }
-            Some(Value::Array(words)) => {
-                let words: Vec<&str> = words.iter().filter_map(Value::as_str).collect();
-                found.push(of_words(&words));
-            }
-            _ => {}
+impl Command {
+    /// Reads a text for a shell.
+    fn from_text(text: &str) -> Self {
+        let mut reading = Reading::default();
+        reading.text(text, 0);
+        reading.finish(text.to_owned())
+    }
+
+    /// Reads a program with its arguments, which no shell expands.
+    fn from_words(words: &[&str]) -> Self {
+        let mut reading = Reading::default();
+        let text = words.join(" ");
+        if text.len() > MAX_BYTES {
+            reading.unclear(Unclear::new(format!("the command is longer than {MAX_BYTES} bytes")));
+            reading.guess(&text);
+        } else {
+            reading.program(words.iter().map(|word| Word::plain(*word)).collect(), Redirections::default(), 0);
         }
+        reading.finish(text)
     }
-    found
 }
 
-fn of_text(text: &str) -> Command {
-    let mut reading = Reading::default();
-    reading.text(text, 0);
-    Command { text: text.to_owned(), parts: reading.parts }
+/// The redirections of a part.
+#[derive(Default)]
+struct Redirections {
+    writes: Vec<String>,
+    targets: Vec<Word>,
 }
 
-fn of_words(words: &[&str]) -> Command {
-    let mut reading = Reading::default();
-    let text = words.join(" ");
-    if text.len() > MAX_BYTES {
-        reading.add(Part::unclear(Unclear::TooLong));
-    } else {
-        reading.simple(words.iter().map(|word| Word::plain(*word)).collect(), Vec::new(), 0);
-    }
-    Command { text, parts: reading.parts }
-}
-
-/// The parts that were found so far.
+/// What was read so far.
 #[derive(Default)]
 struct Reading {
     parts: Vec<Part>,
+    clarity: Clarity,
+    /// Texts that may have programs which are not read.
+    hidden: Vec<String>,
 }
 
-/// Reserved words after which a command begins.
-const BEFORE_A_COMMAND: [&str; 10] = ["if", "then", "elif", "else", "while", "until", "do", "{", "!", "coproc"];
-
-/// Reserved words that end a construct.
-const ENDS: [&str; 4] = ["fi", "done", "esac", "}"];
-
-/// What may separate commands in a text whose structure is not understood.
-const BREAKS: [char; 13] = [';', '&', '|', '\n', '(', ')', '`', '$', '{', '}', '"', '\'', '<'];
-
 impl Reading {
-    fn add(&mut self, part: Part) {
-        match self.parts.len() {
-            MAX_PARTS.. => {}
-            at if at + 1 == MAX_PARTS => self.parts.push(Part::unclear(Unclear::TooLong)),
-            _ => self.parts.push(part),
+    fn finish(self, text: String) -> Command {
+        let Self { parts, clarity, hidden } = self;
+        Command { text, parts, clarity, guesses: guesses::guess(&hidden) }
+    }
+
+    /// Notes that no rule may allow the command.
+    fn not_plain(&mut self) {
+        if self.clarity == Clarity::Plain {
+            self.clarity = Clarity::NotPlain;
+        }
+    }
+
+    /// Notes that the command is unclear; the first reason counts.
+    fn unclear(&mut self, why: Unclear) {
+        if !matches!(self.clarity, Clarity::Unclear(_)) {
+            self.clarity = Clarity::Unclear(why);
+        }
+    }
+
+    /// Notes a text that may have programs which are not read.
+    fn guess(&mut self, text: impl Into<String>) {
+        if self.hidden.len() < MAX_PARTS {
+            self.hidden.push(text.into());
         }
     }
 
     /// Reads a text for a shell.
     fn text(&mut self, text: &str, depth: usize) {
-        if depth > MAX_DEPTH {
-            return self.add(Part::unclear(Unclear::TooDeep));
+        if let Err(why) = grammar::read(text, depth, self) {
+            self.unclear(why);
+            self.guess(text);
         }
-        if text.len() > MAX_BYTES {
-            return self.add(Part::unclear(Unclear::TooLong));
-        }
-        let tokens = match split(text) {
-            Ok(tokens) => tokens,
-            Err(why) => {
-                // What can be told of it by its words, for rules that deny.
-                for piece in text.split(BREAKS) {
-                    self.simple(piece.split_whitespace().map(Word::plain).collect(), Vec::new(), MAX_DEPTH);
-                }
-                return self.add(Part::unclear(why));
-            }
-        };
-        let (mut words, mut writes) = (Vec::new(), Vec::new());
-        let mut tokens = tokens.into_iter().peekable();
-        while let Some(token) = tokens.next() {
-            match token {
-                Token::Word(word) => {
-                    let next_opens = matches!(tokens.peek(), Some(Token::Separator("(")));
-                    if words.is_empty() && !word.is_quoted && !word.is_expanded {
-                        match &*word.text {
-                            text if BEFORE_A_COMMAND.contains(&text) || ENDS.contains(&text) => continue,
-                            "for" | "select" => {
-                                // Up to `do`, there are words and no command.
-                                while let Some(Token::Word(_)) = tokens.peek() {
-                                    if let Some(Token::Word(word)) = tokens.next() {
-                                        self.within(&word, depth);
-                                    }
-                                }
-                                continue;
-                            }
-                            "case" | "function" => {
-                                self.add(Part::unclear(Unclear::Construct));
-                                continue;
-                            }
-                            _ => {}
-                        }
-                    }
-                    if next_opens && words.is_empty() {
-                        self.add(Part::unclear(Unclear::Construct));
-                    }
-                    words.push(word);
-                }
-                Token::Separator(_) => self.simple(std::mem::take(&mut words), std::mem::take(&mut writes), depth),
-                Token::Redirect(operator) => {
-                    let target = tokens.next_if(|next| matches!(next, Token::Word(_)));
-                    let Some(Token::Word(target)) = target else {
-                        self.add(Part::unclear(Unclear::Open("a redirection")));
-                        continue;
-                    };
-                    self.within(&target, depth);
-                    let is_file = match operator {
-                        ">&" | "<&" => target.text.parse::<u32>().is_err() && target.text != "-",
-                        "<" | "<<" | "<<-" | "<<<" => false,
-                        _ => true,
-                    };
-                    if is_file && target.text != "/dev/null" {
-                        writes.push(target.text);
-                    }
-                }
-            }
-        }
-        self.simple(words, writes, depth);
     }
 
-    /// Reads the commands within a word.
-    fn within(&mut self, word: &Word, depth: usize) {
-        for command in &word.commands {
-            self.text(command, depth + 1);
+    fn add(&mut self, part: Part) {
+        if self.parts.len() < MAX_PARTS {
+            self.parts.push(part);
+        } else {
+            self.unclear(Unclear::too_many());
         }
     }
 
     /// Reads a program with its arguments, and the programs that it runs in turn.
-    fn simple(&mut self, words: Vec<Word>, writes: Vec<String>, depth: usize) {
-        for word in &words {
-            self.within(word, depth);
+    fn program(&mut self, words: Vec<Word>, redirections: Redirections, depth: usize) {
+        let Redirections { writes, targets } = redirections;
+        if !writes.is_empty() {
+            self.not_plain();
         }
-        let assignments = words.iter().take_while(|word| is_assignment(word)).count();
-        let words = &words[assignments..];
-        if words.is_empty() {
-            if !writes.is_empty() {
-                let part = Part { clarity: Clarity::NotPlain, writes, ..Part::unclear(Unclear::Program) };
-                self.add(part);
+        let Some((first, arguments)) = words.split_first() else {
+            if !targets.is_empty() {
+                self.not_plain();
+                self.add(Part { writes, targets, ..Part::default() });
             }
             return;
-        }
-        let is_plain = assignments == 0 && writes.is_empty();
-        self.peeled(words, if is_plain { Clarity::Plain } else { Clarity::NotPlain }, writes, depth);
-    }
-
-    /// Adds a program, and the one that it runs, if it runs another.
-    fn peeled(&mut self, words: &[Word], outer: Clarity, writes: Vec<String>, depth: usize) {
-        let Some((first, rest)) = words.split_first() else { return };
+        };
         if depth > MAX_DEPTH {
-            return self.add(Part::unclear(Unclear::TooDeep));
+            self.guess(join(&words));
+            return self.unclear(Unclear::is_deep());
         }
-        let clarity = match outer {
-            _ if first.is_expanded => Clarity::Unclear(Unclear::Program),
-            Clarity::Plain if words.iter().any(|word| word.is_expanded) => Clarity::NotPlain,
-            outer => outer,
-        };
-        let program = if first.is_expanded { String::new() } else { basename(&first.text).to_owned() };
-        let inner = if first.is_expanded { wrappers::Inner::None } else { wrappers::inner(&program, rest) };
-        let arguments = rest.iter().map(|word| word.text.clone()).collect();
-        let is_wrapper = !matches!(inner, wrappers::Inner::None | wrappers::Inner::Unclear(_));
-        let clarity = match inner {
-            wrappers::Inner::Unclear(why) => Clarity::Unclear(why),
-            _ => clarity,
-        };
-        self.add(Part { program, arguments, clarity, is_wrapper, writes });
-        match inner {
-            wrappers::Inner::None | wrappers::Inner::Unclear(_) => {}
-            wrappers::Inner::Words { words, is_plain } => {
-                let outer = if is_plain { outer } else { Clarity::NotPlain };
-                self.peeled(words, outer, Vec::new(), depth + 1);
-            }
-            wrappers::Inner::Text { text, is_plain } => {
-                let before = self.parts.len();
-                self.text(&text, depth + 1);
-                if !is_plain || outer != Clarity::Plain {
-                    for part in &mut self.parts[before..] {
-                        if part.clarity == Clarity::Plain {
-                            part.clarity = Clarity::NotPlain;
-                        }
-                    }
+        if first.expansion.is_some() || first.text.is_empty() {
+            self.guess(join(&words));
+            self.add(Part { writes, targets, ..Part::default() });
+            return self.unclear(Unclear::is_run_time());
+        }
+        if words.iter().any(|word| word.expansion.is_some()) || !has_usual_name(&first.text) {
+            self.not_plain();
+        }
+        let at = self.parts.len();
+        let part =
+            Part { program: first.text.clone(), arguments: arguments.to_vec(), is_wrapper: false, writes, targets };
+        let (name, is_of_system) = (part.name().to_owned(), part.system_name().is_some());
+        self.add(part);
+        match programs::runs(&name, arguments) {
+            Ok(runs) => {
+                let is_plain = runs.is_plain;
+                if !is_plain && !runs.is_empty() {
+                    self.not_plain();
+                }
+                for words in runs.programs {
+                    self.program(words, Redirections::default(), depth + 1);
+                }
+                for text in runs.texts {
+                    self.text(&text, depth + 1);
+                }
+                for text in runs.hidden {
+                    self.guess(text);
+                }
+                let starts_another = self.parts.len() > at + 1;
+                if let Some(part) = self.parts.get_mut(at) {
+                    part.is_wrapper = is_plain && is_of_system && starts_another;
                 }
             }
-            wrappers::Inner::Several(commands) => {
-                for words in commands {
-                    self.peeled(&words, Clarity::NotPlain, Vec::new(), depth + 1);
+            Err(why) => {
+                self.unclear(why);
+                for at in 0..arguments.len().min(MAX_PARTS / 10) {
+                    self.guess(join(&arguments[at..]));
                 }
             }
         }
     }
+}
+
+fn join(words: &[Word]) -> String {
+    let mut texts = words.iter().map(|word| &*word.text);
+    let first = texts.next().unwrap_or_default().to_owned();
+    texts.take(MAX_PARTS).fold(first, |text, word| text + " " + word)
 }
 
 /// Returns the program without its directory.
@@ -323,12 +348,34 @@ fn basename(program: &str) -> &str {
     program.rsplit('/').next().filter(|name| !name.is_empty()).unwrap_or(program)
 }
 
-/// Returns `true` for a word such as `A=1`.
-fn is_assignment(word: &Word) -> bool {
-    let Some((name, _)) = word.text.split_once('=') else { return false };
-    let name = name.strip_suffix('+').unwrap_or(name);
-    name.bytes()
-        .enumerate()
-        .all(|(at, byte)| byte == b'_' || byte.is_ascii_alphabetic() || (at > 0 && byte.is_ascii_digit()))
-        && !name.is_empty()
+/// Returns `true` if a program has only characters that no pattern takes for something else, such
+/// as a space.
+fn has_usual_name(program: &str) -> bool {
+    let is_usual = |byte: u8| byte.is_ascii_alphanumeric() || b"_./+@:-[".contains(&byte);
+    program.bytes().all(is_usual)
+}
+
+/// Returns `true` for a name of a variable.
+fn is_variable(name: &str) -> bool {
+    let mut bytes = name.bytes();
+    bytes.next().is_some_and(|byte| byte == b'_' || byte.is_ascii_alphabetic())
+        && bytes.all(|byte| byte == b'_' || byte.is_ascii_alphanumeric())
+}
+
+/// Checks that a variable does not decide what programs are or do.
+///
+/// # Errors
+/// [`Unclear`] with the name of the variable.
+fn check_variable(name: &str) -> Result<(), Unclear> {
+    const STARTS: [&str; 6] = ["BASH", "LD_", "DYLD_", "GIT_", "PERL5", "PYTHON"];
+    const ENDS: [&str; 6] = ["_COMMAND", "PAGER", "EDITOR", "SHELL", "_RSH", "ASKPASS"];
+    const NAMES: [&str; 11] =
+        ["PATH", "ENV", "IFS", "PS4", "SHELLOPTS", "VISUAL", "NODE_OPTIONS", "RUBYOPT", "LESSOPEN", "FPATH", "CDPATH"];
+    let decides = STARTS.iter().any(|start| name.starts_with(start))
+        || ENDS.iter().any(|end| name.ends_with(end))
+        || NAMES.contains(&name);
+    if decides {
+        return Err(Unclear::new(format!("the variable {name} decides what programs run; leave it as it is")));
+    }
+    Ok(())
 }
