@@ -272,7 +272,7 @@ impl Scheduled<'_> {
             let options = options.activity(at).map_err(|panic| Failed::of(summary_panicked(&panic)))?;
             let _member = match defined {
                 0 => None,
-                defined => Some(books.join_group(*ctx, activity_id, defined, token).await?),
+                defined => Some(books.join_group(ctx, activity_id, defined, token).await?),
             };
             // What no group has room for counts as the conversation does.
             let bytes = bytes + defined.saturating_sub(MAX_GROUP_BYTES);

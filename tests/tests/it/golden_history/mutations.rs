@@ -11,7 +11,7 @@ use temporal_agents_testing::{ReplayCheck, history::History};
 use temporalio_common::protos::temporal::api::{
     common::v1::Payloads,
     enums::v1::EventType,
-    history::v1::{HistoryEvent, history_event::Attributes},
+    history::v1::{HistoryEvent, WorkflowPropertiesModifiedEventAttributes, history_event::Attributes},
 };
 
 /// Changes one property of an event; `None` if the event does not have it.
@@ -89,7 +89,9 @@ fn renamed(name: &mut String) -> String {
 /// Makes the event that of another command.
 fn replaced(event: &mut HistoryEvent) {
     event.set_event_type(EventType::WorkflowPropertiesModified);
-    event.attributes = Some(Attributes::WorkflowPropertiesModifiedEventAttributes(Default::default()));
+    event.attributes = Some(Attributes::WorkflowPropertiesModifiedEventAttributes(
+        WorkflowPropertiesModifiedEventAttributes::default(),
+    ));
 }
 
 /// Changes a member of a payload, and returns it as it was.
