@@ -75,8 +75,8 @@ pub struct Rule {
     /// which some programs take for it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub contains_args: Vec<String>,
-    /// Arguments of which the program has at least one, at any place. Each is as in
-    /// `contains_args`, and one that ends in `*` stands for all with that prefix: `+*`.
+    /// The program has at least one of these arguments, at any place. Each is as in `contains_args`,
+    /// and one that ends in `*` stands for all with that prefix: `+*`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub contains_any: Vec<String>,
     /// Names of tools; one that ends in `*` stands for all with that prefix.
@@ -126,7 +126,7 @@ impl Rule {
     fn on_part(&self, regex: Option<&Regex>, part: &Part, command: Option<&str>) -> Match {
         let by_program = match regex {
             Some(regex) => self.by_pattern(regex, part, command),
-            None => Match::of(self.program.is_empty() || self.is_program(part)),
+            None => Match::sure(self.program.is_empty() || self.is_program(part)),
         };
         if by_program == Match::No {
             return Match::No;
@@ -159,7 +159,7 @@ impl Rule {
     fn by_pattern(&self, regex: &Regex, part: &Part, command: Option<&str>) -> Match {
         if self.allows() {
             let program = part.system_name().unwrap_or(&part.program);
-            return Match::of(regex.is_match(&part.text(program)));
+            return Match::sure(regex.is_match(&part.text(program)));
         }
         let is_match =
             |text: &str| regex.is_match(text) || (text.contains(['\n', '\t']) && regex.is_match(&spaced(text)));
@@ -182,7 +182,7 @@ impl Rule {
             let is_first = |(at, wanted): (usize, &String)| {
                 arguments.get(at).is_some_and(|argument| argument.expansion.is_none() && argument.text == *wanted)
             };
-            return Match::of(self.args_prefix.iter().enumerate().all(is_first));
+            return Match::sure(self.args_prefix.iter().enumerate().all(is_first));
         }
         // After an option, there may be its value.
         let mut best = Match::No;
@@ -211,7 +211,7 @@ impl Rule {
         for (at, wanted) in self.args_prefix.iter().enumerate() {
             let Some(argument) = arguments.get(at) else { return Match::No };
             found = found.min(match argument.expansion {
-                None => Match::of(argument.text == *wanted),
+                None => Match::sure(argument.text == *wanted),
                 // It may be several words.
                 Some(Expansion::Many | Expansion::Files) => return found.min(Match::Maybe),
                 Some(Expansion::One) => Match::maybe(may_be(argument.known_start(), wanted, "")),
@@ -227,7 +227,7 @@ impl Rule {
     fn contains(&self, argument: &Word, wanted: &str, end: &str) -> Match {
         let is_short = || !self.allows() && is_shortened(&argument.text, wanted);
         match argument.expansion {
-            None => Match::of(is_argument(&argument.text, wanted, end) || is_short()),
+            None => Match::sure(is_argument(&argument.text, wanted, end) || is_short()),
             _ if self.allows() => Match::No,
             Some(Expansion::Many) => Match::Maybe,
             Some(Expansion::One | Expansion::Files) => Match::maybe(may_be(argument.known_start(), wanted, end)),
@@ -245,7 +245,7 @@ enum Match {
 }
 
 impl Match {
-    fn of(is_match: bool) -> Self {
+    fn sure(is_match: bool) -> Self {
         if is_match { Self::Yes } else { Self::No }
     }
 

@@ -156,8 +156,8 @@ impl HistoryAccount<'_> {
         self.ledger.borrow().fold(&self.chain, &call.definitions, &call.input)
     }
 
-    /// Waits for the turn of a call with definitions of `bytes` bytes. Returns its membership, which
-    /// the call keeps until it has ended.
+    /// Waits for the turn of a call with inline definitions of `bytes` bytes; 0 means that the
+    /// request refers to them. Returns the membership, which the call keeps until it has ended.
     async fn join_group(
         &self,
         ctx: &Rc<dyn DurableContext>,
@@ -270,10 +270,7 @@ impl Scheduled<'_> {
             wanted.answer(schedule).await
         } else {
             let options = options.activity(at).map_err(|panic| Failed::of(summary_panicked(&panic)))?;
-            let _member = match defined {
-                0 => None,
-                defined => Some(books.join_group(ctx, activity_id, defined, token).await?),
-            };
+            let _member = books.join_group(ctx, activity_id, defined, token).await?;
             // What no group has room for counts as the conversation does.
             let bytes = bytes + defined.saturating_sub(MAX_GROUP_BYTES);
             let _place = books.place(bytes, token).await?;

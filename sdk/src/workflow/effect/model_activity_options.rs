@@ -77,7 +77,8 @@ pub struct ModelActivityOptions {
     ///
     /// # Determinism
     /// The limit decides which activities are scheduled: another value is a change of workflow code
-    /// for running executions whose requests are close to it.
+    /// for running executions whose requests are close to it. One fifth is kept for instructions, tools
+    /// and schemas, which decide nothing up to that size.
     #[builder(default = 2_000_000)]
     pub max_request_bytes: usize,
     /// Runs the calls as local activities: these are faster, and have no task of their own and no

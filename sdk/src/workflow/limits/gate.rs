@@ -10,8 +10,8 @@
 //! commands of a workflow task fit into one message, and the activities that end meanwhile do not
 //! overflow the server's buffer of 100 events. Model calls with more than 16 kB of new content
 //! share the 2.4 MB: those of concurrent agents wait for each other. Definitions that travel with a
-//! call do not count here, because a deploy may change their size; see `definitions.rs`. At most 200 model calls are in
-//! flight. Effects of workflow tools have the rest that tool and model calls leave of 1,900
+//! call do not count here, because a deploy may change their size; see `definitions.rs`. At most 200
+//! model calls are in flight. Effects of workflow tools have the rest that tool and model calls leave of 1,900
 //! activities, by default 1,660, and of 3.3 MB of JSON. (The server's buffer also has a limit of 2
 //! MB: results that are large together make it close the current workflow task and begin a new one.
 //! Nothing is lost.)

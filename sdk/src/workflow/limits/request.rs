@@ -118,10 +118,8 @@ pub(in crate::workflow) fn room_for_items(
     folded: &Folded,
     limit: usize,
 ) -> Result<usize, serde_json::Error> {
-    let definitions = match definitions_bytes(call, folded)? {
-        0 => 0,
-        bytes => bytes.max(limit / DEFINITIONS_SHARE),
-    };
+    // The share is kept also for a reference: the next build may send its definitions inline.
+    let definitions = definitions_bytes(call, folded)?.max(limit / DEFINITIONS_SHARE);
     Ok(limit.saturating_sub(references_bytes(folded)).saturating_sub(definitions))
 }
 

@@ -3,7 +3,9 @@
 use rstest::rstest;
 use serde_json::json;
 use temporal_agents::{
-    Agent,
+    Agent, ToolContext, ToolError,
+    agent::Instructions,
+    tool,
     wire::AgentRequest,
     workflow::{AgentSet, AgentWorkflow},
 };
@@ -70,5 +72,49 @@ async fn definitions_of_any_size_replay_open_runs(#[case] bytes: usize, #[case] 
     }
     let check = ReplayCheck::new().workflow_with_factory::<AgentWorkflow, _>(AgentWorkflow::factory(set(10)))?;
     check.replay_without_cache(&history).await?;
+    Ok(())
+}
+
+/// Notes that it was called, in the run's context.
+#[tool(inline)]
+fn look(ctx: &mut ToolContext) -> Result<String, ToolError> {
+    ctx.run_mut().set("looked", true)?;
+    Ok("a field".to_owned())
+}
+
+/// The boss asks clerks who look once; their instructions change with that, or never do.
+fn curious(changes: bool) -> Agent {
+    let instructions = Instructions::computed(move |run, _| {
+        let looked = changes && run.get::<bool>("looked").ok().flatten().unwrap_or_default();
+        format!("{looked} {}", "x".repeat(80_000))
+    });
+    let clerk: Agent = Agent::new("clerk").model("gpt-5").instructions(instructions).tool(look);
+    Agent::new("boss").model("gpt-5").tool(clerk.as_tool().name("ask_clerk").description("Asks."))
+}
+
+#[tokio::test]
+async fn group_marker_replays_with_definitions_by_reference() -> anyhow::Result<()> {
+    let set = |changes: bool| AgentSet::new((move || curious(changes),));
+    let model = FakeModel::function(|call, _| match (&*call.agent, call.input.len()) {
+        ("boss", 1) => tool_calls((0..12).map(|number| ("ask_clerk", json!({"input": number.to_string()})))),
+        ("clerk", 1) => tool_calls([("look", json!({}))]),
+        _ => text("done"),
+    });
+    let env = AgentEnvironment::builder()
+        .workflow_with_factory::<AgentWorkflow, _>(AgentWorkflow::factory(set(true)))?
+        .model(&model)
+        .agents(&set(true))
+        .start()
+        .await?;
+    let run = env.run(AgentWorkflow::run, AgentRequest::new("boss", "Go.")).await?;
+    let history = run.history.clone();
+    assert_eq!(run.output()?, json!("done"));
+    env.finish().await?;
+    assert!(groups(&history) > 1, "both turns have groups: {}", groups(&history));
+    for changes in [true, false] {
+        let factory = AgentWorkflow::factory(set(changes));
+        let check = ReplayCheck::new().workflow_with_factory::<AgentWorkflow, _>(factory)?;
+        check.replay(&history).await.map_err(|error| anyhow::anyhow!("changes: {changes}: {error}"))?;
+    }
     Ok(())
 }
