@@ -176,14 +176,13 @@ impl HistoryAccount<'_> {
         Ok(member)
     }
 
-    /// Waits until the gate has room for a command of `bytes` bytes, and reports the command.
+    /// Waits until the gate has room for a command of `bytes` bytes.
     async fn place(&self, bytes: usize, token: &WorkflowCancellationToken) -> Result<Place<'_>, Failed> {
         let cancelled = |Cancelled| Failed::Otherwise(ModelEffectError::Cancelled);
         let place = self.gate.ask(bytes, token).await.map_err(cancelled)?;
         if place.has_waited() {
             (self.late)();
         }
-        (self.wrote)(bytes);
         Ok(place)
     }
 }
@@ -242,6 +241,7 @@ impl Scheduled<'_> {
             let scheduling = Scheduling { call, activity_id: activity_id.clone(), token: token.clone() };
             let bytes = items.iter().map(Item::json_len).sum();
             let _place = books.place(bytes, token).await?;
+            (books.wrote)(bytes);
             let (request, options) = (RecordRequest::from(items.clone()), options.recording(scheduling, count));
             let schedule = |id| ctx.record_activity(request.clone(), with_activity_id(&options, id));
             let recording = self.wanted(&activity_id, RECORD_ACTIVITY).answer(schedule).await;
@@ -254,10 +254,9 @@ impl Scheduled<'_> {
     /// Schedules the activity and reads its reply.
     async fn attempt(&self, activity_id: &str, folded: Folded, books: &HistoryAccount<'_>) -> Result<Called, Failed> {
         let Self { ctx, options, call, token } = self;
-        let RequestSize { conversation: bytes, definitions: defined } =
-            checked(call, &folded, options).map_err(Failed::of)?;
-        let Folded { conversation, definitions, noted } = folded;
-        let request = ModelRequest::with_parts(call, definitions, conversation);
+        let RequestSize { conversation, definitions: defined } = checked(call, &folded, options).map_err(Failed::of)?;
+        let Folded { conversation: segments, definitions, noted } = folded;
+        let request = ModelRequest::with_parts(call, definitions, segments);
         let at = Scheduling { call, activity_id: activity_id.to_owned(), token: token.clone() };
         let wanted = self.wanted(activity_id, MODEL_ACTIVITY);
         let answer = if options.local {
@@ -272,8 +271,8 @@ impl Scheduled<'_> {
             let options = options.activity(at).map_err(|panic| Failed::of(summary_panicked(&panic)))?;
             let _member = books.join_group(ctx, activity_id, defined, token).await?;
             // What no group has room for counts as the conversation does.
-            let bytes = bytes + defined.saturating_sub(MAX_GROUP_BYTES);
-            let _place = books.place(bytes, token).await?;
+            let _place = books.place(conversation + defined.saturating_sub(MAX_GROUP_BYTES), token).await?;
+            (books.wrote)(conversation + defined);
             let schedule = |id| ctx.model_activity(request.clone(), with_activity_id(&options, id));
             wanted.answer(schedule).await
         };

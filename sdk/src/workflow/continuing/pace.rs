@@ -10,14 +10,14 @@
 //! the messages around it.
 //!
 //! Content is counted by two rules. The first rule left out content that reaches history inside of
-//! requests to models (outputs of client tools, inline tools and agents), decisions,
+//! requests to models (outputs of client tools, inline tools and agents, definitions), decisions,
 //! what workflow tools start, and updates, of which the server admits a limited number. The second
 //! rule also counts all of that, as often as history holds it. Where only the second rule says that
 //! it is enough, the patch [`PATCH_COUNT_EVERYTHING`] decides: the run continued in the same
 //! execution in histories that were recorded before the patch.
 //!
-//! Definitions do not count: a deploy may change their size, which must not decide when a run moves.
-//! The server's own suggestion covers them.
+//! Definitions count with the size that this build gives them. So a deploy that changes them by much
+//! may move an open run that is close to its limit at another turn than its history.
 //!
 //! # Design
 //! **New content is counted, not the length of the history.** A run that begins with 16 MiB does
