@@ -3,7 +3,11 @@
 //! # Design
 //! **One watcher for all readers.** It looks at the open runs every two seconds as long as the
 //! event stream has a reader; each reader gets the runs that its caller may see, whenever these
-//! have changed. A run whose worker does not answer keeps the questions that it had.
+//! have changed.
+//!
+//! **Workers may be down.** The questions of a run whose worker does not answer are read from its
+//! history. If that fails too, the whole list is an error: a list without these questions would
+//! tell an approver that nothing waits.
 
 mod watcher;
 
@@ -94,8 +98,7 @@ pub(super) async fn list(
 ) -> Result<Json<QuestionList>, ApiError> {
     let may_see = |id: &str| shared.access.may_see(&caller, id);
     let found = runs::open_runs(&shared, may_see).await?;
-    let of_run = |(row, calls): (runs::Row, Option<Vec<AgentInterruption>>)| {
-        let calls = calls.unwrap_or_default();
+    let of_run = |(row, calls): (runs::Row, Vec<AgentInterruption>)| {
         calls.iter().map(|call| Question::of_run(&row.id, call)).collect::<Vec<_>>()
     };
     Ok(Json(QuestionList { questions: found.into_iter().flat_map(of_run).collect() }))

@@ -1,7 +1,6 @@
 //! The watcher of the calls that wait, which all readers of a process share.
 
 use std::{
-    collections::BTreeMap,
     sync::{Arc, Mutex, PoisonError, Weak},
     time::Duration,
 };
@@ -72,22 +71,11 @@ impl Drop for Watcher {
 
 /// Looks at the open runs again and again, until the last reader has left.
 async fn look(shared: Arc<Shared>, watcher: Weak<Watcher>) {
-    // The calls of each execution, for the time in which its worker does not answer.
-    let mut known: BTreeMap<String, Vec<Question>> = BTreeMap::new();
     loop {
         let look = runs::open_runs(&shared, |_| true).await.map(|found| {
-            let mut seen = BTreeMap::new();
-            let mut questions = Vec::new();
-            for (row, calls) in found {
-                let calls = match calls {
-                    Some(calls) => calls.iter().map(|call| Question::of_run(&row.id, call)).collect(),
-                    None => known.remove(&row.execution).unwrap_or_default(),
-                };
-                questions.extend(calls.iter().cloned());
-                seen.insert(row.execution, calls);
-            }
-            known = seen;
-            Arc::new(questions)
+            let questions =
+                found.iter().flat_map(|(row, calls)| calls.iter().map(|call| Question::of_run(&row.id, call)));
+            Arc::new(questions.collect())
         });
         let Some(watcher) = watcher.upgrade() else { return };
         watcher.looks.send_if_modified(|latest| {

@@ -25,7 +25,7 @@ use super::{
     stored::StoredEvents,
 };
 use crate::{
-    client::{AgentHandle, ChatType, RunType, WorkflowRuns},
+    client::{AgentHandle, ChatType, RunEventsError, RunType, WorkflowRuns},
     http::{
         access::Caller,
         error::ApiError,
@@ -115,18 +115,10 @@ pub(in crate::http) async fn read(
     Path(id): Path<String>,
 ) -> Result<Json<RunDetail>, ApiError> {
     let row = seen(&shared, &caller, &id).await?;
-    let (mut row, mut questions) = with_state(&shared, row).await;
+    let (mut row, questions) = with_questions(&shared, row).await?;
     if let Some(StoredResult { output, failure }) = row.stored.take() {
         let failure = failure.map(|message| FailureBody { message });
         return Ok(Json(RunDetail { row, output, failure, questions: None }));
-    }
-    if questions.is_none() {
-        // No worker answers: the history says what waits.
-        questions = Some(asked_in_history(&shared, &row).await);
-    }
-    let questions = questions.unwrap_or_default();
-    if !questions.is_empty() && row.is_open() {
-        row.status = RunStatus::Waiting;
     }
     let (mut output, mut failure, mut open) = (None, None, None);
     match row.status {
@@ -213,13 +205,17 @@ pub(super) async fn events_of(
 }
 
 /// Returns the runs that may wait for people, of those that `may_see` selects by id, with the calls
-/// that wait: `None` if no worker has answered.
+/// that wait.
+///
+/// # Errors
+/// 502 if the server or the store refuses. The list is never shorter because a run could not be
+/// read.
 pub(in crate::http) async fn open_runs(
     shared: &Shared,
     may_see: impl Fn(&str) -> bool,
-) -> Result<Vec<(Row, Option<Vec<AgentInterruption>>)>, ApiError> {
+) -> Result<Vec<(Row, Vec<AgentInterruption>)>, ApiError> {
     let rows = rows(shared, true, MAX_ROWS, |row| row.has_paused && may_see(&row.id)).await?;
-    Ok(stream::iter(rows).map(|row| with_state(shared, row)).buffered(MAX_QUERIES).collect().await)
+    stream::iter(rows).map(|row| with_questions(shared, row)).buffered(MAX_QUERIES).try_collect().await
 }
 
 /// Returns a run of this service that the caller may see.
@@ -333,16 +329,38 @@ async fn with_state(shared: &Shared, mut row: Row) -> (Row, Option<Vec<AgentInte
     (row, Some(state.interruptions))
 }
 
+/// Adds to a row whether the run waits, and returns the calls that do: those of its history if no
+/// worker answers.
+///
+/// # Errors
+/// 502 if the history cannot be read, either.
+async fn with_questions(shared: &Shared, row: Row) -> Result<(Row, Vec<AgentInterruption>), ApiError> {
+    let (mut row, questions) = with_state(shared, row).await;
+    let questions = match questions {
+        Some(questions) => questions,
+        None => asked_in_history(shared, &row).await?,
+    };
+    if !questions.is_empty() && row.is_open() {
+        row.status = RunStatus::Waiting;
+    }
+    Ok((row, questions))
+}
+
 /// Returns the calls that wait according to the history, for a run whose worker does not answer.
 /// Their arguments may be cut.
-async fn asked_in_history(shared: &Shared, row: &Row) -> Vec<AgentInterruption> {
-    let Ok(mut events) = shared.watch(row.mode, &row.id, None, false) else { return Vec::new() };
+async fn asked_in_history(shared: &Shared, row: &Row) -> Result<Vec<AgentInterruption>, ApiError> {
+    let mut events = shared.watch(row.mode, &row.id, None, false)?;
     let mut asked = AskedInHistory::default();
     // The history is read to its present end when no further fact comes at once.
-    while let Ok(Some(Ok(event))) = timeout(QUIET, events.next()).await {
-        asked.observe(&event);
+    while let Ok(Some(event)) = timeout(QUIET, events.next()).await {
+        match event {
+            Ok(event) => asked.observe(&event),
+            // The run has ended, and is deleted.
+            Err(RunEventsError::NotFound { .. }) => return Ok(Vec::new()),
+            Err(error) => return Err(error.into()),
+        }
     }
-    asked.open()
+    Ok(asked.open())
 }
 
 /// Returns the result of a run that has ended, or the message of its failure.

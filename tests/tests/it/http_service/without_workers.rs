@@ -6,8 +6,10 @@ use temporal_agents_testing::{
     FakeModel,
     fake_model::{Reply, text, tool_call},
 };
+use tokio::time::timeout;
 
 use super::{environment, find, get, post, replica, request, stream, until};
+use crate::PATIENCE;
 
 fn pays(amount: u32) -> Reply {
     tool_call("pay", json!({"amount": amount}))
@@ -32,6 +34,17 @@ async fn a_run_that_waits_is_read_with_its_question_while_its_worker_is_down() -
     env.stop_worker().await?;
     let (_, run) = get(&service, &path).await?;
     assert_eq!((&run["status"], &run["questions"]), (&json!("waiting"), &before["questions"]));
+    // The lists say the same: an approver who sees an empty one would go home.
+    let mut waiting = before["questions"][0].clone();
+    waiting["run_id"] = json!(path.trim_start_matches("/runs/"));
+    let all = json!({"questions": [waiting]});
+    assert_eq!(get(&service, "/questions").await?, (StatusCode::OK, all.clone()));
+    let events = tower::ServiceExt::oneshot(service.clone(), request("GET", "/questions/events", None)).await?;
+    let mut lists = http_body_util::BodyExt::into_data_stream(events.into_body());
+    let first = timeout(PATIENCE, futures::StreamExt::next(&mut lists)).await?.expect("a list")?;
+    let first = String::from_utf8(first.to_vec())?;
+    let list = first.lines().find_map(|line| line.strip_prefix("data: ")).expect("the data of an event");
+    assert_eq!(serde_json::from_str::<serde_json::Value>(list)?, all);
     env.start_worker()?;
     env.finish().await?;
     Ok(())
