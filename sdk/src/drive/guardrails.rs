@@ -316,6 +316,7 @@ fn activity<'f, H: Host>(
         meta,
         fails_run,
         untrusted,
+        gates: Vec::new(),
         user,
         trace,
     };

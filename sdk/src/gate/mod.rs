@@ -4,6 +4,7 @@
 //! |---|---|
 //! | here | the gate of a run, and its verdict about a call |
 //! | `rule.rs` | rules as data |
+//! | `callers.rs` | the gates of calling runs in other workflows |
 //! | `command/` | the commands in arguments |
 //! | `dangers.rs` | commands that a person should see |
 //!
@@ -11,6 +12,7 @@
 //! **One function decides, on every host.** It is pure, so a replay comes to the same verdict, and
 //! an inline run to the same as a workflow. Hosts call it in `drive/tools/before.rs`, for tools of
 //! the agent, of MCP servers and of providers, agents used as tools, and the tools of those agents.
+//! The gate follows an agent into its child workflow, as data.
 //!
 //! **The gate only narrows.** An approval that a tool requires by itself is requested in every
 //! mode; a rule that allows a call does not change that.
@@ -26,6 +28,7 @@
 //! `Autonomous` the call is denied, and the model is told what to write instead. Without such a
 //! rule the mode makes it.
 
+mod callers;
 mod command;
 mod dangers;
 mod rule;
@@ -36,8 +39,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+pub(crate) use self::callers::MAX_CALLERS;
 pub use self::rule::{Rule, RuleDecision, UnusedRule};
 use self::{
+    callers::CallerGate,
     command::{Clarity, Command, Part, commands},
     dangers::danger,
     rule::{Rules, Ruling, is_named},
@@ -74,6 +79,8 @@ pub struct Gate {
     privileged: Vec<String>,
     is_untrusted: bool,
     ignores_dangers: bool,
+    /// The gates of the runs that called this one from other workflows, outermost first.
+    callers: Vec<CallerGate>,
 }
 
 impl Gate {
@@ -140,6 +147,9 @@ impl Gate {
     #[must_use]
     pub fn untrusted(mut self, is_untrusted: bool) -> Self {
         self.is_untrusted = is_untrusted;
+        for caller in &mut self.callers {
+            caller.gate.is_untrusted = is_untrusted;
+        }
         self
     }
 
@@ -151,6 +161,7 @@ impl Gate {
     /// Returns `true` if a person approves each call of a tool that brings this mode.
     pub(crate) fn approves_each(&self, mode: Option<GateMode>) -> bool {
         self.mode.max(mode.unwrap_or(self.mode)) == GateMode::ApproveEach
+            || self.callers.iter().any(|caller| caller.gate.mode == GateMode::ApproveEach)
     }
 
     /// Turns off the built-in list of dangerous commands. By default they need an approval where
@@ -161,8 +172,14 @@ impl Gate {
         self
     }
 
-    /// Decides about a call.
+    /// Decides about a call: the strictest verdict of this gate and of the gates of callers.
     pub(crate) fn verdict(&self, call: &GatedCall<'_>) -> GateVerdict {
+        let judge = self.judging_agent().map(|judge| &*judge.name);
+        let of_callers = self.callers.iter().map(|caller| caller.verdict(call, judge));
+        of_callers.fold(self.own_verdict(call), GateVerdict::stricter)
+    }
+
+    fn own_verdict(&self, call: &GatedCall<'_>) -> GateVerdict {
         let GatedCall { tool, place, arguments, mode } = call;
         if self.is_untrusted && self.privileged.iter().any(|name| is_named(name, tool)) {
             let reason = format!("{tool:?} is not available in a run with untrusted content");
@@ -325,6 +342,19 @@ pub(crate) enum GateVerdict {
     Ask { rule: Option<String>, reason: String },
     /// The call is not made.
     Deny { rule: Option<String>, reason: String },
+}
+
+impl GateVerdict {
+    /// Returns the stricter verdict; of equals, the first.
+    fn stricter(self, other: Self) -> Self {
+        let strictness = |verdict: &Self| match verdict {
+            Self::Run { .. } => 0,
+            Self::Judge => 1,
+            Self::Ask { .. } => 2,
+            Self::Deny { .. } => 3,
+        };
+        if strictness(&other) > strictness(&self) { other } else { self }
+    }
 }
 
 /// How bad a part is; later ones are worse.

@@ -2,6 +2,7 @@
 
 use regex_lite::{Regex, RegexBuilder};
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
 use super::command::{Command, Expansion, Part, Word};
 
@@ -291,6 +292,16 @@ impl Rules {
             }
         }
         (Self { rules: used }, unused)
+    }
+
+    /// Returns the number of rules that are used.
+    pub(super) fn len(&self) -> usize {
+        self.rules.len()
+    }
+
+    /// Returns the rules that are used, as JSON.
+    pub(super) fn to_json(&self) -> Vec<Value> {
+        self.rules.iter().map(|(rule, _)| json!(rule)).collect()
     }
 
     /// Returns what the rules say about a part of a command; `command` is its text, if the part is

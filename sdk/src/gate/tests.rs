@@ -4,6 +4,7 @@ use rstest::rstest;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+mod callers;
 #[cfg(unix)]
 mod shells;
 

@@ -51,7 +51,7 @@ fn start(process: &Process, owned: &Arc<Owned>, task: &Task) -> Result<(AgentDef
     let name = agents.name(request.agent.as_deref()).map_err(RunFailure::from)?;
     let agent = agents.choose(&name, |_| true).map_err(RunFailure::from)?.agent;
     let ChatRequest { toolsets, user, untrusted, conversation, last_agent_continues, .. } = request;
-    let tools = AskedTools { toolsets, user, untrusted };
+    let tools = AskedTools { toolsets, user, untrusted, ..AskedTools::default() };
     if task.chat.is_some() {
         return Ok(((*agent).clone(), tools));
     }

@@ -261,7 +261,8 @@ impl Process {
             is_child: false,
         };
         agents.admit(&name, &asked).map_err(RunFailure::from)?;
-        let tools = AskedTools { toolsets: request.toolsets, user: request.user, untrusted: request.untrusted };
+        let AgentRequest { toolsets, user, untrusted, gates, .. } = request.clone();
+        let tools = AskedTools { toolsets, user, untrusted, gates, is_child: false };
         agents.admit_tools(&name, &tools).map_err(RunFailure::from)?;
         let agent = agents.choose(&name, |_| true).map_err(RunFailure::from)?.agent;
         let mut config = RunConfig::clone(&agents.config);

@@ -39,6 +39,7 @@ pub(crate) async fn call(
         meta: _,
         fails_run: _,
         untrusted: _,
+        gates: _,
         user: _,
         trace: _,
     } = call;

@@ -39,6 +39,7 @@ pub(crate) mod mcp_call;
 pub(crate) mod model_call;
 pub(crate) mod native_call;
 pub(crate) mod nexus_endpoint;
+pub(crate) mod passed_gate;
 pub(crate) mod ready_made;
 pub(crate) mod remote_call;
 pub(crate) mod run_attributes;
@@ -87,6 +88,7 @@ pub use kept_decision::{KeptDecision, KeptDecisions};
 pub use mcp_call::{McpAnswer, McpQuestion, McpTool};
 pub use model_call::{MODEL_ACTIVITY, ModelCall, ModelReply, ModelRequest, ModelResponse};
 pub use native_call::NativeKind;
+pub use passed_gate::PassedGate;
 pub use ready_made::{
     AgentReport, AgentRequest, ChatMessage, ChatOutcome, ChatReply, ChatRequest, ChatTranscript, RequestInput,
 };

@@ -18,7 +18,7 @@ use temporal_agents::{
     gate::{Gate, GateMode, JudgeDecision, Judgement, Rule, RuleDecision},
     inline::InlineRunner,
     run::{PausedRun, RunOutcome},
-    wire::{AgentRequest, Decision, EventKind, Item, ModelCall, ModelFailureKind, RunEvent, RunState},
+    wire::{AgentRequest, Decision, EventKind, Item, ModelCall, ModelFailureKind, PassedGate, RunEvent, RunState},
     workflow::{AgentSet, AgentWorkflow},
 };
 use temporal_agents_testing::{
@@ -331,6 +331,67 @@ async fn an_untrusted_request_is_refused_where_there_is_no_gate() -> anyhow::Res
     let error = asked_to_list(&model, None, true).await?.expect_err("there is no gate");
     assert!(error.contains("the request has untrusted content, and this workflow has no gate"), "{error}");
     assert_eq!(model.calls().len(), 0);
+    Ok(())
+}
+
+#[workflow]
+#[derive(Default)]
+pub(crate) struct GatedDesk;
+
+#[workflow_methods]
+impl GatedDesk {
+    /// Lets the clerk work in a child workflow whose worker has no gate.
+    #[run(name = "gated_desk")]
+    pub(crate) async fn run(ctx: &mut WorkflowContext<Self>, rules: Vec<Rule>) -> WorkflowResult<String> {
+        let runner = Runner::new(ctx).gate(Gate::new(GateMode::Autonomous).rules(rules));
+        Ok(runner.run(&desk(), "Go.").await?.final_output)
+    }
+}
+
+#[rstest]
+#[tokio::test]
+async fn the_callers_gate_holds_in_a_child_workflow(
+    #[values(Cache::On, Cache::Off)] cache: Cache,
+) -> anyhow::Result<()> {
+    let model = FakeModel::script([
+        tool_call("clerk", json!({"input": "Delete it."})),
+        tool_calls([("run_command", json!({"command": "rm x"})), ("run_command", json!({"command": "ls"}))]),
+        text("listed"),
+        text("done"),
+    ]);
+    let env = cache
+        .environment::<GatedDesk>()?
+        .workflow_with_factory::<AgentWorkflow, _>(AgentWorkflow::factory(AgentSet::new((agent,))))?
+        .model(&model)
+        .agents((desk, agent))
+        .start()
+        .await?;
+    let mut deny = Rule::new("no-rm", RuleDecision::Deny);
+    "rm".clone_into(&mut deny.program);
+    let run = env.run(GatedDesk::run, vec![deny]).await?;
+    histories::<GatedDesk>(&env, &run.workflow_id).await?;
+    assert_eq!(run.output()?, "done");
+    assert_eq!(outputs(&model.calls()[2].input), [r#"[blocked by command policy] rule "no-rm""#, "ran"]);
+    env.finish().await?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_request_of_a_client_may_not_set_gates() -> anyhow::Result<()> {
+    let model = FakeModel::function(|_, _| text("done"));
+    let env = AgentEnvironment::builder()
+        .workflow_with_factory::<AgentWorkflow, _>(AgentWorkflow::factory(AgentSet::new((agent,))))?
+        .agents((agent,))
+        .model(&model)
+        .start()
+        .await?;
+    let mut request = AgentRequest::new("clerk", "Go.");
+    request.gates = vec![PassedGate::default()];
+    let finished = env.run(AgentWorkflow::run, request).await?;
+    let error = format!("{:#}", finished.output().expect_err("no workflow has called it"));
+    assert!(error.contains("only a parent workflow may set them"), "{error}");
+    assert_eq!(model.calls().len(), 0);
+    env.finish().await?;
     Ok(())
 }
 

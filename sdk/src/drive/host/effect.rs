@@ -15,7 +15,7 @@ use crate::{
     agent::AgentInfo,
     tool::{CallInfo, McpServer, ToolDef},
     wire::{
-        Item, McpQuestion, SideData, ToolOutput, TraceSettings, Usage,
+        Item, McpQuestion, PassedGate, SideData, ToolOutput, TraceSettings, Usage,
         kept_decision::NewDecision,
         mcp_call::{McpSession, McpTarget},
         remote_call::RemoteTarget,
@@ -116,6 +116,8 @@ pub struct ToolEffect<'a> {
     pub fails_run: bool,
     /// `true` if the run has untrusted content, and so has the run of an agent in a child workflow.
     pub untrusted: bool,
+    /// The gates that the run of an agent in a child workflow obeys; none for other tools.
+    pub gates: Vec<PassedGate>,
     /// The user of the run, also of the run of an agent in a child workflow.
     pub user: Option<String>,
     /// Settings of the trace of the run, if it has some; also for the run of an agent in a child

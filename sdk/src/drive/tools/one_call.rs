@@ -18,13 +18,14 @@ use crate::{
         tool_failure::{self, FailedCall},
     },
     engine::{CallResult, RunError},
+    gate::Gate,
     tool::{
         InlineBody, McpBinding, McpServer, RemoteBinding, RunContext, ToolBinding, ToolContext, ToolDef, ToolFailure,
         ToolFailureKind, bounded, named_keys,
         schema::{self, InvalidArguments, Validate},
     },
     wire::{
-        RunState, SideData, ToolOutput, Usage,
+        PassedGate, RunState, SideData, ToolOutput, Usage,
         remote_call::RemoteTarget,
         size::{Bytes, encoded_len},
         tool_call_meta::ToolCallMeta,
@@ -149,6 +150,7 @@ impl<H: Host> CallExecution<'_, '_, '_, H> {
                 meta,
                 fails_run,
                 untrusted,
+                gates: self.passed_gates(),
                 user: self.env.config.user.clone(),
                 trace,
             };
@@ -235,6 +237,7 @@ impl<H: Host> CallExecution<'_, '_, '_, H> {
                 meta: self.call_meta(),
                 fails_run: tool_failure::fails_run(env.config, self.tool),
                 untrusted: env.is_untrusted(),
+                gates: Vec::new(),
                 user: env.config.user.clone(),
                 trace: env.config.trace_settings(),
             };
@@ -251,6 +254,14 @@ impl<H: Host> CallExecution<'_, '_, '_, H> {
                 return Err(ToolFailure::new(ToolFailureKind::OutcomeUnknown, message).into());
             }
             id = first.again(time);
+        }
+    }
+
+    /// Returns the gates that follow the call into another workflow.
+    fn passed_gates(&self) -> Vec<PassedGate> {
+        match self.tool.binding() {
+            ToolBinding::ChildAgent(_) => self.env.config.gate.as_ref().map(Gate::to_passed).unwrap_or_default(),
+            _ => Vec::new(),
         }
     }
 

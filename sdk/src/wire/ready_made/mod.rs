@@ -22,6 +22,7 @@ use super::{
     agent_spec::{LoadedSpec, SpecRef},
     carried::Carried,
     item::Item,
+    passed_gate::PassedGate,
     run_state::NewItem,
     trace_settings::TraceSettings,
     usage::Usage,
@@ -79,6 +80,12 @@ pub struct AgentRequest {
     /// child workflows of agents used as tools. Without a gate, such a request fails the workflow.
     #[serde(default, skip_serializing_if = "is_default")]
     pub untrusted: bool,
+    /// The gates of the runs that called this agent from another workflow; the run obeys them
+    /// beside the gate of the workflow's set of agents, and the strictest verdict holds. Only a
+    /// parent workflow may set them; an input from any other source that has them fails the
+    /// workflow.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub gates: Vec<PassedGate>,
     /// Names of the toolsets and devices whose tools the agents have beside their own, found when
     /// the run begins. The workflow's set of agents must permit them:
     /// [`AgentSet::allow_toolsets`](crate::workflow::AgentSet::allow_toolsets).
@@ -226,6 +233,7 @@ impl AgentRequest {
             max_turns: None,
             batch_tools: false,
             untrusted: false,
+            gates: Vec::new(),
             toolsets: Vec::new(),
             user: None,
             trace: None,

@@ -155,6 +155,7 @@ async fn run(ctx: &WorkflowContext<AgentWorkflow>, request: AgentRequest) -> Wor
         max_turns,
         batch_tools,
         untrusted,
+        gates,
         toolsets,
         user,
         trace,
@@ -174,7 +175,8 @@ async fn run(ctx: &WorkflowContext<AgentWorkflow>, request: AgentRequest) -> Wor
         workflow.is_taken_up = true;
         workflow.agents.clone()
     });
-    let tools = AskedTools { toolsets, user, untrusted };
+    let is_child = ctx.info().parent().is_some();
+    let tools = AskedTools { toolsets, user, untrusted, gates: gates.clone(), is_child };
     let name = agents.name_of(agent.as_deref(), spec.as_ref());
     if let (Err(error), true) = (&name, carried.is_some()) {
         fail_task(ctx, agent.as_deref().unwrap_or_default(), error).await;
@@ -187,7 +189,6 @@ async fn run(ctx: &WorkflowContext<AgentWorkflow>, request: AgentRequest) -> Wor
     let session = session?;
     if carried.is_none() {
         agents.admit_tools(&name, &tools)?;
-        let is_child = ctx.info().parent().is_some();
         let version = agent_version.as_deref();
         agents.admit(&name, &Asked { input: input.items(), context: &context, max_turns, version, is_child })?;
     }
@@ -208,6 +209,7 @@ async fn run(ctx: &WorkflowContext<AgentWorkflow>, request: AgentRequest) -> Wor
         max_turns,
         batch_tools,
         untrusted,
+        gates: gates.clone(),
         agent_version: agent_version.clone(),
         spec: spec.clone(),
         loaded: loaded.clone(),

@@ -115,7 +115,7 @@ async fn begin(ctx: &WorkflowContext<ChatWorkflow>, request: ChatRequest) -> Wor
     let mut keeps_agent = last_agent_continues.unwrap_or(set.last_agent_continues);
     if carried.is_none() {
         set.admit_items(&start, "conversation", &conversation)?;
-        let tools = AskedTools { toolsets: toolsets.clone(), user: user.clone(), untrusted };
+        let tools = AskedTools { toolsets: toolsets.clone(), user: user.clone(), untrusted, ..AskedTools::default() };
         set.admit_tools(&start, &tools)?;
         keeps_agent = set.admit_last_agent(&start, last_agent_continues)?;
     }
@@ -191,7 +191,12 @@ async fn answer_next(
 /// history already holds. `next` is the request of the next execution, without the chat.
 fn runner(ctx: &WorkflowContext<ChatWorkflow>, next: ChatRequest, start: &AgentDef) -> Runner<ChatWorkflow> {
     let (state, is_spec) = (ctx.clone(), next.spec.is_some());
-    let tools = AskedTools { toolsets: next.toolsets.clone(), user: next.user.clone(), untrusted: next.untrusted };
+    let tools = AskedTools {
+        toolsets: next.toolsets.clone(),
+        user: next.user.clone(),
+        untrusted: next.untrusted,
+        ..AskedTools::default()
+    };
     let next = move |run: Carried| {
         let chat = state.state(|workflow| workflow.chat.leave(run));
         ChatRequest { carried: Some(Box::new(chat)), ..next.clone() }

@@ -1,11 +1,18 @@
 //! The wishes of a caller about the tools of a run of a ready-made workflow: which toolsets and
-//! devices it has beside those of its agents, for whom, and whether its content is untrusted.
+//! devices it has beside those of its agents, for whom, whether its content is untrusted, and whose
+//! gates it obeys.
 
 use super::agent_set::{AgentSet, invalid_input_error};
-use crate::{drive::RunConfig, engine::RunError, workflow::continuing::refused};
+use crate::{
+    drive::RunConfig,
+    engine::RunError,
+    gate::{Gate, GateMode, MAX_CALLERS},
+    wire::PassedGate,
+    workflow::continuing::refused,
+};
 
 /// The part of a request about the tools of its runs.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct AskedTools {
     /// Names of toolsets and devices.
     pub(crate) toolsets: Vec<String>,
@@ -13,17 +20,25 @@ pub(crate) struct AskedTools {
     pub(crate) user: Option<String>,
     /// `true` if the run has untrusted content.
     pub(crate) untrusted: bool,
+    /// The gates of the runs that called the agent from another workflow.
+    pub(crate) gates: Vec<PassedGate>,
+    /// `true` if the request is that of a parent workflow.
+    pub(crate) is_child: bool,
 }
 
 impl AskedTools {
     /// Sets what was asked for in the configuration of a run.
     pub(crate) fn apply(self, config: &mut RunConfig) {
-        let Self { toolsets, user, untrusted } = self;
+        let Self { toolsets, user, untrusted, gates, is_child: _ } = self;
         // A caller selects for the user of the request, never for the one of the configuration.
         if !toolsets.is_empty() || user.is_some() {
             config.user = user;
         }
         config.toolsets.extend(toolsets);
+        if !gates.is_empty() {
+            let own = config.gate.take().unwrap_or_else(|| Gate::new(GateMode::Autonomous));
+            config.gate = Some(own.with_callers(&gates));
+        }
         if untrusted {
             // Without a gate the request is refused.
             config.gate = config.gate.take().map(|gate| gate.untrusted(true));
@@ -58,10 +73,18 @@ impl AgentSet {
     /// Checks what a caller says about the tools of a run.
     ///
     /// # Errors
-    /// [`RunError::Refused`] with a toolset that callers may not select; [`RunError::User`] if the
-    /// content is untrusted, and there is no gate.
+    /// [`RunError::Refused`] with a toolset that callers may not select, or with gates that no
+    /// parent workflow has set; [`RunError::User`] if the content is untrusted, and there is no gate.
     pub(crate) fn admit_tools(&self, agent: &str, asked: &AskedTools) -> Result<(), RunError> {
-        if asked.untrusted && self.config.gate.is_none() {
+        if !asked.gates.is_empty() && !asked.is_child {
+            return Err(refused(agent, "the gates of the request", "only a parent workflow may set them"));
+        }
+        if asked.gates.len() > MAX_CALLERS {
+            let what = format!("{} gates", asked.gates.len());
+            let reason = format!("agents in child workflows can be nested {MAX_CALLERS} deep");
+            return Err(refused(agent, &what, &reason));
+        }
+        if asked.untrusted && self.config.gate.is_none() && asked.gates.is_empty() {
             let message = "the request has untrusted content, and this workflow has no gate; set one in the \
                            configuration of its agents: AgentSet::config(RunConfig::builder().gate(..).build())";
             return Err(invalid_input_error(agent, message.to_owned()));
@@ -95,7 +118,8 @@ mod tests {
         let applied = |toolsets: &[&str], user: Option<&str>| {
             let mut config = config();
             let toolsets = toolsets.iter().map(|name| (*name).to_owned()).collect();
-            AskedTools { toolsets, user: user.map(str::to_owned), untrusted: false }.apply(&mut config);
+            AskedTools { toolsets, user: user.map(str::to_owned), untrusted: false, ..AskedTools::default() }
+                .apply(&mut config);
             config.user
         };
         assert_eq!(applied(&["laptop"], None), None);

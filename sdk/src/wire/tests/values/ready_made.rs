@@ -4,7 +4,7 @@ use serde_json::json;
 
 use crate::wire::{
     AgentReport, AgentRequest, Carried, ChatMessage, ChatOutcome, ChatReply, ChatRequest, ChatTranscript, NewItem,
-    NewItemKind, RequestInput, SpecRef, Usage, WIRE_VERSION, ready_made::CarriedChat,
+    NewItemKind, PassedGate, RequestInput, SpecRef, Usage, WIRE_VERSION, ready_made::CarriedChat, toolset::GateMode,
 };
 
 use super::{carried, items, loaded, object, trace_settings};
@@ -26,6 +26,8 @@ pub(in crate::wire::tests) fn agent_requests() -> Vec<(&'static str, AgentReques
     batching.batch_tools = true;
     let mut untrusted = AgentRequest::new("triage", "hi");
     untrusted.untrusted = true;
+    let mut gated = AgentRequest::new("triage", "hi");
+    gated.gates = vec![passed_gate(), PassedGate::default()];
     let mut with_toolsets = AgentRequest::new("triage", "hi");
     (with_toolsets.toolsets, with_toolsets.user) = (vec!["laptop".to_owned()], Some("ada".to_owned()));
     let mut carried_spec = continued.clone();
@@ -36,6 +38,7 @@ pub(in crate::wire::tests) fn agent_requests() -> Vec<(&'static str, AgentReques
         ("traced", traced),
         ("batching", batching),
         ("untrusted", untrusted),
+        ("gates", gated),
         ("toolsets", with_toolsets),
         ("text", AgentRequest::new("triage", "hi")),
         ("everything", everything),
@@ -47,6 +50,16 @@ pub(in crate::wire::tests) fn agent_requests() -> Vec<(&'static str, AgentReques
         ("carried_spec", carried_spec),
         ("thread", AgentRequest::new("triage", "hi").in_thread("customer 7")),
     ]
+}
+
+fn passed_gate() -> PassedGate {
+    let mut gate = PassedGate::default();
+    gate.mode = GateMode::Judge;
+    gate.rules = vec![json!({"id": "no-rm", "decision": "deny", "program": "rm"})];
+    gate.privileged = vec!["dev_*".to_owned()];
+    gate.judge = Some("judge".to_owned());
+    gate.ignores_dangers = true;
+    gate
 }
 
 pub(in crate::wire::tests) fn agent_report() -> AgentReport {

@@ -56,6 +56,7 @@ pub(super) async fn call(
         meta: _,
         fails_run: _,
         untrusted: _,
+        gates: _,
         user: _,
         trace: _,
     } = effect;

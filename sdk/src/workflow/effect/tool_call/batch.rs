@@ -115,6 +115,7 @@ fn batched(call: &Member<'_, '_>) -> BatchedCall {
         meta: _,
         fails_run,
         untrusted: _,
+        gates: _,
         user: _,
         trace: _,
     } = call.effect;

@@ -3,8 +3,8 @@
 //! # Design
 //! The child returns an `AgentReport`: the output, and the usage, which is added to the caller's; a
 //! run that fails leaves its usage in the workflow's failure. The child receives the tool's turn
-//! limit, if it is set, and the keys of the run context that the tool names, and returns no
-//! context. An output extractor runs in the caller, so the report then includes the items.
+//! limit, if it is set, the keys of the run context that the tool names, and the gate of the
+//! caller, and returns no context. An output extractor runs in the caller, so the report then includes the items.
 
 use std::rc::Rc;
 
@@ -39,6 +39,7 @@ pub(super) async fn call(
     request.report = true;
     request.report_items = agent.tool().extractor().is_some();
     request.max_turns = agent.tool().given_turn_limit();
+    request.gates = effect.gates;
     (request.untrusted, request.user) = (effect.untrusted, effect.user);
     request.trace = effect.trace.map(|trace| Box::new(trace.for_child())).filter(|trace| !trace.is_empty());
     let input = serde_json::to_value(request).map_err(|error| ToolEffectError::Host(error.into()))?;

@@ -97,6 +97,7 @@ pub(super) async fn call(
         meta,
         fails_run: _,
         untrusted: _,
+        gates: _,
         user: _,
         trace: _,
     } = effect;
