@@ -258,8 +258,8 @@ pub mod __private {
             },
         },
         tool::{
-            FromToolContext, NeedsApproval, State, Tool, ToolActivityOptions, ToolArgument, ToolContext, ToolDef,
-            ToolError, WorkflowToolContext,
+            BoxError, FromToolContext, NeedsApproval, State, Tool, ToolActivityOptions, ToolArgument, ToolContext,
+            ToolDef, ToolError, WorkflowToolContext,
             output::{ResultKind, ValueKind},
         },
         wire::{
@@ -270,7 +270,7 @@ pub mod __private {
         workflow::{
             AgentInbox, HasAgentInbox,
             replay_journal::{ReplayJournal, ReplayJournalKey, ReplayNote},
-            stream::{stream_offset, stream_poll, stream_publish, stream_read},
+            stream::{stream_admits_poll, stream_offset, stream_poll, stream_publish, stream_read},
         },
     };
     use crate::{tool::ApprovalRule, wire::ToolOutput};

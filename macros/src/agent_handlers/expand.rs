@@ -104,7 +104,7 @@ fn run_methods(allow: &Attribute, vis: &Visibility, private: &TokenStream) -> [I
 }
 
 /// Returns the handlers of the workflow's stream, under the names of the official SDKs.
-fn stream_methods(allow: &Attribute, vis: &Visibility, private: &TokenStream) -> [ImplItem; 4] {
+fn stream_methods(allow: &Attribute, vis: &Visibility, private: &TokenStream) -> [ImplItem; 5] {
     [
         parse_quote! {
             #allow
@@ -125,6 +125,16 @@ fn stream_methods(allow: &Attribute, vis: &Visibility, private: &TokenStream) ->
                 input: #private::RawValue,
             ) -> #private::PollResult {
                 #private::stream_poll(ctx, input).await
+            }
+        },
+        parse_quote! {
+            #[update_validator(stream_poll)]
+            fn stream_admits_poll(
+                &self,
+                _ctx: &#private::WorkflowContextView,
+                _input: &#private::RawValue,
+            ) -> ::core::result::Result<(), #private::BoxError> {
+                #private::stream_admits_poll(#private::HasAgentInbox::agent_inbox(self))
             }
         },
         parse_quote! {

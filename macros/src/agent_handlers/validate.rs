@@ -5,12 +5,13 @@ use syn::{Attribute, ImplItem, ImplItemFn, ItemImpl};
 use crate::mistakes::Mistakes;
 
 /// Names of the methods that are added. The SDK makes a constant and a type of each name.
-pub(super) const METHODS: [&str; 7] = [
+pub(super) const METHODS: [&str; 8] = [
     "agent_decide",
     "agent_supply_output",
     "agent_state",
     "stream_publish",
     "stream_poll",
+    "stream_admits_poll",
     "stream_read",
     "stream_offset",
 ];

@@ -6,4 +6,5 @@ mod python;
 mod ready_made;
 mod strangers;
 pub(crate) mod support;
+mod used_up;
 mod waiting;

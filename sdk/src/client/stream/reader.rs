@@ -2,13 +2,14 @@
 //!
 //! A poll is an update of the latest execution, which the workflow answers when it has items. When
 //! it fails, its type or the status of the polled execution says what to do: begin again from the
-//! oldest item, wait, follow the workflow to its next execution, or read the rest by query.
+//! oldest item, wait, follow the workflow to its next execution, or read the rest by query. An
+//! execution that admits no more polls is read by query while it runs.
 
 use std::{collections::VecDeque, time::Duration};
 
 use temporalio_client::{
-    Client, NamespacedClient, RpcOptions, WorkflowDescribeOptions, WorkflowExecutionInfo, WorkflowExecutionStatus,
-    WorkflowHandle, WorkflowQueryOptions, WorkflowStartUpdateOptions,
+    Client, NamespacedClient, RpcOptions, WorkflowDescribeOptions, WorkflowExecutionDescription, WorkflowExecutionInfo,
+    WorkflowExecutionStatus, WorkflowHandle, WorkflowQueryOptions, WorkflowStartUpdateOptions,
     errors::{WorkflowInteractionError, WorkflowQueryError, WorkflowUpdateError},
 };
 use temporalio_common::{
@@ -18,12 +19,14 @@ use temporalio_common::{
 use tokio::time::{sleep, timeout};
 
 use super::{WorkflowStreamError, WorkflowStreamItem, is_transient};
-use crate::wire::stream::{PollInput, PollResult, STREAM_POLL, StreamItem, decode_payload};
+use crate::wire::stream::{PollInput, PollResult, STREAM_POLL, STREAM_POLLS_USED_UP, StreamItem, decode_payload};
 
 /// The pause between two polls.
 const POLL_PAUSE: Duration = Duration::from_millis(100);
 /// The pause after a request that may succeed if it is sent again.
 const RETRY_PAUSE: Duration = Duration::from_secs(1);
+/// The pause between two queries of an execution that admits no more polls.
+const QUERY_PAUSE: Duration = Duration::from_secs(5);
 /// The first timeout after which a query is sent again; each is twice the timeout before it. SDK
 /// core drops queries that it has buffered for a run which it then evicts from its cache.
 const FIRST_QUERY_TIMEOUT: Duration = Duration::from_secs(5);
@@ -50,6 +53,8 @@ enum Rest {
     Ready,
     /// There may be more later.
     Later,
+    /// The execution admits no more polls; its stream is read by query as long as it runs.
+    OfUsedUpRun(String),
     /// The execution has ended; its stream is read by query.
     OfClosedRun(String),
     None,
@@ -59,6 +64,8 @@ enum Rest {
 enum Missed {
     /// The poll is sent again after a pause.
     Again(Duration),
+    /// This execution admits no more polls.
+    UsedUp { run_id: Option<String> },
     /// The update of this execution failed, or the update could not be sent.
     Failed { run_id: Option<String>, error: WorkflowUpdateError },
 }
@@ -79,6 +86,7 @@ impl Reader {
             match self.rest.clone() {
                 Rest::None => return Ok(None),
                 Rest::OfClosedRun(run_id) => self.drain(&run_id).await?,
+                Rest::OfUsedUpRun(run_id) => self.look(run_id).await?,
                 rest => {
                     if let Rest::Later = rest {
                         sleep(POLL_PAUSE).await;
@@ -102,6 +110,11 @@ impl Reader {
                 self.rest = Rest::Ready;
                 Ok(())
             }
+            Err(Missed::UsedUp { run_id }) => {
+                let Some(described) = self.describe(run_id).await? else { return Ok(()) };
+                self.rest = Rest::OfUsedUpRun(described.run_id().to_owned());
+                Ok(())
+            }
             Err(Missed::Failed { run_id, error }) => self.follow(run_id, error).await,
         }
     }
@@ -122,6 +135,9 @@ impl Reader {
                 Missed::Again(Duration::ZERO)
             }
             WorkflowUpdateError::Failed(failure) if is_of_type(failure, STREAM_DRAINING) => Missed::Again(POLL_PAUSE),
+            WorkflowUpdateError::Failed(failure) if failure.message.starts_with(STREAM_POLLS_USED_UP) => {
+                Missed::UsedUp { run_id }
+            }
             WorkflowUpdateError::Rpc(status) if is_of_failed_task(status) => Missed::Again(POLL_PAUSE),
             WorkflowUpdateError::Rpc(status) if is_transient(status) => Missed::Again(RETRY_PAUSE),
             _ => Missed::Failed { run_id, error },
@@ -130,18 +146,7 @@ impl Reader {
 
     /// Decides by the status of the polled execution how to continue.
     async fn follow(&mut self, run_id: Option<String>, error: WorkflowUpdateError) -> Result<(), WorkflowStreamError> {
-        let described = self.handle(run_id.clone()).describe(WorkflowDescribeOptions::default()).await;
-        let described = match described {
-            Ok(described) => described,
-            Err(WorkflowInteractionError::NotFound(_)) => {
-                return Err(WorkflowStreamError::NotFound { workflow_id: self.workflow_id.clone() });
-            }
-            Err(WorkflowInteractionError::Rpc(status)) if is_transient(&status) => {
-                sleep(RETRY_PAUSE).await;
-                return Ok(());
-            }
-            Err(error) => return Err(WorkflowStreamError::Describe(error)),
-        };
+        let Some(described) = self.describe(run_id.clone()).await? else { return Ok(()) };
         let is_missing = matches!(error, WorkflowUpdateError::NotFound(_));
         self.rest = match described.status() {
             WorkflowExecutionStatus::ContinuedAsNew => Rest::Later,
@@ -153,8 +158,44 @@ impl Reader {
         Ok(())
     }
 
-    /// Reads the next page of an execution that has ended. A workflow without the query has no
-    /// more.
+    /// Returns the description of an execution, or of the latest one; `None` after a pause if the
+    /// server is unavailable.
+    async fn describe(
+        &self,
+        run_id: Option<String>,
+    ) -> Result<Option<WorkflowExecutionDescription>, WorkflowStreamError> {
+        match self.handle(run_id).describe(WorkflowDescribeOptions::default()).await {
+            Ok(described) => Ok(Some(described)),
+            Err(WorkflowInteractionError::NotFound(_)) => {
+                Err(WorkflowStreamError::NotFound { workflow_id: self.workflow_id.clone() })
+            }
+            Err(WorkflowInteractionError::Rpc(status)) if is_transient(&status) => {
+                sleep(RETRY_PAUSE).await;
+                Ok(None)
+            }
+            Err(error) => Err(WorkflowStreamError::Describe(error)),
+        }
+    }
+
+    /// Reads what is new in an execution that admits no more polls, as long as it is the latest.
+    async fn look(&mut self, run_id: String) -> Result<(), WorkflowStreamError> {
+        let Some(described) = self.describe(None).await? else { return Ok(()) };
+        match described.status() {
+            WorkflowExecutionStatus::Running if described.run_id() == run_id => {
+                self.drain(&run_id).await?;
+                if self.page.is_empty() {
+                    sleep(QUERY_PAUSE).await;
+                }
+                self.rest = Rest::OfUsedUpRun(run_id);
+            }
+            WorkflowExecutionStatus::Running | WorkflowExecutionStatus::ContinuedAsNew => self.rest = Rest::Later,
+            _ => self.rest = Rest::OfClosedRun(described.run_id().to_owned()),
+        }
+        Ok(())
+    }
+
+    /// Reads the next page of an execution by query. If there is no more, or the workflow has no
+    /// such query, the stream ends.
     async fn drain(&mut self, run_id: &str) -> Result<(), WorkflowStreamError> {
         let workflow = self.handle(Some(run_id.to_owned()));
         let query = workflow.query(PollQuery, self.input.clone(), WorkflowQueryOptions::default());

@@ -137,7 +137,9 @@ impl ContinuableRun {
     fn look_for_handlers(&self, ctx: &dyn DurableContext, inbox: Option<&RunInbox>) {
         if !ctx.has_handlers_at_work() {
             self.handler_context.set(HandlerContext::Outside);
-        } else if self.handler_context.get() == HandlerContext::Unknown && !inbox.is_some_and(RunInbox::polls_wait) {
+        } else if self.handler_context.get() == HandlerContext::Unknown
+            && !inbox.is_some_and(RunInbox::polls_are_at_work)
+        {
             self.handler_context.set(HandlerContext::MaybeInside);
         }
     }

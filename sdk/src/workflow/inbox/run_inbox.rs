@@ -134,11 +134,11 @@ impl RunInbox {
         polls
     }
 
-    /// Returns `true` if a poll of the stream waits.
-    pub(in crate::workflow) fn polls_wait(&self) -> bool {
-        let mut is_idle = true;
-        self.ctx.look(&mut |inbox| is_idle = inbox.stream().polls().is_idle());
-        !is_idle
+    /// Returns `true` if the handler of a poll of the stream is at work.
+    pub(in crate::workflow) fn polls_are_at_work(&self) -> bool {
+        let mut are_at_work = false;
+        self.ctx.look(&mut |inbox| are_at_work = inbox.stream().polls().are_at_work());
+        are_at_work
     }
 
     /// Waits for decisions on the calls that this state waits for, and applies them to the state.

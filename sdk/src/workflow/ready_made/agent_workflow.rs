@@ -29,7 +29,7 @@ use crate::{
         continuing::{continued_from, fail_task, record_deploy_patch, refused},
         effect::failure::termination,
         limits::size::{MOST_BYTES, encoded_len},
-        stream::{stream_offset, stream_poll, stream_publish, stream_read},
+        stream::{stream_admits_poll, stream_offset, stream_poll, stream_publish, stream_read},
     },
 };
 
@@ -120,6 +120,11 @@ impl AgentWorkflow {
     #[update(name = "__temporal_workflow_stream_poll")]
     pub async fn stream_poll(ctx: &mut WorkflowContext<Self>, input: RawValue) -> PollResult {
         stream_poll(ctx, input).await
+    }
+
+    #[update_validator(stream_poll)]
+    fn stream_admits_poll(&self, _ctx: &WorkflowContextView, _input: &RawValue) -> Result<(), BoxError> {
+        stream_admits_poll(&self.inbox)
     }
 
     #[query(name = "__temporal_workflow_stream_poll")]

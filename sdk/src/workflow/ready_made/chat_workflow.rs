@@ -17,7 +17,7 @@ use crate::{
     },
     workflow::{
         AgentInbox, HasAgentInbox, WorkflowStream,
-        stream::{stream_offset, stream_poll, stream_publish, stream_read},
+        stream::{stream_admits_poll, stream_offset, stream_poll, stream_publish, stream_read},
     },
 };
 
@@ -182,6 +182,11 @@ impl ChatWorkflow {
     #[update(name = "__temporal_workflow_stream_poll")]
     pub async fn stream_poll(ctx: &mut WorkflowContext<Self>, input: RawValue) -> PollResult {
         stream_poll(ctx, input).await
+    }
+
+    #[update_validator(stream_poll)]
+    fn stream_admits_poll(&self, _ctx: &WorkflowContextView, _input: &RawValue) -> Result<(), BoxError> {
+        stream_admits_poll(&self.inbox)
     }
 
     #[query(name = "__temporal_workflow_stream_poll")]

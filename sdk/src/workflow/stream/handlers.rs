@@ -1,7 +1,7 @@
 //! The handlers of Workflow Streams, for every workflow with an inbox.
 //!
-//! They never fail, and take their arguments as payloads: an argument that the SDK cannot read
-//! would fail the workflow task.
+//! They take their arguments as payloads: an argument that the SDK cannot read would fail the
+//! workflow task. They never fail, but a poll may be refused before its handler runs.
 //!
 //! # Design
 //! **A poll that has to wait is polled after the workflow's code.** On replay, a task without
@@ -25,7 +25,8 @@ use temporalio_workflow::{
 
 use super::StreamLog;
 use crate::{
-    wire::stream::{PollInput, PollResult, read_argument},
+    tool::BoxError,
+    wire::stream::{PollInput, PollResult, STREAM_POLLS_USED_UP, read_argument},
     workflow::{AgentInbox, HasAgentInbox},
 };
 
@@ -55,7 +56,25 @@ pub async fn stream_poll<W: HasAgentInbox + 'static>(ctx: &WorkflowContext<W>, i
         ctx.state_mut(|workflow| log_mut(workflow).polls_mut().unpark(ticket));
     }
     let history_length = ctx.history_length();
-    ctx.state_mut(|workflow| log_mut(workflow).poll_result(&input, history_length))
+    ctx.state_mut(|workflow| {
+        let log = log_mut(workflow);
+        log.polls_mut().answered();
+        log.poll_result(&input, history_length)
+    })
+}
+
+/// Validates the update that waits for items.
+///
+/// # Errors
+/// The execution has had too many polls; the message starts with [`STREAM_POLLS_USED_UP`].
+/// Subscribers read by query until the workflow continues as new.
+pub fn stream_admits_poll(inbox: &AgentInbox) -> Result<(), BoxError> {
+    if !inbox.stream().polls().are_used_up() {
+        return Ok(());
+    }
+    let message = "the execution has had too many polls of its stream, and keeps its last updates for decisions; read \
+                   the stream by query, or let the workflow continue as new";
+    Err(format!("{STREAM_POLLS_USED_UP}{message}").into())
 }
 
 /// Handles the query that reads the items that are present.

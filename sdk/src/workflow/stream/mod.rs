@@ -28,7 +28,7 @@ use std::rc::Rc;
 use serde::Serialize;
 use temporalio_workflow::{WorkflowContext, WorkflowTermination, common::error::ApplicationFailure};
 
-pub use self::handlers::{stream_offset, stream_poll, stream_publish, stream_read};
+pub use self::handlers::{stream_admits_poll, stream_offset, stream_poll, stream_publish, stream_read};
 pub(super) use self::log::StreamLog;
 use super::inbox::{HasAgentInbox, InboxContext};
 use crate::wire::{

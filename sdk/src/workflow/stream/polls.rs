@@ -19,8 +19,10 @@
 //! Long before, a run continues as new (`ContinueOptions::max_new_updates`), also while it waits
 //! for decisions. It cannot while a call runs, and an official client polls some seven times a
 //! second while items arrive. So after 500 polls each one first waits for 2 s, after 1,000 for 10
-//! s, after 1,500 for a minute: with 4 subscribers, decisions are admitted for some two hours of
-//! one call.
+//! s, after 1,500 for a minute. After 1,800 the workflow refuses polls, and the rest is for
+//! decisions: this crate's subscribers then read by query, and the official ones give up. The server
+//! also counts updates that are refused, until it loads the execution anew, but a subscriber sends
+//! only one of them.
 //!
 //! **The results of one workflow task are limited together.** All polls that wait return with the
 //! same items, in one request to the server, which may have 4 MB. A poll that finds no room returns
@@ -40,6 +42,8 @@ const MOST_DOUBLINGS: u32 = 3;
 /// The delays of polls in an execution that has had many: number of polls, and time.
 const DELAYS: [(u32, Duration); 3] =
     [(1_500, Duration::from_mins(1)), (1_000, Duration::from_secs(10)), (500, Duration::from_secs(2))];
+/// Number of polls after which an execution refuses polls.
+const MAX_POLLS: u32 = 1_800;
 /// Maximum bytes of the items in the results of one workflow task: one item of the maximum size.
 const MOST_TASK_BYTES: usize = MOST_ITEM_BYTES;
 
@@ -61,14 +65,32 @@ pub(in crate::workflow) struct Polls {
     timed_out: u32,
     /// Number of polls in this execution.
     total: u32,
+    /// Number of polls without a result yet, also those that do not wait yet.
+    at_work: u32,
     /// Length of the history at the latest result, and the bytes of the results since then.
-    answered: (u32, usize),
+    last_result: (u32, usize),
 }
 
 impl Polls {
     /// Counts a poll that has arrived.
     pub(super) fn arrived(&mut self) {
         self.total = self.total.saturating_add(1);
+        self.at_work = self.at_work.saturating_add(1);
+    }
+
+    /// Records that a poll has its result.
+    pub(super) fn answered(&mut self) {
+        self.at_work = self.at_work.saturating_sub(1);
+    }
+
+    /// Returns `true` if a poll has no result yet.
+    pub(in crate::workflow) fn are_at_work(&self) -> bool {
+        self.at_work > 0
+    }
+
+    /// Returns `true` if this execution refuses further polls.
+    pub(super) fn are_used_up(&self) -> bool {
+        self.total >= MAX_POLLS
     }
 
     /// Returns the time that a poll waits before it returns, also if there are items; `None` =
@@ -174,15 +196,15 @@ impl Polls {
     /// Returns the bytes that the results of the workflow task at this length of the history may
     /// still have; `None` if there is no result yet.
     pub(super) fn remaining_bytes(&self, history_length: u32) -> Option<usize> {
-        let (at, bytes) = self.answered;
+        let (at, bytes) = self.last_result;
         (at == history_length && bytes > 0).then(|| MOST_TASK_BYTES.saturating_sub(bytes))
     }
 
     /// Records a result of this size in the workflow task at this length of the history.
     pub(super) fn record_result(&mut self, history_length: u32, bytes: usize) {
-        let (at, before) = self.answered;
+        let (at, before) = self.last_result;
         let before = if at == history_length { before } else { 0 };
-        self.answered = (history_length, before.saturating_add(bytes));
+        self.last_result = (history_length, before.saturating_add(bytes));
     }
 }
 

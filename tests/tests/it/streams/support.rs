@@ -37,6 +37,8 @@ pub(crate) enum Order {
     /// Publishes this number of items.
     Publish(u32),
     Truncate(u64),
+    /// Lets no poll wait from now on, and continues.
+    Close,
     ContinueAsNew,
     /// Publishes one last item, and ends with everything read.
     End,
@@ -72,6 +74,7 @@ impl Channel {
                     }
                 }
                 Some(Order::Truncate(up_to)) => stream.truncate(up_to),
+                Some(Order::Close) => stream.close().await,
                 Some(Order::ContinueAsNew) => {
                     stream.close().await;
                     let left = ctx.state(|channel| Left {

@@ -86,3 +86,30 @@ fn polls_of_an_execution_that_has_had_many_are_delayed() {
     polls.drain();
     assert_eq!(polls.delay(), None);
 }
+
+#[test]
+fn last_updates_are_kept_for_decisions() {
+    let mut polls = Polls::default();
+    let refused = (0..2_000).filter(|_| {
+        let is_refused = polls.are_used_up();
+        if !is_refused {
+            polls.arrived();
+        }
+        is_refused
+    });
+    assert_eq!(refused.count(), 200);
+}
+
+#[test]
+fn polls_are_at_work_until_they_have_results() {
+    let mut polls = Polls::default();
+    assert!(!polls.are_at_work());
+    // It has arrived, and does not wait yet.
+    polls.arrived();
+    polls.arrived();
+    assert!(polls.are_at_work() && polls.is_idle());
+    polls.answered();
+    assert!(polls.are_at_work());
+    polls.answered();
+    assert!(!polls.are_at_work());
+}

@@ -1,0 +1,53 @@
+//! An execution that has had as many polls as it admits.
+
+use futures::{StreamExt, TryStreamExt, stream};
+use rstest::rstest;
+use serde_json::json;
+use temporal_agents::{client::AgentHandle, wire::DecisionAnswer};
+use temporalio_client::{UntypedUpdate, WorkflowExecuteUpdateOptions, errors::WorkflowUpdateError};
+use temporalio_common::{UntypedWorkflow, data_converters::RawValue};
+
+use super::support::{Channel, Open, Order, POLL, Subscriber, json_payload, offsets};
+use crate::examples::{Cache, histories};
+
+/// Number of polls that an execution admits.
+const ADMITTED: usize = 1_800;
+
+/// Polls for the first item, which is there.
+async fn poll(channel: &Open) -> Result<RawValue, WorkflowUpdateError> {
+    let handle = channel.env.client().get_workflow_handle::<UntypedWorkflow>(&*channel.id);
+    let input = RawValue::new(vec![json_payload(&json!({"from_offset": 0}))]);
+    handle.execute_update(UntypedUpdate::new(POLL), input, WorkflowExecuteUpdateOptions::default()).await
+}
+
+#[rstest]
+#[tokio::test]
+async fn decisions_are_admitted_after_many_polls(#[values(Cache::On, Cache::Off)] cache: Cache) -> anyhow::Result<()> {
+    // Without a cache each task replays all polls before it.
+    let admitted = if matches!(cache, Cache::On) { ADMITTED } else { 0 };
+    let channel = Open::begin(cache).await?;
+    channel.order(Order::Publish(1)).await?;
+    // Polls of a closed stream are not delayed.
+    channel.order(Order::Close).await?;
+    let polls = stream::iter(0..admitted).map(|_| poll(&channel)).buffer_unordered(8);
+    polls.try_for_each(|_| async { Ok(()) }).await?;
+    if admitted > 0 {
+        let refused = poll(&channel).await.expect_err("too many polls");
+        assert!(format!("{refused:?}").contains("StreamPollsUsedUp"), "{refused:?}");
+    }
+    let decided = AgentHandle::new(channel.env.client(), &*channel.id).approve("none").await?;
+    assert!(matches!(decided, DecisionAnswer::Kept { .. }), "{decided:?}");
+    // A subscriber reads by query, and polls again in the next execution.
+    let mut reader = Subscriber::of(channel.items());
+    assert_eq!(offsets(&reader.next(1).await?), [0]);
+    channel.order(Order::Publish(2)).await?;
+    assert_eq!(offsets(&reader.next(2).await?), [1, 2]);
+    channel.order(Order::ContinueAsNew).await?;
+    channel.order(Order::Publish(1)).await?;
+    assert_eq!(offsets(&reader.next(1).await?), [3]);
+    channel.order(Order::End).await?;
+    assert_eq!(offsets(&reader.rest().await?), [4]);
+    histories::<Channel>(&channel.env, &channel.id).await?;
+    channel.env.finish().await?;
+    Ok(())
+}
