@@ -56,7 +56,9 @@ impl Redaction {
         Issue { field: self.text(field), constraint: self.text(constraint), allowed: self.value(allowed.clone()) }
     }
 
-    /// Returns the value with each of its strings redacted; the keys of objects are not changed.
+    /// Returns the value with each of its strings and numbers redacted. A number that the function
+    /// changes becomes a string. The keys of objects are not changed: they are the shape of the
+    /// value, which its readers rely on.
     pub(crate) fn value(&self, value: Value) -> Value {
         match value {
             Value::String(text) => Value::String(self.text(&text)),
@@ -64,7 +66,12 @@ impl Redaction {
             Value::Object(members) => {
                 Value::Object(members.into_iter().map(|(key, value)| (key, self.value(value))).collect())
             }
-            other => other,
+            Value::Number(number) => {
+                let text = number.to_string();
+                let redacted = self.text(&text);
+                if redacted == text { Value::Number(number) } else { Value::String(redacted) }
+            }
+            other @ (Value::Null | Value::Bool(_)) => other,
         }
     }
 }
@@ -72,5 +79,22 @@ impl Redaction {
 impl fmt::Debug for Redaction {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Redaction(..)")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn numbers_are_redacted_and_keys_stay() {
+        let redaction = Redaction::new(|text| text.replace("4000123", "[card]"));
+        let value =
+            json!({"4000123": {"card": 4_000_123, "cents": 12, "rate": 0.5}, "of": ["card 4000123", null, true]});
+        let redacted =
+            json!({"4000123": {"card": "[card]", "cents": 12, "rate": 0.5}, "of": ["card [card]", null, true]});
+        assert_eq!(redaction.value(value), redacted);
     }
 }
