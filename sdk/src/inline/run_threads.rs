@@ -4,7 +4,8 @@
 //! The future of a run is not `Send`, so it stays on one thread; the future that waits for its end
 //! may be on any thread. A run that waits occupies no thread, and none of tokio's blocking pool,
 //! which is for DNS, files and the like. Timers, sockets and tasks of a run belong to the runtime
-//! in which the run was started: its context is entered whenever the run is polled.
+//! in which the run was started: its context is entered whenever the run is polled. When that
+//! runtime ends, the run is dropped: a timer that is polled afterwards would panic.
 //!
 //! A run that blocks its thread delays the other runs on it. The code that it calls there is pure
 //! or short by contract: inline tools and the author's functions. The body of an activity tool has
@@ -15,7 +16,7 @@
 
 use std::{
     cell::Cell,
-    future::{Future, poll_fn},
+    future::{Future, pending, poll_fn},
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     sync::{
         Arc, Mutex, PoisonError,
@@ -32,7 +33,7 @@ use tokio::{
         mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel},
         oneshot,
     },
-    task::{LocalSet, spawn_local},
+    task::{AbortHandle, LocalSet, spawn_local},
 };
 use tokio_util::sync::CancellationToken;
 
@@ -103,8 +104,8 @@ impl Drop for Counted {
     }
 }
 
-/// Runs the future of `start` on a thread for runs. Returns its output, or `None` if its thread was
-/// lost. The token is cancelled when the returned future is dropped.
+/// Runs the future of `start` on a thread for runs. Returns its output, or `None` if its thread or
+/// its runtime was lost. The token is cancelled when the returned future is dropped.
 ///
 /// # Panics
 /// If the future panics, outside of a tokio runtime, and if the process cannot start any thread for
@@ -131,8 +132,8 @@ impl Default for BodyThread {
     }
 }
 
-/// Runs the body of a tool on a thread for bodies. Returns its output, or `None` if its thread was
-/// lost. The body is dropped when the returned future is dropped.
+/// Runs the body of a tool on a thread for bodies. Returns its output, or `None` if its thread or
+/// its runtime was lost. The body is dropped when the returned future is dropped.
 ///
 /// # Panics
 /// As [`run_on_run_thread`].
@@ -155,10 +156,18 @@ where
     let cancelled = CancellationToken::new();
     let _cancels_when_dropped = cancelled.clone().drop_guard();
     let runtime = Handle::current();
+    let lifetime = RuntimeLifetime::watch(&runtime);
     let (ends, end) = oneshot::channel();
     threads.begin(same, move |counted| {
         async move {
-            let ended = in_context(&runtime, &counted.0, async move { start(cancelled).await }).await;
+            let run = async {
+                tokio::select! {
+                    biased;
+                    () = lifetime.ended.cancelled() => None,
+                    output = async move { start(cancelled).await } => Some(output),
+                }
+            };
+            let ended = in_context(&runtime, &counted.0, run).await;
             // If the caller no longer waits, the output is dropped here, in the context of its own
             // runtime.
             if let Err(unheard) = ends.send(ended) {
@@ -169,9 +178,33 @@ where
         .boxed_local()
     });
     match end.await {
-        Ok(Ok(output)) => Some(output),
+        Ok(Ok(output)) => output,
         Ok(Err(panic)) => resume_unwind(panic),
         Err(_) => None,
+    }
+}
+
+/// Tells when a runtime ends: it drops the tasks before it stops the timers.
+struct RuntimeLifetime {
+    ended: CancellationToken,
+    sentinel: AbortHandle,
+}
+
+impl RuntimeLifetime {
+    fn watch(runtime: &Handle) -> Self {
+        let ended = CancellationToken::new();
+        let ends = ended.clone().drop_guard();
+        let sentinel = runtime.spawn(async move {
+            let _ends = ends;
+            pending::<()>().await;
+        });
+        Self { ended, sentinel: sentinel.abort_handle() }
+    }
+}
+
+impl Drop for RuntimeLifetime {
+    fn drop(&mut self) {
+        self.sentinel.abort();
     }
 }
 

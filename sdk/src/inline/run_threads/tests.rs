@@ -1,12 +1,14 @@
 use std::{
-    future::pending,
+    future::{Future, pending, poll_fn},
+    panic::{AssertUnwindSafe, catch_unwind},
     sync::mpsc::{Receiver, Sender, channel},
+    task::Poll,
     thread,
 };
 
 use tokio::{
     runtime::{Builder, Handle},
-    time::{Duration, timeout},
+    time::{Duration, sleep, timeout},
 };
 
 use super::{CURRENT_THREAD, run_on_run_thread};
@@ -74,4 +76,26 @@ fn a_run_ends_with_its_runtime() {
     begun.recv_timeout(PATIENCE).unwrap();
     drop(runtime);
     dropped.recv_timeout(PATIENCE).unwrap();
+}
+
+#[test]
+fn no_timer_is_polled_after_its_runtime() {
+    let (polls, polled) = channel();
+    let (drops, dropped) = channel();
+    let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+    // A run that waits for a timer, also once its caller is gone.
+    runtime.spawn(run_on_run_thread(move |_| async move {
+        let _dropped = Dropped(drops);
+        let mut timer = Box::pin(sleep(PATIENCE * 100));
+        poll_fn(|ctx| {
+            let poll = catch_unwind(AssertUnwindSafe(|| timer.as_mut().poll(ctx)));
+            polls.send(poll.is_ok()).unwrap();
+            poll.unwrap_or(Poll::Ready(()))
+        })
+        .await;
+    }));
+    assert!(polled.recv_timeout(PATIENCE).unwrap());
+    drop(runtime);
+    dropped.recv_timeout(PATIENCE).unwrap();
+    assert!(polled.iter().all(|has_succeeded| has_succeeded));
 }
