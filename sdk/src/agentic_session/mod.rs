@@ -49,7 +49,10 @@
 //! [`checkpoint_every`](AgenticSessionOptions::checkpoint_every) or [`Heartbeats::Throttled`] is
 //! set), and so does a write to a session store. The output of a tool is written at once, but
 //! nothing waits for that write: a crash in the few milliseconds until the server has it runs the
-//! tool again.
+//! tool again. Heartbeats are throttled by the SDK and may arrive late: for up to a second, the
+//! server may have an older checkpoint again, without the mark that a tool has begun. A crash within
+//! that second runs a tool again that is not idempotent. Where that does harm, the tool checks its
+//! idempotency key, or runs in a workflow.
 //!
 //! Not kept: the failure of a run after which the body continues (the run is repeated, and may end
 //! differently), and sessions with stateful MCP servers, whose connections end with the process
