@@ -29,7 +29,7 @@ use super::{
     limits::{
         definitions::{GroupMember, MAX_GROUP_BYTES},
         gate::{Cancelled, Gate, Place},
-        request::{RequestSize, checked, chunks, room_for_items},
+        request::{RequestSize, checked, chunks, definitions_share, room_for_items},
     },
 };
 use crate::{
@@ -149,6 +149,9 @@ pub(super) struct HistoryAccount<'b> {
     pub(super) late: &'b dyn Fn(),
     /// Called with the bytes of content that each command puts into history.
     pub(super) wrote: &'b dyn Fn(usize),
+    /// Called with the bytes of definitions that a call puts into history, and with the bytes that
+    /// requests have room for.
+    pub(super) defined: &'b dyn Fn(usize, usize),
 }
 
 impl HistoryAccount<'_> {
@@ -272,7 +275,10 @@ impl Scheduled<'_> {
             let _member = books.join_group(ctx, activity_id, defined, token).await?;
             // What no group has room for counts as the conversation does.
             let _place = books.place(conversation + defined.saturating_sub(MAX_GROUP_BYTES), token).await?;
-            (books.wrote)(conversation + defined);
+            (books.wrote)(conversation);
+            if defined > 0 {
+                (books.defined)(defined, definitions_share(self.options.max_request_bytes));
+            }
             let schedule = |id| ctx.model_activity(request.clone(), with_activity_id(&options, id));
             wanted.answer(schedule).await
         };

@@ -175,6 +175,12 @@ impl ContinuableRun {
         self.each(|pace| pace.sent(bytes));
     }
 
+    /// Records that a request to a model puts definitions of `bytes` bytes into history, where
+    /// requests have room for `share` bytes of them.
+    pub(super) fn sent_definitions(&self, bytes: usize, share: usize) {
+        self.each(|pace| pace.sent_definitions(bytes, share, &self.options));
+    }
+
     fn each(&self, note: impl Fn(&mut Pace)) {
         note(&mut self.pace.borrow_mut());
         note(&mut self.together.borrow_mut());

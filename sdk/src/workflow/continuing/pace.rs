@@ -16,8 +16,9 @@
 //! it is enough, the patch [`PATCH_COUNT_EVERYTHING`] decides: the run continued in the same
 //! execution in histories that were recorded before the patch.
 //!
-//! Definitions count with the size that this build gives them. So a deploy that changes them by much
-//! may move an open run that is close to its limit at another turn than its history.
+//! Definitions (instructions, tools, schemas) count with a fixed part of `new_bytes` each time they
+//! are sent, up to their share of a request. Authors edit them while runs are open, so a deploy must
+//! not move an open run at another turn than its history.
 //!
 //! # Design
 //! **New content is counted, not the length of the history.** A run that begins with 16 MiB does
@@ -32,6 +33,10 @@ use crate::workflow::context::DurableContext;
 /// The patch of runs that count everything that history holds. Only evaluated where it makes a
 /// difference, so that most histories have no marker.
 pub(super) const PATCH_COUNT_EVERYTHING: &str = "temporal-agents/everything-counts-for-continue-as-new";
+
+/// Number of times that definitions are sent in an execution until their part of the new bytes is
+/// enough: with the largest share of a request, history holds 32 MB of them then.
+const MAX_DEFINITIONS_SENT: usize = 80;
 
 /// Counters of the content that is new in history.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -111,6 +116,13 @@ impl Pace {
         let again = bytes.min(self.sent_again);
         self.sent_again -= again;
         self.add_more(bytes - again);
+    }
+
+    /// Records that a request to a model puts definitions of `bytes` bytes into history, where
+    /// requests have room for `share` bytes of them.
+    pub(in crate::workflow) fn sent_definitions(&mut self, bytes: usize, share: usize, options: &ContinueOptions) {
+        let fixed = options.new_bytes / MAX_DEFINITIONS_SENT;
+        self.add_more(if bytes > share { bytes.max(fixed) } else { fixed });
     }
 
     /// Returns `true` if the run has put enough into history, which it never has before its first

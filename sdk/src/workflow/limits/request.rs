@@ -119,8 +119,13 @@ pub(in crate::workflow) fn room_for_items(
     limit: usize,
 ) -> Result<usize, serde_json::Error> {
     // The share is kept also for a reference: the next build may send its definitions inline.
-    let definitions = definitions_bytes(call, folded)?.max(limit / DEFINITIONS_SHARE);
+    let definitions = definitions_bytes(call, folded)?.max(definitions_share(limit));
     Ok(limit.saturating_sub(references_bytes(folded)).saturating_sub(definitions))
+}
+
+/// Returns the bytes of a request that are kept free for definitions.
+pub(in crate::workflow) fn definitions_share(limit: usize) -> usize {
+    limit / DEFINITIONS_SHARE
 }
 
 fn definitions_bytes(call: &ModelCall, folded: &Folded) -> Result<usize, serde_json::Error> {

@@ -7,7 +7,7 @@ use temporal_agents::{
     agent::Instructions,
     tool,
     wire::AgentRequest,
-    workflow::{AgentSet, AgentWorkflow},
+    workflow::{AgentSet, AgentWorkflow, ContinueOptions},
 };
 use temporal_agents_testing::{
     AgentEnvironment, FakeModel, ReplayCheck,
@@ -15,6 +15,8 @@ use temporal_agents_testing::{
     history::History,
 };
 use temporalio_common::protos::temporal::api::history::v1::{HistoryEvent, history_event::Attributes};
+
+use crate::examples::executions_of;
 
 const CALLS: usize = 40;
 
@@ -115,6 +117,45 @@ async fn group_marker_replays_with_definitions_by_reference() -> anyhow::Result<
         let factory = AgentWorkflow::factory(set(changes));
         let check = ReplayCheck::new().workflow_with_factory::<AgentWorkflow, _>(factory)?;
         check.replay(&history).await.map_err(|error| anyhow::anyhow!("changes: {changes}: {error}"))?;
+    }
+    Ok(())
+}
+
+/// Returns a page.
+#[tool(inline)]
+fn page(number: u32) -> String {
+    format!("{number} {}", "x".repeat(10_000))
+}
+
+/// A reader whose runs continue as new after some pages, and whose instructions have this size.
+fn reading(bytes: usize) -> AgentSet {
+    let reader = move || Agent::<String>::new("reader").model("gpt-5").instructions("x".repeat(bytes)).tool(page);
+    AgentSet::new((reader,)).continue_when(ContinueOptions::builder().new_bytes(30_000).build())
+}
+
+#[rstest]
+#[case::small(10)]
+#[case::large(300_000)]
+#[tokio::test]
+async fn definitions_do_not_decide_when_runs_move(#[case] bytes: usize) -> anyhow::Result<()> {
+    let pages = (0..8).map(|number| tool_calls([("page", json!({"number": number}))]));
+    let env = AgentEnvironment::builder()
+        .workflow_with_factory::<AgentWorkflow, _>(AgentWorkflow::factory(reading(bytes)))?
+        .model(&FakeModel::script(pages.chain([text("done")])))
+        .agents(&reading(bytes))
+        .start()
+        .await?;
+    let run = env.run(AgentWorkflow::run, AgentRequest::new("reader", "Go.")).await?;
+    let histories = executions_of(env.client(), &run.workflow_id).await?;
+    assert_eq!(run.output()?, json!("done"));
+    env.finish().await?;
+    assert!(histories.len() > 2, "{}", histories.len());
+    for history in &histories {
+        for other in [10, 60_000, 390_000] {
+            let factory = AgentWorkflow::factory(reading(other));
+            let check = ReplayCheck::new().workflow_with_factory::<AgentWorkflow, _>(factory)?;
+            check.replay(history).await.map_err(|error| anyhow::anyhow!("{other} bytes: {error}"))?;
+        }
     }
     Ok(())
 }
