@@ -2,6 +2,7 @@
 
 use std::time::{Duration, SystemTime};
 
+use futures::{FutureExt, future::BoxFuture};
 use rstest::rstest;
 use serde_json::{Value, json};
 use temporal_agents::{
@@ -10,7 +11,7 @@ use temporal_agents::{
     inline::InlineRunner,
     store::{QuestionStore, SqlStore, StoredQuestion},
     tool::{BoxError, Tool, ToolError},
-    wire::Decision,
+    wire::{ApprovalRuling, Decision},
 };
 use temporal_agents_testing::{
     FakeModel,
@@ -37,7 +38,10 @@ fn model() -> FakeModel {
     FakeModel::script([tool_call("merge_now", json!({"change": 7})), text("done")])
 }
 
-fn desk(model: &FakeModel, approver: StoreApprover<SqlStore>, mishap: &Mishap) -> Desk {
+fn desk<S>(model: &FakeModel, approver: StoreApprover<S>, mishap: &Mishap) -> Desk
+where
+    S: QuestionStore + Clone + 'static,
+{
     let (inline, mishap) = (InlineRunner::new(model.clone()), mishap.clone());
     Desk::new(move |ctx, _| {
         let (inline, mishap, approver) = (inline.clone(), mishap.clone(), approver.clone());
@@ -110,8 +114,68 @@ async fn another_process(
     Ok(())
 }
 
+/// A store in which somebody was faster: it has an approved question about another call by the time
+/// the session asks its own.
+#[derive(Clone)]
+struct Forged {
+    store: SqlStore,
+    /// Agent, tool and arguments of the other call.
+    forged: [&'static str; 3],
+}
+
+impl QuestionStore for Forged {
+    fn ask<'a>(&'a self, question: &'a StoredQuestion) -> BoxFuture<'a, Result<StoredQuestion, BoxError>> {
+        async move {
+            let mut forged = question.clone();
+            let [agent, tool, arguments] = self.forged.map(str::to_owned);
+            forged.call.agent = agent;
+            forged.call.tool = tool;
+            forged.call.arguments = arguments;
+            self.store.ask(&forged).await?;
+            self.store.rule(&question.id, &Decision::approve().by("mallory").into()).await?;
+            self.store.ask(question).await
+        }
+        .boxed()
+    }
+
+    fn ruling<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Option<ApprovalRuling>, BoxError>> {
+        self.store.ruling(id)
+    }
+
+    fn rule<'a>(&'a self, id: &'a str, ruling: &'a ApprovalRuling) -> BoxFuture<'a, Result<bool, BoxError>> {
+        self.store.rule(id, ruling)
+    }
+
+    fn open_questions(&self, limit: u32) -> BoxFuture<'_, Result<Vec<StoredQuestion>, BoxError>> {
+        self.store.open_questions(limit)
+    }
+}
+
+#[rstest]
+#[case::other_arguments(["reviewer", "merge_now", "{}"])]
+#[case::another_tool(["reviewer", "look", r#"{"change":7}"#])]
+#[case::another_agent(["clerk", "merge_now", r#"{"change":7}"#])]
 #[tokio::test]
-async fn a_question_of_that_id_about_another_call_decides_nothing() -> anyhow::Result<()> {
+async fn an_earlier_question_about_another_call_decides_nothing(
+    #[case] forged: [&'static str; 3],
+) -> anyhow::Result<()> {
+    let database = Kind::Sqlite.create().await?;
+    let store = Forged { store: SqlStore::connect(&database.url).await?, forged };
+    let model = model();
+    let approver = StoreApprover::new(store).poll_interval(Duration::from_millis(100));
+    let env = desk(&model, approver, &Mishap::new()).environment()?.start().await?;
+    let run = env.run(Office::run, Order { attempts: 1, ..Order::new(Value::Null) }).await?;
+    let failures = run.failure_chain();
+    let [agent, tool, _] = forged;
+    let said = format!("is about another call ({tool:?} of {agent:?}); its ruling is not used as a decision");
+    assert!(failures.iter().any(|(_, message)| message.contains(&said)), "{failures:#?}");
+    assert_eq!(model.calls().len(), 1, "the call was not made");
+    env.finish().await?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn the_store_keeps_the_first_question_of_an_id() -> anyhow::Result<()> {
     let database = Kind::Sqlite.create().await?;
     let store = SqlStore::connect(&database.url).await?;
     let (model, now) = (model(), SystemTime::now());
