@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use temporal_agents::{
     Agent, AgentsPlugin, ModelActivityOptions, Runner,
-    wire::Item,
     workflow::{ModelRetryPolicy, Summary},
 };
 use temporal_agents_testing::{
@@ -91,8 +90,9 @@ impl InTurn {
         let third = ModelActivityOptions::builder()
             .task_queue("elsewhere")
             .summary(Summary::computed(|call| {
-                let asked = call.last_input.and_then(Item::text).unwrap_or_default();
-                format!("{} ({}) in call {}: {asked:?}, {:?}", call.agent, call.model, call.turn, call.instructions)
+                // The item that hands off to this agent.
+                let last = call.last_input.and_then(|item| item.get("output")?.as_str()).unwrap_or("nothing");
+                format!("{} ({}) in call {}: {last}, {:?}", call.agent, call.model, call.turn, call.instructions)
             }))
             .start_to_close(Duration::from_secs(7))
             .schedule_to_close(Duration::from_secs(70))
@@ -122,7 +122,12 @@ async fn the_calls_of_an_agent_can_have_options_of_their_own() -> anyhow::Result
         [
             scheduled("agents", "first · turn 1", [600, 6 * 3600], 0),
             scheduled("agents", "asks a colleague", [600, 6 * 3600], 0),
-            scheduled("elsewhere", "third (gpt-5) in call 3: \"\", Some(\"Answers.\")", [7, 70], 4),
+            scheduled(
+                "elsewhere",
+                "third (gpt-5) in call 3: {\"assistant\": \"third\"}, Some(\"Answers.\")",
+                [7, 70],
+                4
+            ),
         ]
     );
     assert_eq!(run.output()?, "done");
