@@ -1,8 +1,8 @@
 //! Calls of a device while the worker, or the process that holds the device, is killed.
 //!
 //! Each seed starts runs that write to files of their own, and kills the victim with SIGKILL, at
-//! random points. Each call ends with one output, and each line is written at most once.
-//! `SEEDS=20` plays more.
+//! random points. Each call ends with one output, and each line is written at most once. A run before
+//! the first kill, and one after the last, write both of their lines. `SEEDS=20` plays more.
 #![cfg(unix)]
 
 use std::{
@@ -145,6 +145,13 @@ async fn play(client: &Client, directory: &Path, file: String) -> anyhow::Result
     Ok(outcomes)
 }
 
+/// Plays a run while nothing is killed: its calls must write.
+async fn play_undisturbed(client: &Client, directory: &Path, file: &str) -> anyhow::Result<()> {
+    let outcomes = play(client, directory, file.to_owned()).await?;
+    ensure!(outcomes == [Outcome::Written; 2], "nothing was killed, and {file} has {outcomes:?}");
+    Ok(())
+}
+
 /// The process that is killed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Victim {
@@ -164,7 +171,8 @@ async fn series(victim: Victim) -> anyhow::Result<()> {
     let holds = [&holds[..], &["--port", port]].concat();
     let works = ["worker", "--redis", &redis, "--address", server.address()];
     let (mut worker, _) = start(&works)?;
-    let _device = start_device(&address, "secret", directory.path())?;
+    let device = start_device(&address, "secret", directory.path())?;
+    play_undisturbed(&client, directory.path(), "notes-before").await?;
 
     let (began, mut runs) = (Instant::now(), Vec::new());
     for seed in 1..=seeds {
@@ -193,6 +201,10 @@ async fn series(victim: Victim) -> anyhow::Result<()> {
             *outcomes.entry(outcome).or_default() += 1;
         }
     }
+    // A device that starts now waits until it is connected to the last gateway.
+    drop(device);
+    let _device = start_device(&address, "secret", directory.path())?;
+    play_undisturbed(&client, directory.path(), "notes-after").await?;
     let took = began.elapsed().as_secs();
     println!("{victim:?}: {seeds} seeds, {} kills, {count} runs, {outcomes:?}, {took} s", seeds * KILLS);
     server.shutdown().await;
