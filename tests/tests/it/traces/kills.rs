@@ -1,5 +1,6 @@
 //! Worker processes that are killed with SIGKILL at points of a run: the union by id of the spans
-//! that were sent live and of those from history is the whole tree.
+//! that were sent live and of those from history is the whole tree. The calls of the worker that
+//! takes over are all sent live.
 //!
 //! `SEEDS=20` kills at all 20 points; the default is 4 of them.
 
@@ -44,7 +45,7 @@ use super::{
 use crate::PATIENCE;
 
 const TASK: &str = "TEMPORAL_AGENTS_TEST_TRACED";
-/// The moments of the run at which its worker can be killed.
+/// The moments of the run at which its worker can be killed: its calls, except for the last.
 const MOMENTS: u32 = 10;
 /// The number of runs at the same time.
 const AT_ONCE: usize = 4;
@@ -196,6 +197,9 @@ async fn kill(server: &DevServer, client: &Client, directory: &Path, point: Poin
     let count = export_workflow(client, &id, &Otlp::new(&of_history.url)?).await?;
     let (live, history) = (live.end().await?, of_history.spans(count).await?);
     check(point, &live, &history);
+    if point.holds {
+        check_taken_over(point, &live, &history)?;
+    }
     Ok([live.len(), history.iter().filter(|span| live.iter().all(|sent| sent.id != span.id)).count()])
 }
 
@@ -218,6 +222,19 @@ fn check(point: Point, live: &[Span], history: &[Span]) {
         let is_attempt = matches!(extra.operation(), "chat" | "execute_tool");
         assert!(is_attempt, "history has all but earlier attempts, {point:?}: {extra:#?}");
     }
+}
+
+/// Checks that each call from the point on was sent live: the first worker blocked there, so that the
+/// second one has made them, and it has sent its spans before it ended.
+fn check_taken_over(point: Point, live: &[Span], history: &[Span]) -> anyhow::Result<()> {
+    let is_call = |span: &&Span| span.operation() == "chat" || span.name == "execute_tool turn_page";
+    let mut calls: Vec<&Span> = history.iter().filter(is_call).collect();
+    calls.sort_by_key(|span| span.start);
+    assert_eq!(calls.len(), usize::try_from(MOMENTS)? + 1, "{point:?}: {calls:#?}");
+    for call in &calls[usize::try_from(point.moment)?..] {
+        assert!(live.iter().any(|sent| sent.id == call.id), "{point:?}: it was not sent live: {call:#?}");
+    }
+    Ok(())
 }
 
 #[tokio::test]
