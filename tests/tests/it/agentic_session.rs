@@ -6,6 +6,7 @@ mod cancelled;
 mod crash;
 mod deployed;
 pub(crate) mod desk;
+mod gated;
 mod handed_over;
 mod impostor;
 mod kept;
