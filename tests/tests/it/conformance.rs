@@ -9,6 +9,9 @@ use temporal_agents_testing::conformance::{self, Host, Observed};
 
 use crate::run_events::Differences;
 
+/// The number of scenarios in the suite. Change it with the scenarios.
+const SCENARIOS: usize = 207;
+
 /// Plays all scenarios and compares what was observed with what is expected.
 async fn play(host: Host) -> anyhow::Result<Vec<Observed>> {
     let suite = Path::new(env!("CARGO_MANIFEST_DIR")).join("conformance");
@@ -28,6 +31,7 @@ async fn play(host: Host) -> anyhow::Result<Vec<Observed>> {
     let said = String::from_utf8_lossy(&output.stdout);
     let verdict = said.lines().last().unwrap_or_default();
     ensure!(verdict.ends_with(" passed, 0 failed"), "{said}{}", String::from_utf8_lossy(&output.stderr));
+    ensure!(observed.len() == SCENARIOS, "the suite has {} scenarios, and {SCENARIOS} are known", observed.len());
     Ok(observed)
 }
 
