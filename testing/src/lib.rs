@@ -32,6 +32,7 @@ mod replay;
 mod server_address;
 #[cfg(feature = "activity-environment")]
 pub mod session_environment;
+mod skipped;
 
 pub use agent_store::MemoryAgentStore;
 pub use dev_server::{DevServer, DevServerError, DevServerOptions};
@@ -47,6 +48,8 @@ pub use replay::{
 pub use server_address::{ServerAddress, ServerAddressError};
 #[cfg(feature = "activity-environment")]
 pub use session_environment::SessionEnvironment;
+#[doc(hidden)]
+pub use skipped::{skip, skip_entry_point};
 
 /// The README. Its programs are compiled, and its tests are run, as documentation tests. They are
 /// here because this crate depends on everything that they use.

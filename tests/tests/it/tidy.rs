@@ -1,5 +1,6 @@
 //! What the compiler does not check: who may import whom, what the engine may not hold, what the workflow half pulls in.
 
+mod ci;
 mod dependencies;
 mod determinism;
 mod headers;

@@ -54,10 +54,11 @@ fn a_process_that_aborts_ends_at_that_call() {
 
 #[tokio::test]
 async fn a_process_crashes_only_where_a_test_has_started_it() {
-    if std::env::var_os(CRASHES).is_some() {
-        let crashing = CrashAfterTurns::new(1, FakeModel::script([text("one"), text("two")])).aborting();
-        ask(&crashing).await.unwrap();
-        let _ = ask(&crashing).await;
-        eprintln!("it went on");
+    if std::env::var_os(CRASHES).is_none() {
+        return crate::skip_entry_point();
     }
+    let crashing = CrashAfterTurns::new(1, FakeModel::script([text("one"), text("two")])).aborting();
+    ask(&crashing).await.unwrap();
+    let _ = ask(&crashing).await;
+    eprintln!("it went on");
 }

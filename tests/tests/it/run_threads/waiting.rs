@@ -10,7 +10,7 @@ use temporal_agents::{
     provider::ModelError,
     wire::{ModelCall, ModelResponse},
 };
-use temporal_agents_testing::SessionEnvironment;
+use temporal_agents_testing::{SessionEnvironment, skip_entry_point};
 use temporalio_macros::activities;
 use temporalio_sdk::activities::{ActivityContext, ActivityError};
 use tokio::{
@@ -83,6 +83,7 @@ fn threads() -> usize {
 #[test]
 fn runs_wait_only_where_a_test_has_started_them() -> anyhow::Result<()> {
     if std::env::var(TASK).is_err() {
+        skip_entry_point();
         return Ok(());
     }
     let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build()?;

@@ -4,7 +4,7 @@ use std::{path::PathBuf, process::Command, time::Duration};
 
 use serde::{Deserialize, Serialize};
 use temporal_agents_examples::stage::process::{WorkerProcess, work_until_orphaned};
-use temporal_agents_testing::{DevServer, environment::WorkerThread};
+use temporal_agents_testing::{DevServer, environment::WorkerThread, skip_entry_point};
 use temporalio_sdk::WorkerOptions;
 
 use super::{
@@ -42,10 +42,11 @@ pub(super) async fn start(server: &DevServer, ledger: &Ledger, work: Work) -> an
 
 #[test]
 fn a_worker_works_only_where_a_test_has_started_it() -> anyhow::Result<()> {
-    match std::env::var(TASK) {
-        Ok(task) => work(serde_json::from_str(&task)?),
-        Err(_) => Ok(()),
-    }
+    let Ok(task) = std::env::var(TASK) else {
+        skip_entry_point();
+        return Ok(());
+    };
+    work(serde_json::from_str(&task)?)
 }
 
 fn work(Task { target, namespace, ledger, work }: Task) -> anyhow::Result<()> {
