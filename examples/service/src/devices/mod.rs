@@ -53,7 +53,7 @@ struct Device {
     /// Token of the user to whom the device belongs.
     #[arg(long, env = "DEVICE_TOKEN", hide_env_values = true)]
     token: String,
-    /// Name of the device.
+    /// Name of the device; each of a user's devices has another one.
     #[arg(long, default_value = "laptop")]
     name: String,
     /// The directory that the tools reach.

@@ -10,6 +10,7 @@ use super::{
     DeviceGateway, Inner,
     connection::Connected,
     frame::Record,
+    key::DeviceKey,
     request::{CallRequest, DeviceRequest, NumberedReply, Reply},
 };
 use crate::{
@@ -53,6 +54,8 @@ pub(crate) fn body(gateway: &DeviceGateway, target: RemoteTarget) -> ActivityBod
 struct DeviceCall<'c> {
     gateway: Arc<Inner>,
     target: RemoteTarget,
+    /// The device, which belongs to the user of the run.
+    device: DeviceKey,
     ctx: &'c ToolContext,
     call: CallMessage,
     /// `true` if the device may have received the call.
@@ -89,7 +92,8 @@ impl<'c> DeviceCall<'c> {
         };
         let ends_at = Instant::now() + Duration::from_secs(target.timeout_seconds);
         let may_be_sent = ctx.info().attempt > 1;
-        Self { gateway, target, ctx, call, may_be_sent, log: String::new(), taken: 0, ends_at }
+        let device = DeviceKey::from_target(&target);
+        Self { gateway, target, device, ctx, call, may_be_sent, log: String::new(), taken: 0, ends_at }
     }
 
     async fn outcome(mut self) -> Result<(ToolOutput, SideData), ToolError> {
@@ -108,7 +112,7 @@ impl<'c> DeviceCall<'c> {
     /// process that holds it.
     async fn result(&mut self) -> Result<ToolResultMessage, Lost> {
         loop {
-            let result = match self.gateway.here(&self.target.toolset) {
+            let result = match self.gateway.here(&self.device) {
                 Some(connected) => self.here(&connected).await?,
                 None => self.elsewhere().await?,
             };
@@ -186,7 +190,7 @@ impl<'c> DeviceCall<'c> {
 
     /// Sends the call, or asks again about it.
     async fn send(&mut self, reply_to: &str) -> Result<(), Lost> {
-        let channel = self.gateway.requests(&self.target.toolset);
+        let channel = self.gateway.requests(&self.device);
         let mut absent_since = None;
         loop {
             match self.unless_cancelled(self.publish(&channel, reply_to)).await? {
@@ -217,7 +221,7 @@ impl<'c> DeviceCall<'c> {
     /// Sends the call to the connection that the device has now; returns the number of processes
     /// that listen, none if the device is not connected.
     async fn publish(&self, channel: &str, reply_to: &str) -> Result<usize, StreamError> {
-        let Some(record) = self.gateway.record(&self.target.toolset).await? else { return Ok(0) };
+        let Some(record) = self.gateway.record(&self.device).await? else { return Ok(0) };
         let request = DeviceRequest::Call(Box::new(self.request(record.connection, reply_to.to_owned())));
         let request = serde_json::to_vec(&request).unwrap_or_default();
         self.gateway.channels.publish(channel, request).await
@@ -234,7 +238,7 @@ impl<'c> DeviceCall<'c> {
             again: self.may_be_sent,
             attempt: self.ctx.info().attempt,
             once: self.target.once,
-            user: self.target.user.clone().unwrap_or_default(),
+            user: self.device.owner().to_owned(),
             timeout_ms: u64::try_from(left.as_millis()).unwrap_or(u64::MAX),
         }
     }
@@ -264,12 +268,14 @@ impl<'c> DeviceCall<'c> {
 
     /// Tells the device that nobody waits for the call any more, as far as it can be reached.
     async fn cancel(&self) {
-        let (id, device, attempt) = (&self.call.tool_use_id, &self.target.toolset, self.ctx.info().attempt);
+        let id = &self.call.tool_use_id;
+        let device = &self.device;
+        let attempt = self.ctx.info().attempt;
         if let Some(connected) = self.gateway.here(device) {
             self.gateway.cancel(&connected, id, attempt);
             return;
         }
-        let user = self.target.user.clone().unwrap_or_default();
+        let user = device.owner().to_owned();
         let telling = async {
             let Some(Record { connection, .. }) = self.gateway.record(device).await? else { return Ok(0) };
             let request = DeviceRequest::Cancel { connection, tool_use_id: id.clone(), user, attempt };

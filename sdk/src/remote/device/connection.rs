@@ -9,6 +9,7 @@ use uuid::Uuid;
 use super::{
     Inner,
     frame::{Device, FromDevice, Record, ToDevice},
+    key::DeviceKey,
     request::Reply,
 };
 use crate::remote::transport::StreamError;
@@ -21,6 +22,7 @@ pub(super) struct Connected {
     /// Id of the connection.
     pub(super) id: String,
     pub(super) device: Device,
+    pub(super) key: DeviceKey,
     outgoing: mpsc::UnboundedSender<ToDevice>,
     /// Held by the call that the device makes; shared by those of tools that only read.
     pub(super) turn: Arc<RwLock<()>>,
@@ -32,7 +34,8 @@ impl Connected {
     pub(super) fn new(device: Device) -> (Self, mpsc::UnboundedReceiver<ToDevice>) {
         let (outgoing, receiver) = mpsc::unbounded_channel();
         let id = Uuid::new_v4().simple().to_string();
-        let connected = Self { id, device, outgoing, turn: Arc::default(), gone: CancellationToken::new() };
+        let key = device.key();
+        let connected = Self { id, device, key, outgoing, turn: Arc::default(), gone: CancellationToken::new() };
         (connected, receiver)
     }
 
@@ -113,22 +116,22 @@ impl DeviceConnection {
     /// # Errors
     /// The text is too long: end the connection.
     pub fn receive(&self, text: &str) -> Result<(), StreamError> {
-        let name = &self.connected.device.name;
+        let key = &self.connected.key;
         if text.len() > LONGEST_TEXT {
             let reason = format!("a text of {} bytes, the limit is {LONGEST_TEXT}", text.len());
-            return Err(StreamError::Unavailable { stream: name.clone(), reason });
+            return Err(StreamError::Unavailable { stream: key.name().to_owned(), reason });
         }
         match serde_json::from_str::<FromDevice>(text) {
             Ok(FromDevice::OutputDelta(delta)) => {
                 let id = delta.tool_use_id.clone();
-                self.gateway.add(name, &id, Reply::OutputDelta(delta));
+                self.gateway.add(key, &id, Reply::OutputDelta(delta));
             }
             Ok(FromDevice::Result(result)) => {
                 let id = result.tool_use_id.clone();
-                self.gateway.add(name, &id, Reply::Result(Box::new(result)));
+                self.gateway.add(key, &id, Reply::Result(Box::new(result)));
             }
             Ok(FromDevice::Hello { .. } | FromDevice::Other) => {}
-            Err(error) => tracing::warn!(device = name, %error, "a text of a device cannot be read: skipped"),
+            Err(error) => tracing::warn!(device = key.name(), %error, "a text of a device cannot be read: skipped"),
         }
         Ok(())
     }
@@ -138,8 +141,8 @@ impl Drop for DeviceConnection {
     fn drop(&mut self) {
         self.connected.gone.cancel();
         let mut connected = self.gateway.connected();
-        if connected.get(&self.connected.device.name).is_some_and(|other| Arc::ptr_eq(other, &self.connected)) {
-            connected.remove(&self.connected.device.name);
+        if connected.get(&self.connected.key).is_some_and(|other| Arc::ptr_eq(other, &self.connected)) {
+            connected.remove(&self.connected.key);
         }
     }
 }

@@ -10,7 +10,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::DEVICES;
+use super::{DEVICES, key::DeviceKey};
 use crate::{
     remote::message::{CallMessage, ToolOutputDeltaMessage, ToolResultMessage},
     tool::schema,
@@ -30,7 +30,7 @@ const LONGEST_NAME: usize = 40;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Device {
-    /// Its name, unique in the system: letters, digits, `_` and `-`.
+    /// Its name, unique among the devices of its owner: letters, digits, `_` and `-`.
     pub name: String,
     /// The user to whom it belongs.
     pub owner: String,
@@ -93,6 +93,11 @@ impl Device {
     pub(super) fn selected(self) -> SelectedToolset {
         let toolset = SelectedToolset::of_device(self.name, DEVICES, self.tools);
         SelectedToolset { mode: self.mode, ..toolset }
+    }
+
+    /// Returns its key.
+    pub(super) fn key(&self) -> DeviceKey {
+        DeviceKey::new(&*self.owner, &*self.name)
     }
 
     /// Returns the tool of this name.

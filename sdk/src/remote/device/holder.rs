@@ -13,6 +13,7 @@ use super::{
     call_log::CallLog,
     connection::Connected,
     frame::{Record, ToDevice},
+    key::DeviceKey,
     request::{CallRequest, DeviceRequest, NumberedReply, Reply},
 };
 use crate::remote::{
@@ -38,7 +39,7 @@ const MOST_KEPT: usize = 64 << 20;
 /// # Errors
 /// The channels are unavailable.
 pub(super) async fn begin(gateway: &Arc<Inner>, connected: &Arc<Connected>) -> Result<(), StreamError> {
-    let requests = gateway.channels.subscribe(&gateway.requests(&connected.device.name)).await?;
+    let requests = gateway.channels.subscribe(&gateway.requests(&connected.key)).await?;
     gateway.announce(connected).await?;
     gateway.take_over(connected).await?;
     tokio::spawn(serve(Arc::clone(gateway), Arc::clone(connected), requests));
@@ -85,7 +86,7 @@ async fn serve(gateway: Arc<Inner>, connected: Arc<Connected>, mut requests: Sub
 async fn again(gateway: &Inner, connected: &Connected) -> Option<Subscription> {
     loop {
         let trying = async {
-            let requests = gateway.channels.subscribe(&gateway.requests(&connected.device.name)).await?;
+            let requests = gateway.channels.subscribe(&gateway.requests(&connected.key)).await?;
             if !gateway.renewed(connected).await? {
                 connected.gone.cancel();
             }
@@ -102,18 +103,18 @@ async fn again(gateway: &Inner, connected: &Connected) -> Option<Subscription> {
 
 impl Inner {
     async fn announce(&self, connected: &Connected) -> Result<(), StreamError> {
-        self.channels.put(&self.key(&connected.device.name), json_of(&connected.record()), KEPT).await
+        self.channels.put(&self.place(&connected.key), json_of(&connected.record()), KEPT).await
     }
 
     /// Tells the process that has held the device until now that it does not any more.
     async fn take_over(&self, connected: &Connected) -> Result<(), StreamError> {
         let takeover = DeviceRequest::Takeover { connection: connected.id.clone() };
-        self.channels.publish(&self.requests(&connected.device.name), json_of(&takeover)).await.map(drop)
+        self.channels.publish(&self.requests(&connected.key), json_of(&takeover)).await.map(drop)
     }
 
     /// Tells again that the device is connected; `false` if it is connected elsewhere since.
     async fn renewed(&self, connected: &Connected) -> Result<bool, StreamError> {
-        match self.record(&connected.device.name).await? {
+        match self.record(&connected.key).await? {
             Some(Record { connection, .. }) if connection != connected.id => Ok(false),
             _ => self.announce(connected).await.map(|()| true),
         }
@@ -129,7 +130,7 @@ impl Inner {
                 connected.gone.cancel();
                 return Ok(());
             }
-            self.channels.publish(&self.requests(name), json_of(&DeviceRequest::Ping)).await.map(drop)
+            self.channels.publish(&self.requests(&connected.key), json_of(&DeviceRequest::Ping)).await.map(drop)
         };
         if let Err(error) = renewing.await {
             let error: StreamError = error;
@@ -156,8 +157,8 @@ impl Inner {
     }
 
     async fn withdraw(&self, connected: &Connected) {
-        let key = self.key(&connected.device.name);
-        let removing = self.channels.remove(&key, json_of(&connected.record()));
+        let place = self.place(&connected.key);
+        let removing = self.channels.remove(&place, json_of(&connected.record()));
         if !matches!(timeout(LAST_REQUEST, removing).await, Ok(Ok(()))) {
             tracing::debug!(device = connected.device.name, "a device could not be withdrawn: its record expires");
         }
@@ -190,7 +191,7 @@ impl Inner {
     /// Makes a call, or joins it. A call that is known is answered by what is known of it, whatever
     /// the device offers since.
     pub(super) fn call(self: &Arc<Self>, connected: &Arc<Connected>, request: CallRequest) -> Arc<CallLog> {
-        let key = (connected.device.name.clone(), request.call.tool_use_id.clone());
+        let key = (connected.key.clone(), request.call.tool_use_id.clone());
         if request.user != connected.device.owner {
             let result = ToolResultMessage::error(&*key.1, "not_permitted", not_permitted(connected));
             return Arc::new(CallLog::ended_with(Reply::Result(Box::new(result))));
@@ -227,7 +228,7 @@ impl Inner {
     /// Returns code and message of a call that is not made.
     fn refusal(&self, connected: &Connected, request: &CallRequest) -> Option<(&'static str, String)> {
         let (device, call) = (&connected.device, &request.call);
-        if !self.admits.as_ref().is_none_or(|admits| admits(&device.name, call)) {
+        if !self.admits.as_ref().is_none_or(|admits| admits(device, call)) {
             return Some(("not_permitted", not_permitted(connected)));
         }
         let is_unknown = device.tool(&call.tool).is_none();
@@ -235,12 +236,12 @@ impl Inner {
     }
 
     /// Adds a reply of the device to its call.
-    pub(super) fn add(&self, device: &str, id: &str, reply: Reply) {
+    pub(super) fn add(&self, device: &DeviceKey, id: &str, reply: Reply) {
         let logs = self.logs();
-        if let Some(log) = logs.get(&(device.to_owned(), id.to_owned())) {
+        if let Some(log) = logs.get(&(device.clone(), id.to_owned())) {
             log.add(reply);
         } else {
-            tracing::debug!(device, id, "a device answers a call that nobody made");
+            tracing::debug!(device = device.name(), id, "a device answers a call that nobody made");
         }
     }
 
@@ -249,7 +250,7 @@ impl Inner {
     /// then: a worker that stops does not know whether another attempt follows.
     pub(super) fn cancel(&self, connected: &Arc<Connected>, id: &str, attempt: u32) {
         let logs = self.logs();
-        let Some(log) = logs.get(&(connected.device.name.clone(), id.to_owned())).cloned() else { return };
+        let Some(log) = logs.get(&(connected.key.clone(), id.to_owned())).cloned() else { return };
         let given_up = ToolResultMessage::error(id, "cancelled", "the call was cancelled before the device had it");
         if log.has_ended() || log.attempt() > attempt || log.give_up(Reply::Result(Box::new(given_up))) {
             return;
@@ -267,8 +268,8 @@ impl Inner {
 /// Returns the log of a call that is not made now; none if it is. A call that the device never had
 /// is made, and so is an idempotent one whose connection was lost.
 fn joined(
-    logs: &BTreeMap<(String, String), Arc<CallLog>>,
-    key: &(String, String),
+    logs: &BTreeMap<(DeviceKey, String), Arc<CallLog>>,
+    key: &(DeviceKey, String),
     request: &CallRequest,
 ) -> Option<Arc<CallLog>> {
     let known = logs.get(key)?;

@@ -8,6 +8,7 @@
 //! | file | what is in it |
 //! |---|---|
 //! | here | the gateway of a process: who is connected here, and who is anywhere |
+//! | `key.rs` | the key of a device: its owner and its name |
 //! | `frame.rs` | what a device and its gateway send each other |
 //! | `connection.rs` | a device that is connected to this process |
 //! | `holder.rs` | calls from other processes, for a device that is connected here |
@@ -16,8 +17,10 @@
 //! | `caller.rs` | one call, from the worker's side |
 //!
 //! # Design
-//! **A device belongs to one user.** A run selects it by name, and finds it only if the run's user
-//! owns it and it is connected then. The process that holds it checks the user again at each call.
+//! **A device belongs to one user.** A run selects it by name, among the devices of the run's user
+//! that are connected then. Devices of other users are not looked at: two users may each have a
+//! `laptop`, and neither learns of the other's. The process that holds a device checks the user
+//! again at each call.
 //!
 //! **A call has one id for ever**, its idempotency key. The process that holds the device keeps
 //! what it knows of a call, so that an attempt that asks again joins the call, or gets its result.
@@ -33,6 +36,7 @@ mod caller;
 mod connection;
 mod frame;
 mod holder;
+mod key;
 mod request;
 
 use std::{
@@ -47,7 +51,7 @@ use serde_json::json;
 use uuid::Uuid;
 
 pub(crate) use self::caller::body;
-use self::{call_log::CallLog, connection::Connected, frame::Record};
+use self::{call_log::CallLog, connection::Connected, frame::Record, key::DeviceKey};
 pub use self::{
     connection::DeviceConnection,
     frame::{Device, DeviceRefused, FromDevice, ToDevice},
@@ -68,7 +72,7 @@ const KEPT: Duration = Duration::from_secs(40);
 /// Time between two renewals of that.
 const RENEWED: Duration = Duration::from_secs(10);
 
-type Admits = Arc<dyn Fn(&str, &CallMessage) -> bool + Send + Sync>;
+type Admits = Arc<dyn Fn(&Device, &CallMessage) -> bool + Send + Sync>;
 
 /// The devices of a system, as one process sees them. Clones share their connections.
 ///
@@ -90,10 +94,10 @@ struct Inner {
     channels: Arc<dyn Channels>,
     prefix: String,
     admits: Option<Admits>,
-    /// The devices that are connected to this process, by name.
-    connected: Mutex<BTreeMap<String, Arc<Connected>>>,
+    /// The devices that are connected to this process.
+    connected: Mutex<BTreeMap<DeviceKey, Arc<Connected>>>,
     /// The calls of those devices, by device and id; a while longer than they take.
-    logs: Mutex<BTreeMap<(String, String), Arc<CallLog>>>,
+    logs: Mutex<BTreeMap<(DeviceKey, String), Arc<CallLog>>>,
 }
 
 impl DeviceGateway {
@@ -108,8 +112,8 @@ impl DeviceGateway {
         }))
     }
 
-    /// Sets the prefix of keys and channels, `<prefix>:device:<name>`. Default: `agents`. All
-    /// processes of a system have the same. Has no effect once the gateway is shared.
+    /// Sets the prefix of keys and channels, `<prefix>:device:<digest of the owner>:<name>`. Default:
+    /// `agents`. All processes of a system have the same. Has no effect once the gateway is shared.
     #[must_use]
     pub fn prefix(mut self, prefix: impl Into<String>) -> Self {
         if let Some(inner) = Arc::get_mut(&mut self.0) {
@@ -119,72 +123,66 @@ impl DeviceGateway {
     }
 
     /// Sets who decides, in the process that holds a device, whether a call may be made: a function
-    /// of the device's name and the call, whose `meta` names the run. Default: any call of the
-    /// device's owner. Has no effect once the gateway is shared.
+    /// of the device and the call, whose `meta` names the run. Default: any call of the device's
+    /// owner. Has no effect once the gateway is shared.
     #[must_use]
-    pub fn admit(mut self, admits: impl Fn(&str, &CallMessage) -> bool + Send + Sync + 'static) -> Self {
+    pub fn admit(mut self, admits: impl Fn(&Device, &CallMessage) -> bool + Send + Sync + 'static) -> Self {
         if let Some(inner) = Arc::get_mut(&mut self.0) {
             inner.admits = Some(Arc::new(admits));
         }
         self
     }
 
-    /// Connects a device to this process. A connection that it has already, here or in another
-    /// process, ends.
+    /// Connects a device to this process. A connection that the owner's device of this name has
+    /// already, here or in another process, ends.
     ///
     /// # Errors
-    /// The device is none that [`Device::announced`] returns, a device of another user is connected
-    /// by this name, or the channels are unavailable.
+    /// The device is none that [`Device::announced`] returns, or the channels are unavailable.
     pub async fn connect(&self, device: Device) -> Result<DeviceConnection, DeviceRefused> {
         // It may have been read from elsewhere.
         device.check().map_err(|reason| DeviceRefused { reason })?;
         let unavailable = |error: StreamError| DeviceRefused { reason: error.to_string() };
-        let known = self.find_device(&device.name).await.map_err(unavailable)?;
-        if known.is_some_and(|known| known.owner != device.owner) {
-            let reason = format!("{:?} is the name of another user's device; choose another one", device.name);
-            return Err(DeviceRefused { reason });
-        }
         let (connected, outgoing) = Connected::new(device);
         let connected = Arc::new(connected);
         holder::begin(&self.0, &connected).await.map_err(unavailable)?;
-        let before = self.0.connected().insert(connected.device.name.clone(), Arc::clone(&connected));
+        let before = self.0.connected().insert(connected.key.clone(), Arc::clone(&connected));
         if let Some(before) = before {
             before.gone.cancel();
         }
         Ok(DeviceConnection::new(Arc::clone(&self.0), connected, outgoing))
     }
 
-    /// Returns the device of this name, if it is connected anywhere.
+    /// Returns this owner's device of this name, if it is connected anywhere.
     ///
     /// # Errors
     /// The channels are unavailable.
-    pub async fn find_device(&self, name: &str) -> Result<Option<Device>, StreamError> {
-        Ok(self.0.record(name).await?.map(|record| record.device))
+    pub async fn find_device(&self, owner: &str, name: &str) -> Result<Option<Device>, StreamError> {
+        Ok(self.0.record(&DeviceKey::new(owner, name)).await?.map(|record| record.device))
     }
 }
 
 impl Inner {
-    fn connected(&self) -> std::sync::MutexGuard<'_, BTreeMap<String, Arc<Connected>>> {
+    fn connected(&self) -> std::sync::MutexGuard<'_, BTreeMap<DeviceKey, Arc<Connected>>> {
         self.connected.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn logs(&self) -> std::sync::MutexGuard<'_, BTreeMap<(String, String), Arc<CallLog>>> {
+    fn logs(&self) -> std::sync::MutexGuard<'_, BTreeMap<(DeviceKey, String), Arc<CallLog>>> {
         self.logs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns the device, if it is connected to this process.
-    fn here(&self, name: &str) -> Option<Arc<Connected>> {
-        self.connected().get(name).filter(|connected| !connected.gone.is_cancelled()).cloned()
+    fn here(&self, key: &DeviceKey) -> Option<Arc<Connected>> {
+        self.connected().get(key).filter(|connected| !connected.gone.is_cancelled()).cloned()
     }
 
-    /// Key of what is known of a device.
-    fn key(&self, name: &str) -> String {
-        format!("{}:device:{name}", self.prefix)
+    /// Returns where the channels keep what is known of a device.
+    fn place(&self, key: &DeviceKey) -> String {
+        format!("{}:device:{}", self.prefix, key.path())
     }
 
     /// Channel of the requests to the process that holds a device.
-    fn requests(&self, name: &str) -> String {
-        format!("{}:device:{name}:rpc", self.prefix)
+    fn requests(&self, key: &DeviceKey) -> String {
+        format!("{}:device:{}:rpc", self.prefix, key.path())
     }
 
     /// Channel of the replies to one caller.
@@ -192,18 +190,18 @@ impl Inner {
         format!("{}:device:rpc-reply:{}", self.prefix, Uuid::new_v4().simple())
     }
 
-    async fn record(&self, name: &str) -> Result<Option<Record>, StreamError> {
-        if !frame::is_name(name) {
+    async fn record(&self, key: &DeviceKey) -> Result<Option<Record>, StreamError> {
+        if !key.is_valid() {
             return Ok(None);
         }
         // A lost answer here must not look like a call that may have been sent.
-        let kept = self.channels.get(&self.key(name)).await.map_err(StreamError::without_effect)?;
+        let kept = self.channels.get(&self.place(key)).await.map_err(StreamError::without_effect)?;
         let Some(json) = kept else { return Ok(None) };
         match serde_json::from_slice::<Record>(&json) {
-            Ok(record) if record.device.name == name => Ok(Some(record)),
+            Ok(record) if record.device.key() == *key => Ok(Some(record)),
             Ok(_) => Ok(None),
             Err(error) => {
-                tracing::warn!(device = name, %error, "what is known of a device cannot be read: it counts as offline");
+                tracing::warn!(device = key.name(), %error, "what is known of a device cannot be read: it counts as offline");
                 Ok(None)
             }
         }
@@ -216,8 +214,7 @@ impl ToolsetSource for DeviceGateway {
             let mut found = Vec::new();
             let Some(user) = &query.user else { return Ok(found) };
             for name in &query.names {
-                let device = self.find_device(name).await?;
-                found.extend(device.filter(|device| device.owner == *user).map(Device::selected));
+                found.extend(self.find_device(user, name).await?.map(Device::selected));
             }
             Ok(found)
         }
@@ -227,7 +224,7 @@ impl ToolsetSource for DeviceGateway {
 
 impl fmt::Debug for DeviceGateway {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names: Vec<String> = self.0.connected().keys().cloned().collect();
+        let names: Vec<String> = self.0.connected().keys().map(|key| key.name().to_owned()).collect();
         f.debug_struct("DeviceGateway").field("connected", &json!(names)).finish_non_exhaustive()
     }
 }

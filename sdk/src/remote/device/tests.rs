@@ -17,6 +17,7 @@ use crate::{
 mod attempts;
 mod caller;
 mod kept;
+mod owners;
 
 const PATIENCE: Duration = Duration::from_mins(1);
 
@@ -116,7 +117,7 @@ async fn a_device_whose_announcement_is_too_long_is_refused() -> Result<(), BoxE
     let unnamed = json!({"name": "a:b", "owner": "ada", "tools": []});
     let refused = gateway.connect(serde_json::from_value(unnamed)?).await.expect_err("it has no name");
     assert!(refused.reason.contains("is not a name"), "{refused}");
-    assert!(gateway.find_device("laptop").await?.is_none());
+    assert!(gateway.find_device("ada", "laptop").await?.is_none());
     Ok(())
 }
 
@@ -136,7 +137,7 @@ async fn a_device_is_found_by_its_owner_while_it_is_connected() -> Result<(), Bo
     assert_eq!(asked(None).await?, 0);
     drop(connection);
     let gone = async {
-        while elsewhere.find_device("laptop").await.expect("the channels are there").is_some() {
+        while elsewhere.find_device("ada", "laptop").await.expect("the channels are there").is_some() {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     };
@@ -149,10 +150,10 @@ async fn a_device_whose_process_is_gone_is_offline_after_a_while() -> Result<(),
     let channels = MemoryTransport::new();
     let (here, elsewhere) = (DeviceGateway::new(channels.clone()), DeviceGateway::new(channels));
     let (connected, _outgoing) = Connected::new(laptop());
-    here.0.channels.put("agents:device:laptop", serde_json::to_vec(&connected.record())?, KEPT).await?;
-    assert!(elsewhere.find_device("laptop").await?.is_some());
+    here.0.channels.put(&here.0.place(&connected.key), serde_json::to_vec(&connected.record())?, KEPT).await?;
+    assert!(elsewhere.find_device("ada", "laptop").await?.is_some());
     tokio::time::advance(KEPT).await;
-    assert!(elsewhere.find_device("laptop").await?.is_none());
+    assert!(elsewhere.find_device("ada", "laptop").await?.is_none());
     Ok(())
 }
 
@@ -161,15 +162,12 @@ async fn the_latest_connection_of_a_device_is_the_one() -> Result<(), BoxError> 
     let channels = MemoryTransport::new();
     let (one, other) = (DeviceGateway::new(channels.clone()), DeviceGateway::new(channels));
     let mut first = one.connect(laptop()).await?;
-    let of_bob = Device::announced(&hello("laptop", &tools()), "bob")?;
-    let refused = other.connect(of_bob).await.expect_err("it is the name of ada's device");
-    assert!(refused.reason.contains("another user's device"), "{refused}");
     let mut second = one.connect(laptop()).await?;
     assert_eq!(first.next().await, None);
     let _third = other.connect(laptop()).await?;
     // The process of the second is told.
     assert_eq!(timeout(PATIENCE, second.next()).await?, None);
-    assert!(one.find_device("laptop").await?.is_some());
+    assert!(one.find_device("ada", "laptop").await?.is_some());
     Ok(())
 }
 
@@ -177,7 +175,7 @@ async fn the_latest_connection_of_a_device_is_the_one() -> Result<(), BoxError> 
 async fn who_asks_again_joins_the_call_and_gets_its_result() -> Result<(), BoxError> {
     let gateway = DeviceGateway::new(MemoryTransport::new());
     let mut connection = gateway.connect(laptop()).await?;
-    let connected = gateway.0.here("laptop").expect("it is here");
+    let connected = gateway.0.here(&laptop().key()).expect("it is here");
     let log = gateway.0.call(&connected, call("c1", "run"));
     assert_eq!(called(&mut connection).await, ("c1".to_owned(), "run".to_owned()));
     let again = CallRequest { again: true, ..call("c1", "run") };
@@ -204,7 +202,7 @@ async fn who_asks_again_joins_the_call_and_gets_its_result() -> Result<(), BoxEr
 async fn a_device_makes_one_call_at_a_time_and_reads_side_by_side() -> Result<(), BoxError> {
     let gateway = DeviceGateway::new(MemoryTransport::new());
     let mut connection = gateway.connect(laptop()).await?;
-    let connected = gateway.0.here("laptop").expect("it is here");
+    let connected = gateway.0.here(&laptop().key()).expect("it is here");
     let logs = ["r1", "r2"].map(|id| gateway.0.call(&connected, call(id, "read")));
     let mut reading = vec![called(&mut connection).await.0, called(&mut connection).await.0];
     reading.sort();
@@ -231,10 +229,10 @@ async fn calls_of_others_and_of_unknown_tools_are_refused() -> Result<(), BoxErr
     let counted = Arc::clone(&asked);
     let gateway = DeviceGateway::new(MemoryTransport::new()).admit(move |device, call| {
         counted.fetch_add(1, Ordering::Relaxed);
-        device == "laptop" && call.tool_use_id != "c3"
+        device.name == "laptop" && call.tool_use_id != "c3"
     });
     let mut connection = gateway.connect(laptop()).await?;
-    let connected = gateway.0.here("laptop").expect("it is here");
+    let connected = gateway.0.here(&laptop().key()).expect("it is here");
     let refused = [
         (CallRequest { user: "bob".to_owned(), ..call("c1", "run") }, "not_permitted"),
         (call("c2", "fly"), "unknown_tool"),
@@ -259,12 +257,12 @@ async fn a_call_from_another_process_is_answered_on_its_channel() -> Result<(), 
         let (connection, reply_to) = (connection.to_owned(), "replies".to_owned());
         DeviceRequest::Call(Box::new(CallRequest { connection, reply_to, ..call("c1", "run") }))
     };
-    let id = gateway.0.here("laptop").expect("it is here").id.clone();
+    let id = gateway.0.here(&laptop().key()).expect("it is here").id.clone();
     for nonsense in ["", "{}", r#"{"type": "later"}"#] {
-        assert_eq!(channels.publish("agents:device:laptop:rpc", nonsense.into()).await?, 1);
+        assert_eq!(channels.publish(&gateway.0.requests(&laptop().key()), nonsense.into()).await?, 1);
     }
     for connection in ["an earlier one", &*id] {
-        channels.publish("agents:device:laptop:rpc", serde_json::to_vec(&of_connection(connection))?).await?;
+        channels.publish(&gateway.0.requests(&laptop().key()), serde_json::to_vec(&of_connection(connection))?).await?;
     }
     assert_eq!(called(&mut connection).await.0, "c1");
     answer(&connection, "c1");
@@ -277,7 +275,7 @@ async fn a_call_from_another_process_is_answered_on_its_channel() -> Result<(), 
     // Who knows replies of another process's log gets those of this one from the first on.
     let DeviceRequest::Call(request) = of_connection(&id) else { panic!("it is a call") };
     let request = DeviceRequest::Call(Box::new(CallRequest { log: "another".to_owned(), after: 5, ..*request }));
-    channels.publish("agents:device:laptop:rpc", serde_json::to_vec(&request)?).await?;
+    channels.publish(&gateway.0.requests(&laptop().key()), serde_json::to_vec(&request)?).await?;
     assert!(matches!(next().await?, NumberedReply { at: 0, .. }));
     assert!(matches!(next().await?, NumberedReply { at: 1, reply: Reply::Result(_), .. }));
     Ok(())
@@ -287,12 +285,12 @@ async fn a_call_from_another_process_is_answered_on_its_channel() -> Result<(), 
 async fn a_call_ends_with_the_connection_of_its_device() -> Result<(), BoxError> {
     let gateway = DeviceGateway::new(MemoryTransport::new());
     let mut connection = gateway.connect(laptop()).await?;
-    let connected = gateway.0.here("laptop").expect("it is here");
+    let connected = gateway.0.here(&laptop().key()).expect("it is here");
     let log = gateway.0.call(&connected, call("c1", "run"));
     called(&mut connection).await;
     drop(connection);
     assert_eq!(reply(&log, 0).await, Reply::Gone);
-    assert!(gateway.0.here("laptop").is_none());
+    assert!(gateway.0.here(&laptop().key()).is_none());
     Ok(())
 }
 
@@ -300,7 +298,7 @@ async fn a_call_ends_with_the_connection_of_its_device() -> Result<(), BoxError>
 async fn a_device_that_does_not_answer_in_time_is_told_to_stop() -> Result<(), BoxError> {
     let gateway = DeviceGateway::new(MemoryTransport::new());
     let mut connection = gateway.connect(laptop()).await?;
-    let connected = gateway.0.here("laptop").expect("it is here");
+    let connected = gateway.0.here(&laptop().key()).expect("it is here");
     let log = gateway.0.call(&connected, CallRequest { timeout_ms: 1000, ..call("c1", "run") });
     called(&mut connection).await;
     assert_eq!(code_of(&reply(&log, 0).await), Some("outcome_unknown"));
@@ -313,7 +311,7 @@ async fn a_device_that_does_not_answer_in_time_is_told_to_stop() -> Result<(), B
 async fn a_call_that_is_cancelled_before_its_turn_never_reaches_the_device() -> Result<(), BoxError> {
     let gateway = DeviceGateway::new(MemoryTransport::new());
     let mut connection = gateway.connect(laptop()).await?;
-    let connected = gateway.0.here("laptop").expect("it is here");
+    let connected = gateway.0.here(&laptop().key()).expect("it is here");
     let _first = gateway.0.call(&connected, call("w1", "run"));
     assert_eq!(called(&mut connection).await.0, "w1");
     let queued = gateway.0.call(&connected, call("w2", "run"));
@@ -331,7 +329,7 @@ async fn a_call_that_is_cancelled_before_its_turn_never_reaches_the_device() -> 
 async fn a_device_is_told_to_stop_unless_somebody_asks_again() -> Result<(), BoxError> {
     let gateway = DeviceGateway::new(MemoryTransport::new());
     let mut connection = gateway.connect(laptop()).await?;
-    let connected = gateway.0.here("laptop").expect("it is here");
+    let connected = gateway.0.here(&laptop().key()).expect("it is here");
     let log = gateway.0.call(&connected, call("c1", "run"));
     called(&mut connection).await;
     gateway.0.cancel(&connected, "c1", 1);

@@ -257,7 +257,7 @@ async fn redis_that_loses_everything_in_mid_call_changes_nothing() -> anyhow::Re
     let meanwhile = async {
         laptop.begun.notified().await;
         server.restart().await.expect("it restarts");
-        while holder.find_device("laptop").await.ok().flatten().is_none() {
+        while holder.find_device("ada", "laptop").await.ok().flatten().is_none() {
             sleep(Duration::from_millis(20)).await;
         }
         laptop.ends.notify_one();

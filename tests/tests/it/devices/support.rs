@@ -48,13 +48,23 @@ pub(super) fn hello(mode: Option<GateMode>) -> String {
 }
 
 impl Laptop {
-    /// Connects the device to this gateway, and lets it work until its task is aborted.
+    /// Connects the device of Ada to this gateway, and lets it work until its task is aborted.
     pub(super) async fn connect(
         &self,
         gateway: &DeviceGateway,
         mode: Option<GateMode>,
     ) -> anyhow::Result<JoinHandle<()>> {
-        let connection = gateway.connect(Device::announced(&hello(mode), "ada")?).await?;
+        self.connect_for("ada", gateway, mode).await
+    }
+
+    /// Connects the device of this user.
+    pub(super) async fn connect_for(
+        &self,
+        owner: &str,
+        gateway: &DeviceGateway,
+        mode: Option<GateMode>,
+    ) -> anyhow::Result<JoinHandle<()>> {
+        let connection = gateway.connect(Device::announced(&hello(mode), owner)?).await?;
         Ok(tokio::spawn(self.clone().work(connection)))
     }
 

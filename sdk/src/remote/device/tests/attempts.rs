@@ -10,7 +10,7 @@ fn attempt(number: u32, id: &str) -> CallRequest {
 async fn an_attempt_cancels_no_call_that_a_later_one_waits_for() -> Result<(), BoxError> {
     let gateway = DeviceGateway::new(MemoryTransport::new());
     let mut connection = gateway.connect(laptop()).await?;
-    let connected = gateway.0.here("laptop").expect("it is here");
+    let connected = gateway.0.here(&laptop().key()).expect("it is here");
     let _begun = gateway.0.call(&connected, attempt(1, "w1"));
     assert_eq!(called(&mut connection).await.0, "w1");
     let queued = gateway.0.call(&connected, attempt(1, "w2"));
@@ -45,14 +45,14 @@ async fn a_call_that_was_made_is_answered_whatever_the_device_offers_since() -> 
     let admitted = Arc::clone(&admits);
     let gateway = DeviceGateway::new(MemoryTransport::new()).admit(move |_, _| admitted.load(Ordering::Relaxed) > 0);
     let mut first = gateway.connect(laptop()).await?;
-    let connected = gateway.0.here("laptop").expect("it is here");
+    let connected = gateway.0.here(&laptop().key()).expect("it is here");
     let made = gateway.0.call(&connected, attempt(1, "c1"));
     called(&mut first).await;
     answer(&first, "c1");
     assert!(matches!(reply(&made, 0).await, Reply::Result(_)));
     drop(first);
     let _second = gateway.connect(Device::announced(&hello("laptop", &tools()[1..]), "ada")?).await?;
-    let connected = gateway.0.here("laptop").expect("it is here");
+    let connected = gateway.0.here(&laptop().key()).expect("it is here");
     for is_admitted in [1, 0] {
         admits.store(is_admitted, Ordering::Relaxed);
         let joined = gateway.0.call(&connected, attempt(2, "c1"));
