@@ -13,7 +13,7 @@ use super::{
     schema,
 };
 use crate::wire::{
-    GateMode, RemoteTool, SelectedToolset,
+    GateMode, RemoteTool, SelectedToolset, ToolsetKind,
     remote_call::{REMOTE_ACTIVITY, REMOTE_CALL_TOOL, RemoteTarget},
 };
 
@@ -63,6 +63,7 @@ pub struct RemoteToolset {
     on_error: OnToolError,
     user: Option<String>,
     mode: Option<GateMode>,
+    kind: ToolsetKind,
 }
 
 impl RemoteToolset {
@@ -80,6 +81,7 @@ impl RemoteToolset {
             on_error: OnToolError::default(),
             user: None,
             mode: None,
+            kind: ToolsetKind::Provider,
         }
     }
 
@@ -147,7 +149,7 @@ impl RemoteToolset {
             Some(seconds) => toolset.timeout(Duration::from_secs(seconds)),
             None => toolset,
         };
-        Self { user: user.map(str::to_owned), mode: selected.mode, ..toolset }
+        Self { user: user.map(str::to_owned), mode: selected.mode, kind: selected.kind, ..toolset }
     }
 
     /// Returns the names of these tools for the model, in their order.
@@ -194,6 +196,7 @@ impl RemoteToolset {
                 user: self.user.clone(),
             },
             options: self.options(),
+            kind: self.kind,
         };
         ToolDef::unchecked(
             shown_name,
@@ -224,6 +227,7 @@ pub struct RemoteBinding {
     transport: String,
     target: RemoteTarget,
     options: ToolActivityOptions,
+    kind: ToolsetKind,
 }
 
 impl RemoteBinding {
@@ -235,6 +239,11 @@ impl RemoteBinding {
     /// Returns the name of the toolset.
     pub fn toolset(&self) -> &str {
         &self.target.toolset
+    }
+
+    /// Returns `true` if the tool runs on a person's machine.
+    pub(crate) fn is_of_device(&self) -> bool {
+        self.kind == ToolsetKind::Device
     }
 
     /// Returns the target of a call in this session, made by the agent that runs as a tool in the

@@ -58,7 +58,8 @@ pub struct SelectedToolset {
     #[serde(default, deserialize_with = "absent::list_or_null", skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<RemoteTool>,
     /// The one who decides about calls of its tools, where that is stricter than the mode of the
-    /// run's gate; absent = the gate alone.
+    /// run's gate; absent = the gate alone. In a run without a gate, a person then decides about each
+    /// call of a device; calls of a provider are made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode: Option<GateMode>,
     /// Longest time to wait for the result of a call, in seconds; absent = 10 minutes.

@@ -119,12 +119,19 @@ pub(super) async fn judge<H: Host>(env: &Env<'_, H>, turn: u32, calls: &mut [Cal
     Ok(())
 }
 
-/// Returns the gate for calls of this tool: that of the run, or the one of a tool that brings a
-/// mode.
+/// Returns the gate for calls of this tool: the gate of the run, or else the mode that its device has
+/// announced. A device that has announced none asks about each call: nobody has said that its calls
+/// may be made unasked.
 fn gate_of<'g, H: Host>(env: &'g Env<'_, H>, tool: &ToolDef) -> Option<Cow<'g, Gate>> {
-    match &env.config.gate {
-        Some(gate) => Some(Cow::Borrowed(gate)),
-        None => tool.gate_mode().map(|_| Cow::Owned(Gate::new(GateMode::Autonomous))),
+    if let Some(gate) = &env.config.gate {
+        return Some(Cow::Borrowed(gate));
+    }
+    let is_of_device = matches!(tool.binding(), ToolBinding::Remote(binding) if binding.is_of_device());
+    match tool.gate_mode() {
+        // The stricter mode holds: the one of the tool.
+        Some(_) => Some(Cow::Owned(Gate::new(GateMode::Autonomous))),
+        None if is_of_device => Some(Cow::Owned(Gate::new(GateMode::ApproveEach))),
+        None => None,
     }
 }
 

@@ -36,7 +36,8 @@ pub struct Device {
     pub owner: String,
     /// Its tools.
     pub tools: Vec<RemoteTool>,
-    /// The one who decides about calls of its tools, where that is stricter than the gate of a run.
+    /// The one who decides about calls of its tools, where that is stricter than the gate of a run;
+    /// `None` = the gate alone, and a person about each call in a run without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode: Option<GateMode>,
 }
@@ -130,7 +131,8 @@ pub enum FromDevice {
         device: String,
         /// Its tools.
         tools: Vec<RemoteTool>,
-        /// The one who decides about calls of its tools; absent = the gate of the run.
+        /// The one who decides about calls of its tools; absent = the gate of the run, and a person
+        /// about each call in a run without one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         mode: Option<GateMode>,
     },

@@ -10,7 +10,7 @@ use rstest::rstest;
 use serde_json::json;
 use temporal_agents::{
     client::RunEvents,
-    gate::GateMode,
+    gate::{Gate, GateMode},
     remote::{
         device::DeviceGateway,
         transport::{MemoryTransport, RedisTransport},
@@ -105,6 +105,44 @@ async fn a_durable_and_an_inline_run_tell_the_same_of_a_device_that_asks_for_eac
 }
 
 #[tokio::test]
+async fn a_device_that_announces_no_mode_asks() -> anyhow::Result<()> {
+    let channels = MemoryTransport::new();
+    let holder = DeviceGateway::new(channels.clone());
+    let laptop = Laptop::default();
+    let working = laptop.connect(&holder, None).await?;
+
+    let durable = model(&calls());
+    let env = environment(&durable, channels.clone(), Setting::default()).await?;
+    let started = env.start_workflow(AgentWorkflow::run, request("ada")).await?;
+    let handle = env.agent_handle(&started).by("ada");
+    let asked = handle.wait_for_interruptions().await?;
+    assert_eq!((asked.len(), &*asked[0].tool, laptop.effects()), (1, "dev_laptop_run_command", 0));
+    handle.approve(&*asked[0].id).await?;
+    let asked = handle.wait_for_interruptions().await?;
+    assert_eq!((asked.len(), &*asked[0].tool, laptop.effects()), (1, "dev_laptop_read", 1));
+    handle.reject(&*asked[0].id, "Not this one.").await?;
+    let run = env.await_run(&started).await?;
+    env.replay(&run.history).await?;
+    assert_eq!(run.output()?, json!("done"));
+    env.finish().await?;
+    assert_eq!(laptop.effects(), 1);
+
+    // A gate of the run decides alone.
+    let inline = model(&calls());
+    let runner = runner(&inline, DeviceGateway::new(channels));
+    let outcome = runner.clone().gate(Gate::new(GateMode::Autonomous)).run(&agent(), "Work.").await?;
+    assert_eq!((&*outcome.final_output, laptop.effects()), ("done", 3));
+
+    let RunOutcome::Paused(paused) = runner.run(&agent(), "Work.").until_paused().await? else {
+        anyhow::bail!("it asks nobody")
+    };
+    let waiting: Vec<String> = paused.state.interruptions().into_iter().map(|call| call.tool).collect();
+    assert_eq!((waiting, laptop.effects()), (vec!["dev_laptop_run_command".to_owned()], 3));
+    working.abort();
+    Ok(())
+}
+
+#[tokio::test]
 async fn a_question_about_a_device_has_ten_minutes_also_after_continue_as_new() -> anyhow::Result<()> {
     let channels = MemoryTransport::new();
     let holder = DeviceGateway::new(channels.clone());
@@ -177,7 +215,7 @@ async fn a_device_of_the_same_process_is_called_without_channels() -> anyhow::Re
     let channels = MemoryTransport::new();
     let gateway = DeviceGateway::new(channels.clone());
     let laptop = Laptop::default();
-    let working = laptop.connect(&gateway, None).await?;
+    let working = laptop.connect(&gateway, Some(GateMode::Autonomous)).await?;
     let model = model(&[("dev_laptop_held", json!({}))]);
     let runner = runner(&model, gateway);
     let agent = agent();
@@ -200,7 +238,7 @@ async fn a_call_whose_worker_was_killed_is_joined_and_has_one_effect() -> anyhow
     let channels = RedisTransport::new(&server.url())?;
     let holder = DeviceGateway::new(channels.clone());
     let laptop = Laptop::default();
-    let working = laptop.connect(&holder, None).await?;
+    let working = laptop.connect(&holder, Some(GateMode::Autonomous)).await?;
     let model = model(&[("dev_laptop_held", json!({}))]);
     let mut env = environment(&model, channels, Setting::default()).await?;
     let started = env.start_workflow(AgentWorkflow::run, request("ada")).await?;
@@ -225,7 +263,7 @@ async fn a_device_that_leaves_in_mid_call_leaves_an_unknown_outcome() -> anyhow:
     let channels = MemoryTransport::new();
     let holder = DeviceGateway::new(channels.clone());
     let laptop = Laptop::default();
-    let working = laptop.connect(&holder, None).await?;
+    let working = laptop.connect(&holder, Some(GateMode::Autonomous)).await?;
     let model = model(&[("dev_laptop_held", json!({})), ("dev_laptop_read", json!({}))]);
     let runner = runner(&model, DeviceGateway::new(channels));
     let agent = agent();
@@ -249,7 +287,7 @@ async fn redis_that_loses_everything_in_mid_call_changes_nothing() -> anyhow::Re
     let channels = RedisTransport::new(&server.url())?;
     let holder = DeviceGateway::new(channels.clone());
     let laptop = Laptop::default();
-    let working = laptop.connect(&holder, None).await?;
+    let working = laptop.connect(&holder, Some(GateMode::Autonomous)).await?;
     let model = model(&[("dev_laptop_held", json!({}))]);
     let runner = runner(&model, DeviceGateway::new(channels));
     let agent = agent();

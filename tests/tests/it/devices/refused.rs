@@ -27,7 +27,7 @@ async fn a_run_begins_only_if_the_device_is_there_for_its_user() -> anyhow::Resu
     assert!(offline.contains("not there for user \"ada\": [\"laptop\"]"), "{offline}");
 
     let holder = DeviceGateway::new(channels);
-    let working = Laptop::default().connect(&holder, None).await?;
+    let working = Laptop::default().connect(&holder, Some(GateMode::Autonomous)).await?;
     let of_another = failed(request("bob")).await?;
     assert!(of_another.contains("not there for user \"bob\""), "{of_another}");
     let mut of_nobody = request("ada");
@@ -56,7 +56,7 @@ async fn a_run_begins_only_if_the_device_is_there_for_its_user() -> anyhow::Resu
 async fn an_agent_s_own_tool_and_a_tool_of_the_device_cannot_share_a_name() -> anyhow::Result<()> {
     let channels = MemoryTransport::new();
     let gateway = DeviceGateway::new(channels);
-    let working = Laptop::default().connect(&gateway, None).await?;
+    let working = Laptop::default().connect(&gateway, Some(GateMode::Autonomous)).await?;
     let own = temporal_agents::ToolDef::inline("dev_laptop_read", "Mine.", |_ctx, (): ()| Ok("mine".into()));
     let failure =
         runner(&model(&[]), gateway).run(&agent().tool(own.not_strict()), "Work.").await.expect_err("it fails");
