@@ -35,6 +35,9 @@ const KEY_PREFIX: &str = "pulse:stream:";
 /// Longest time for an answer, beyond the time that the request itself waits.
 const ANSWER: Duration = Duration::from_secs(10);
 
+/// The place before the first entry of a stream, or of a list of entries that are not acknowledged.
+const FIRST: &str = "0-0";
+
 /// Times that a transaction is tried while other processes change its streams.
 const TRIES: usize = 20;
 
@@ -233,11 +236,20 @@ impl Streams for RedisTransport {
         async move {
             let GroupMember { stream, group, consumer } = member;
             checked(stream)?;
-            let mut claim = cmd("XAUTOCLAIM");
-            claim.arg(key(stream)).arg(group).arg(consumer).arg(millis(idle)).arg("0-0").arg("COUNT").arg(most);
-            let reply: Result<StreamAutoClaimReply, _> = self.ask(stream, Duration::ZERO, &claim).await;
-            let claimed = reply.map_err(|error| of_group(error, group))?.claimed;
-            Ok(claimed.iter().filter_map(entry_of).collect())
+            // One request looks at ten times as many entries as it may claim, and returns the place at
+            // which the next one continues; `0-0` at the end of the list.
+            let mut from = FIRST.to_owned();
+            loop {
+                let mut claim = cmd("XAUTOCLAIM");
+                claim.arg(key(stream)).arg(group).arg(consumer).arg(millis(idle)).arg(from).arg("COUNT").arg(most);
+                let reply: Result<StreamAutoClaimReply, _> = self.ask(stream, Duration::ZERO, &claim).await;
+                let reply = reply.map_err(|error| of_group(error, group))?;
+                let claimed: Vec<Entry> = reply.claimed.iter().filter_map(entry_of).collect();
+                if !claimed.is_empty() || reply.next_stream_id == FIRST {
+                    return Ok(claimed);
+                }
+                from = reply.next_stream_id;
+            }
         }
         .boxed()
     }

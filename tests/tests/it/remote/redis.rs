@@ -112,6 +112,32 @@ async fn a_group_delivers_each_entry_once_and_again_if_it_is_not_acknowledged() 
 }
 
 #[tokio::test]
+async fn an_orphan_behind_many_busy_entries_is_claimed() -> anyhow::Result<()> {
+    let (_server, transport) = start().await?;
+    transport.create_group("s", "g", Duration::from_mins(1)).await?;
+    let busy = GroupMember { consumer: "busy", ..MEMBER };
+    let dead = GroupMember { consumer: "dead", ..MEMBER };
+    for number in 0..36 {
+        transport.append(Append::new().entry("s", format!("{number}"), "{}")).await?;
+    }
+    let renewed: Vec<_> = transport.read_group(busy, 35, NOW).await?.iter().map(|entry| entry.id).collect();
+    let orphan = transport.read_group(dead, 1, NOW).await?;
+    let claiming = async {
+        loop {
+            transport.renew(busy, &renewed).await?;
+            // On a slow machine a busy entry may be claimed; it is renewed again.
+            let claimed = transport.claim_idle(MEMBER, Duration::from_millis(300), 1).await?;
+            if claimed == orphan {
+                return Ok::<(), StreamError>(());
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, claiming).await??;
+    Ok(())
+}
+
+#[tokio::test]
 async fn a_group_begins_with_recent_entries() -> anyhow::Result<()> {
     let (_server, transport) = start().await?;
     transport.append(Append::new().entry("s", "before", "{}")).await?;
