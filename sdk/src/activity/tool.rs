@@ -2,8 +2,10 @@
 
 use std::{sync::Arc, time::Duration};
 
+use futures::{FutureExt, future::BoxFuture};
 use serde_json::{Map, Value};
-use temporalio_common::error::ApplicationFailure;
+use temporalio_client::{UntypedWorkflow, WorkflowDescribeOptions};
+use temporalio_common::{error::ApplicationFailure, protos::temporal::api::enums::v1::PendingActivityState};
 use temporalio_sdk::activities::{ActivityContext, ActivityError, ActivityInfo};
 
 use super::{
@@ -220,6 +222,19 @@ struct Beat(Arc<ActivityContext>);
 impl Heartbeat for Beat {
     fn is_cancelled(&self) -> bool {
         self.0.is_cancelled()
+    }
+
+    /// Asks the server, because the SDK does not tell why an activity is cancelled.
+    fn is_cancelled_for_good(&self) -> BoxFuture<'_, bool> {
+        async move {
+            let Some(workflow) = self.0.workflow_handle::<UntypedWorkflow>() else { return false };
+            let Ok(described) = workflow.describe(WorkflowDescribeOptions::default()).await else { return false };
+            let id = &self.0.info().activity_id;
+            let pending =
+                described.raw_description.pending_activities.iter().find(|pending| pending.activity_id == *id);
+            pending.is_none_or(|pending| pending.state() == PendingActivityState::CancelRequested)
+        }
+        .boxed()
     }
 }
 

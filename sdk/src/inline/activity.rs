@@ -1,8 +1,9 @@
 //! The body of an activity tool in this process: its attempts, with the time limits, retries and
 //! redaction of an activity.
 
-use std::sync::Arc;
+use std::{future::ready, sync::Arc};
 
+use futures::{FutureExt, future::BoxFuture};
 use tokio::time::{error::Elapsed, sleep};
 use tokio_util::sync::CancellationToken;
 
@@ -129,5 +130,9 @@ struct Beat(CancellationToken);
 impl Heartbeat for Beat {
     fn is_cancelled(&self) -> bool {
         self.0.is_cancelled()
+    }
+
+    fn is_cancelled_for_good(&self) -> BoxFuture<'_, bool> {
+        ready(self.0.is_cancelled()).boxed()
     }
 }

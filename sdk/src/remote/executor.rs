@@ -7,6 +7,13 @@
 //! the stream does not exist. So an attempt that finds the stream knows that the call is published,
 //! and only reads, from the oldest entry on: the result may be there already.
 //!
+//! **A call that nobody would make is not published.** A toolset without a provider at work fails its
+//! calls at once, as not called, instead of after their time limit, as unknown.
+//!
+//! **Who gives up says so first.** Before the run is told that a call has no result, the caller marks
+//! it as given up, and no provider begins it from then on. The deadline in the message stands in
+//! for a mark that cannot be written, because the broker or the worker is down.
+//!
 //! **A stream that is gone says nothing.** The broker may have lost everything, or the result may
 //! have expired. A tool that is idempotent is then called again, with the same id; any other call
 //! ends as *outcome unknown*, which the model is told, and which nothing retries. The same holds
@@ -20,15 +27,16 @@ use std::{future::Future, sync::Arc, time::Duration};
 
 use futures::FutureExt;
 use serde_json::{Map, Value};
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep, timeout};
 
 use super::{
     answer,
+    marks::{CallStreams, GivenUp},
     message::{
-        OUTPUT_DELTA_EVENT, RESULT_EVENT, ToolCallMessage, ToolOutputDeltaMessage, ToolResultMessage, result_stream,
+        CallMessage, OUTPUT_DELTA_EVENT, RESULT_EVENT, ToolCallMessage, ToolOutputDeltaMessage, ToolResultMessage,
     },
-    one_call::{Lost, MOST_DELTAS, message_of, output_of, unless_cancelled},
-    publish,
+    one_call::{Lost, MAX_RESULT_BYTES, MOST_DELTAS, message_of, output_of, unless_cancelled},
+    providers_at_work::ProvidersAtWork,
     transport::{Appended, Entry, EntryId, StreamError, Streams},
 };
 use crate::{
@@ -48,31 +56,49 @@ const SHORTEST_RETENTION: Duration = Duration::from_mins(15);
 /// Time for which a result stream exists beyond the wait.
 const RETAINED_BEYOND_THE_WAIT: Duration = Duration::from_mins(5);
 
+/// Longest time to mark a call as given up, while the broker is unavailable: less than an activity
+/// has beyond the wait for the result.
+const GIVES_UP_WITHIN: Duration = Duration::from_secs(10);
+
+/// The same after a cancellation: less than an activity has to end.
+const GIVES_UP_WITHIN_WHEN_CANCELLED: Duration = Duration::from_secs(3);
+
 /// Most entries that one request returns.
 const MOST_ENTRIES: usize = 100;
 
 /// Returns the body of the activity of a call.
-pub(crate) fn body(streams: &Arc<dyn Streams>, target: RemoteTarget) -> ActivityBody {
-    let streams = Arc::clone(streams);
+pub(crate) fn body(streams: &Arc<dyn Streams>, at_work: &ProvidersAtWork, target: RemoteTarget) -> ActivityBody {
+    let way = Way { streams: Arc::clone(streams), at_work: at_work.clone() };
     Arc::new(move |ctx: &mut ToolContext, arguments| {
-        let (streams, target) = (Arc::clone(&streams), target.clone());
+        let way = way.clone();
+        let target = target.clone();
         async move {
-            let outcome = RemoteCall::new(streams, target, ctx, arguments).outcome().await?;
+            let outcome = match RemoteCall::new(way, &target, ctx, arguments) {
+                Ok(call) => call.outcome().await?,
+                Err(lost) => return Err(lost.failure(ctx, &target)),
+            };
             Ok(output_of(ctx, outcome))
         }
         .boxed()
     })
 }
 
+/// The way to the providers.
+#[derive(Clone)]
+struct Way {
+    streams: Arc<dyn Streams>,
+    at_work: ProvidersAtWork,
+}
+
 /// A call, at one attempt.
 struct RemoteCall<'c> {
-    streams: Arc<dyn Streams>,
-    target: RemoteTarget,
+    way: Way,
+    target: &'c RemoteTarget,
     ctx: &'c ToolContext,
-    message: ToolCallMessage,
+    message: CallMessage,
     /// Id of the call, at all attempts.
     id: String,
-    results: String,
+    streams: CallStreams,
     /// `true` if an earlier attempt may have published the call.
     may_be_published: bool,
     ends_at: Instant,
@@ -80,21 +106,25 @@ struct RemoteCall<'c> {
 
 impl<'c> RemoteCall<'c> {
     fn new(
-        streams: Arc<dyn Streams>,
-        target: RemoteTarget,
+        way: Way,
+        target: &'c RemoteTarget,
         ctx: &'c ToolContext,
         arguments: Map<String, Value>,
-    ) -> Self {
-        let (id, message) = message_of(ctx, &target, arguments);
+    ) -> Result<Self, Lost> {
+        let (id, message) = message_of(ctx, target, arguments);
         let ends_at = Instant::now() + Duration::from_secs(target.timeout_seconds);
-        let (results, may_be_published) = (result_stream(&id), ctx.info().attempt > 1);
-        Self { streams, target, ctx, message, id, results, may_be_published, ends_at }
+        let streams = CallStreams::named(&id).map_err(|error| Lost::NotPublished(error.to_string()))?;
+        let may_be_published = ctx.info().attempt > 1;
+        Ok(Self { way, target, ctx, message, id, streams, may_be_published, ends_at })
     }
 
     async fn outcome(mut self) -> Result<(ToolOutput, SideData), ToolError> {
         match self.result().await {
-            Ok(result) => answer::of_result(&self.target, result),
-            Err(lost) => Err(lost.failure(self.ctx, &self.target)),
+            Ok(result) => answer::of_result(self.target, result),
+            Err(lost) => {
+                self.give_up(&lost).await;
+                Err(lost.failure(self.ctx, self.target))
+            }
         }
     }
 
@@ -105,41 +135,101 @@ impl<'c> RemoteCall<'c> {
                 return Ok(result);
             }
             // The stream is gone.
-            if self.target.once {
-                return Err(Lost::Unknown);
+            if self.target.once || self.is_over() {
+                return Err(self.not_in_time());
             }
         }
     }
 
     /// Publishes the call, unless it is published.
     async fn publish(&mut self) -> Result<(), Lost> {
-        let payload = serde_json::to_vec(&self.message).map_err(|error| Lost::NotPublished(error.to_string()))?;
+        if self.target.once && self.may_be_published {
+            return if self.exists(self.streams.results()).await? { self.join().await } else { Err(Lost::Unknown) };
+        }
+        if !self.may_be_published {
+            self.find_provider().await?;
+        }
         loop {
-            if self.target.once && self.may_be_published {
-                return if self.exists().await? { Ok(()) } else { Err(Lost::Unknown) };
-            }
-            let append = publish::call(&self.target.toolset, &self.id, payload.clone(), self.retention());
-            let streams = Arc::clone(&self.streams);
-            match self.unless_cancelled(streams.append(append)).await? {
-                Ok(Appended::Appended | Appended::Exists) => {
+            let error = match self.try_to_publish().await? {
+                Ok(Appended::Appended | Appended::Missing) => {
                     self.may_be_published = true;
                     return Ok(());
                 }
-                Err(error @ StreamError::Name { .. }) => return Err(Lost::NotPublished(error.to_string())),
-                Err(error) if error.is_ambiguous() => self.may_be_published = true,
-                Err(error) if self.is_over() => {
-                    return Err(if self.may_be_published {
-                        self.not_in_time()
-                    } else {
-                        Lost::NotPublished(error.to_string())
-                    });
+                Ok(Appended::Exists) => {
+                    self.may_be_published = true;
+                    return self.join().await;
                 }
-                Err(_) => {}
-            }
+                Err(error @ StreamError::Name { .. }) => return Err(Lost::NotPublished(error.to_string())),
+                Err(error) => error,
+            };
+            self.may_be_published |= error.is_ambiguous();
             if self.is_over() {
-                return Err(self.not_in_time());
+                return Err(if self.may_be_published {
+                    self.not_in_time()
+                } else {
+                    Lost::NotPublished(error.to_string())
+                });
             }
             self.pause().await?;
+            if self.target.once && self.may_be_published {
+                return if self.exists(self.streams.results()).await? { Ok(()) } else { Err(Lost::Unknown) };
+            }
+        }
+    }
+
+    /// Publishes the call, with the time at which its caller will give up.
+    async fn try_to_publish(&self) -> Result<Result<Appended, StreamError>, Lost> {
+        let now = match self.unless_cancelled(self.way.streams.now()).await? {
+            Ok(now) => now,
+            Err(error) => return Ok(Err(error.without_effect())),
+        };
+        let left = self.ends_at.saturating_duration_since(Instant::now());
+        let left = u64::try_from(left.as_millis()).unwrap_or(u64::MAX);
+        let call = CallMessage { expires_at: Some(now.saturating_add(left)), ..self.message.clone() };
+        let payload = serde_json::to_vec(&ToolCallMessage::Call(Box::new(call)))
+            .map_err(|error| Lost::NotPublished(error.to_string()))?;
+        let append = self.streams.publish(&self.target.toolset, payload, self.retention());
+        self.unless_cancelled(self.way.streams.append(append)).await
+    }
+
+    /// Checks that the toolset has a provider at work. If the broker cannot be asked, publishing
+    /// will tell.
+    async fn find_provider(&self) -> Result<(), Lost> {
+        let looking = self.way.at_work.has_provider(&*self.way.streams, &self.target.toolset);
+        match self.unless_cancelled(looking).await? {
+            Ok(false) => Err(Lost::NoProvider),
+            Ok(true) | Err(_) => Ok(()),
+        }
+    }
+
+    /// Joins a call that an earlier attempt has published. One that was given up since has no later
+    /// result than the one that is there.
+    async fn join(&mut self) -> Result<(), Lost> {
+        if self.exists(self.streams.given_up()).await? {
+            self.ends_at = Instant::now();
+        }
+        Ok(())
+    }
+
+    /// Marks that nobody waits for the result, so that no provider begins the call.
+    async fn give_up(&self, lost: &Lost) {
+        let (reason, within) = match lost {
+            Lost::Unknown | Lost::TimedOut => (GivenUp::Expired, GIVES_UP_WITHIN),
+            // A worker that stops cancels its calls, too. The next attempt joins the call.
+            Lost::Cancelled if self.ctx.is_cancelled_for_good().await => {
+                (GivenUp::Cancelled, GIVES_UP_WITHIN_WHEN_CANCELLED)
+            }
+            _ => return,
+        };
+        let marked = async {
+            let mark = || self.streams.give_up(reason, self.retention());
+            while let Err(error) = self.way.streams.append(mark()).await {
+                tracing::debug!(stream = self.streams.given_up(), %error, "a call could not be given up");
+                sleep(PAUSE).await;
+            }
+        };
+        if timeout(within, marked).await.is_err() {
+            tracing::warn!(call = self.id, "a call could not be given up; no provider begins it after its deadline");
         }
     }
 
@@ -148,10 +238,10 @@ impl<'c> RemoteCall<'c> {
         let (mut after, mut deltas): (Option<EntryId>, usize) = (None, 0);
         loop {
             let wait = ONE_WAIT.min(self.ends_at.saturating_duration_since(Instant::now()));
-            let reading = self.streams.read(&self.results, after, MOST_ENTRIES, wait);
+            let reading = self.way.streams.read(self.streams.results(), after, MOST_ENTRIES, wait);
             match self.unless_cancelled(reading).await? {
                 Ok(entries) if entries.is_empty() => {
-                    if !self.exists().await? {
+                    if !self.exists(self.streams.results()).await? {
                         return Ok(None);
                     }
                     if self.is_over() {
@@ -160,7 +250,7 @@ impl<'c> RemoteCall<'c> {
                 }
                 Ok(entries) => {
                     for entry in &entries {
-                        if let Some(result) = self.entry(entry, &mut deltas) {
+                        if let Some(result) = self.entry(entry, &mut deltas)? {
                             return Ok(Some(result));
                         }
                     }
@@ -168,7 +258,7 @@ impl<'c> RemoteCall<'c> {
                 }
                 Err(_) if self.is_over() => return Err(self.not_in_time()),
                 Err(error) => {
-                    tracing::debug!(stream = self.results, %error, "a result stream could not be read");
+                    tracing::debug!(stream = self.streams.results(), %error, "a result stream could not be read");
                     self.pause().await?;
                 }
             }
@@ -176,32 +266,44 @@ impl<'c> RemoteCall<'c> {
     }
 
     /// Passes a delta on, and returns a result. Entries that are neither are skipped.
-    fn entry(&self, entry: &Entry, deltas: &mut usize) -> Option<ToolResultMessage> {
+    fn entry(&self, entry: &Entry, deltas: &mut usize) -> Result<Option<ToolResultMessage>, Lost> {
+        let bytes = entry.payload.len();
         match &*entry.event {
-            RESULT_EVENT => match serde_json::from_slice::<ToolResultMessage>(&entry.payload) {
-                Ok(result) if result.tool_use_id == self.id => Some(result),
-                Ok(_) => None,
-                Err(error) => {
-                    tracing::warn!(stream = self.results, %error, "a result cannot be read: skipped");
-                    None
-                }
-            },
-            OUTPUT_DELTA_EVENT => {
-                let delta = serde_json::from_slice::<ToolOutputDeltaMessage>(&entry.payload).ok()?;
-                if delta.tool_use_id == self.id && *deltas < MOST_DELTAS {
-                    *deltas += 1;
-                    self.ctx.output_delta(&delta.stream, delta.delta);
-                }
-                None
+            RESULT_EVENT if bytes > MAX_RESULT_BYTES => Err(Lost::TooLarge(bytes)),
+            RESULT_EVENT => Ok(self.read_result(entry)),
+            OUTPUT_DELTA_EVENT if bytes <= MAX_RESULT_BYTES => {
+                self.pass_on(entry, deltas);
+                Ok(None)
             }
-            _ => None,
+            _ => Ok(None),
         }
     }
 
-    /// Returns `true` if the result stream exists.
-    async fn exists(&self) -> Result<bool, Lost> {
+    fn read_result(&self, entry: &Entry) -> Option<ToolResultMessage> {
+        match serde_json::from_slice::<ToolResultMessage>(&entry.payload) {
+            Ok(result) if result.tool_use_id == self.id => Some(result),
+            Ok(_) => None,
+            Err(error) => {
+                tracing::warn!(stream = self.streams.results(), %error, "a result cannot be read: skipped");
+                None
+            }
+        }
+    }
+
+    fn pass_on(&self, entry: &Entry, deltas: &mut usize) {
+        match serde_json::from_slice::<ToolOutputDeltaMessage>(&entry.payload) {
+            Ok(delta) if delta.tool_use_id == self.id && *deltas < MOST_DELTAS => {
+                *deltas += 1;
+                self.ctx.output_delta(&delta.stream, delta.delta);
+            }
+            _ => {}
+        }
+    }
+
+    /// Returns `true` if a stream exists.
+    async fn exists(&self, stream: &str) -> Result<bool, Lost> {
         loop {
-            match self.unless_cancelled(self.streams.exists(&self.results)).await? {
+            match self.unless_cancelled(self.way.streams.exists(stream)).await? {
                 Ok(exists) => return Ok(exists),
                 Err(_) if self.is_over() => return Err(self.not_in_time()),
                 Err(_) => self.pause().await?,
@@ -219,7 +321,7 @@ impl<'c> RemoteCall<'c> {
     }
 
     fn not_in_time(&self) -> Lost {
-        Lost::not_in_time(&self.target)
+        Lost::not_in_time(self.target)
     }
 
     async fn pause(&self) -> Result<(), Lost> {

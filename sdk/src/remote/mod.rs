@@ -16,7 +16,9 @@
 //! | `answer` | the result of a call as the output of a tool |
 //! | `executor` | one call, from the caller's side: published once, its result awaited |
 //! | `one_call` | what calls over streams and calls of devices have in common |
-//! | `publish` | what is appended for a call |
+//! | `marks` | the streams of one call, which keep it from beginning twice or too late |
+//! | `providers_at_work` | which toolsets have a provider, before a call is published |
+//! | `publish` | pings |
 //! | `source`, `find_activity` | the toolsets that are selected for a run |
 //! | [`gateway`] | registered toolsets, and calls that are checked before they are published |
 //! | [`device`] | machines of people, whose connections one process holds |
@@ -33,8 +35,10 @@ pub mod device;
 mod executor;
 mod find_activity;
 pub mod gateway;
+mod marks;
 pub mod message;
 mod one_call;
+mod providers_at_work;
 mod publish;
 mod source;
 pub mod transport;
@@ -46,6 +50,8 @@ pub(crate) use self::{
     answer::OUTCOME_UNKNOWN_CODE,
     device::DEVICES,
     find_activity::find_activity,
+    marks::{CallStreams, GivenUp},
+    providers_at_work::{ANNOUNCEMENT_INTERVAL, PROVIDER_GROUP, announcement},
     source::ToolsetSources,
     transports::{ToolTransport, ToolTransports},
 };

@@ -8,7 +8,7 @@ use tokio::time::sleep;
 
 #[cfg(feature = "otel")]
 use super::message::TraceContext;
-use super::message::{CallMessage, ToolCallMessage, ToolCallMeta};
+use super::message::{CallMessage, ToolCallMeta};
 use crate::{
     tool::{OUTCOME_UNKNOWN, ToolContext, ToolError},
     wire::{SideData, ToolOutput, remote_call::RemoteTarget},
@@ -16,6 +16,12 @@ use crate::{
 
 /// Time between two looks at a cancellation.
 const LOOKS_AT_CANCELLATION: Duration = Duration::from_millis(250);
+
+/// Most bytes of an entry of a result stream.
+pub(super) const MAX_RESULT_BYTES: usize = 8 * 1024 * 1024;
+
+/// Code of the error of a call whose toolset has no provider at work.
+pub(super) const SERVICE_UNAVAILABLE: &str = "service_unavailable";
 
 /// Most deltas of a call that are passed on.
 pub(super) const MOST_DELTAS: usize = 256;
@@ -28,6 +34,10 @@ pub(super) enum Lost {
     TimedOut,
     /// The call was not published.
     NotPublished(String),
+    /// The call was not published, because its toolset has no provider at work.
+    NoProvider,
+    /// The result has this many bytes, which are too many.
+    TooLarge(usize),
     /// The device is not connected, and the call has no effect that counts.
     Offline,
     /// The call was cancelled.
@@ -50,6 +60,16 @@ impl Lost {
                 tracing::warn!(tool = name, toolset = target.toolset, reason, "a remote call was not published");
                 ToolError::tell_model(format!("Tool '{name}' was not called: its provider cannot be reached."))
             }
+            Self::NoProvider => {
+                let toolset = &target.toolset;
+                let message = format!("Tool '{name}' was not called: toolset '{toolset}' has no provider at work now.");
+                ToolError::tell_model(message).code(SERVICE_UNAVAILABLE)
+            }
+            Self::TooLarge(bytes) => {
+                let message =
+                    format!("Tool '{name}' has run, and its result has {bytes} bytes; the limit is {MAX_RESULT_BYTES}");
+                ToolError::tell_model(message).code("malformed_result")
+            }
             Self::Offline => {
                 let message = format!("Tool '{name}' could not be called: device '{}' is offline.", target.toolset);
                 ToolError::tell_model(message).code("device_offline")
@@ -66,7 +86,7 @@ pub(super) fn message_of(
     ctx: &ToolContext,
     target: &RemoteTarget,
     arguments: Map<String, Value>,
-) -> (String, ToolCallMessage) {
+) -> (String, CallMessage) {
     let info = ctx.info();
     let id = info.idempotency_key().to_owned();
     let trace = info.trace_context().clone();
@@ -82,7 +102,7 @@ pub(super) fn message_of(
     let tool = format!("{}.{}", target.toolset, target.tool);
     let payload = Some(Value::Object(arguments));
     let call = CallMessage { tool_use_id: id.clone(), tool, payload, meta: Some(meta), ..CallMessage::default() };
-    (id, ToolCallMessage::Call(Box::new(call.with_trace_context(trace))))
+    (id, call.with_trace_context(trace))
 }
 
 /// Returns the output for the model, and gives the call the data for other readers.

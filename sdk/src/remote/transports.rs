@@ -5,6 +5,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use super::{
     device::{self, DeviceGateway},
     executor,
+    providers_at_work::ProvidersAtWork,
     transport::Streams,
 };
 use crate::{tool::ActivityBody, wire::remote_call::RemoteTarget};
@@ -12,17 +13,22 @@ use crate::{tool::ActivityBody, wire::remote_call::RemoteTarget};
 /// The way to a remote tool.
 #[derive(Clone)]
 pub(crate) enum ToolTransport {
-    /// Streams, which providers read.
-    Streams(Arc<dyn Streams>),
+    /// Streams, which providers read, and the providers that are known to.
+    Streams(Arc<dyn Streams>, ProvidersAtWork),
     /// Connections that some process holds.
     Devices(DeviceGateway),
 }
 
 impl ToolTransport {
+    /// Creates the way over these streams.
+    pub(crate) fn over(streams: impl Streams) -> Self {
+        Self::Streams(Arc::new(streams), ProvidersAtWork::default())
+    }
+
     /// Returns the body of the activity that calls this tool.
     pub(crate) fn body(&self, target: RemoteTarget) -> ActivityBody {
         match self {
-            Self::Streams(streams) => executor::body(streams, target),
+            Self::Streams(streams, at_work) => executor::body(streams, at_work, target),
             Self::Devices(gateway) => device::body(gateway, target),
         }
     }

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+#[cfg(feature = "worker")]
+use futures::{FutureExt, future::BoxFuture};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
@@ -169,6 +171,13 @@ impl CallInfo {
 pub(crate) trait Heartbeat: Send + Sync {
     /// Returns `true` if the call was cancelled.
     fn is_cancelled(&self) -> bool;
+
+    /// Returns `true` if no later attempt follows a call that was cancelled: its run was cancelled,
+    /// or has ended. Otherwise only its worker stops, or that cannot be found out.
+    #[cfg(feature = "worker")]
+    fn is_cancelled_for_good(&self) -> BoxFuture<'_, bool> {
+        std::future::ready(false).boxed()
+    }
 }
 
 /// The error of a setting that is missing, or is not of the requested type.
@@ -326,6 +335,15 @@ impl ToolContext {
     /// Always `false` for inline tools.
     pub fn is_cancelled(&self) -> bool {
         self.heartbeat.as_ref().is_some_and(|heartbeat| heartbeat.is_cancelled())
+    }
+
+    /// Returns `true` if the call was cancelled, and no later attempt follows.
+    #[cfg(feature = "worker")]
+    pub(crate) async fn is_cancelled_for_good(&self) -> bool {
+        match &self.heartbeat {
+            Some(heartbeat) if heartbeat.is_cancelled() => heartbeat.is_cancelled_for_good().await,
+            _ => false,
+        }
     }
 
     /// Returns the run context, consuming this context.

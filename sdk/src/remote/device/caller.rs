@@ -16,7 +16,7 @@ use super::{
 use crate::{
     remote::{
         answer,
-        message::{CallMessage, ToolCallMessage, ToolResultMessage},
+        message::{CallMessage, ToolResultMessage},
         one_call::{Lost, message_of, output_of, unless_cancelled},
         transport::{StreamError, Subscription},
     },
@@ -86,10 +86,7 @@ impl Ended {
 impl<'c> DeviceCall<'c> {
     fn new(gateway: Arc<Inner>, target: RemoteTarget, ctx: &'c ToolContext, arguments: Map<String, Value>) -> Self {
         let (_, message) = message_of(ctx, &target, arguments);
-        let call = match message {
-            ToolCallMessage::Call(call) => CallMessage { tool: target.tool.clone(), ..*call },
-            ToolCallMessage::Ping { .. } => CallMessage::default(),
-        };
+        let call = CallMessage { tool: target.tool.clone(), ..message };
         let ends_at = Instant::now() + Duration::from_secs(target.timeout_seconds);
         let may_be_sent = ctx.info().attempt > 1;
         let device = DeviceKey::from_target(&target);

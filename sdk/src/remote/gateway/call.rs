@@ -17,8 +17,8 @@ use uuid::Uuid;
 use super::{Gateway, GatewayError, toolset::shown};
 use crate::{
     remote::{
+        marks::CallStreams,
         message::{FieldIssue, ToolCallMessage, ToolCallMeta, TraceContext, result_stream},
-        publish,
         transport::StreamError,
     },
     tool::schema,
@@ -100,7 +100,8 @@ impl GatewayCall<'_> {
             source: StreamError::Unavailable { stream: result_stream(&id), reason: error.to_string() },
         };
         let message = serde_json::to_vec(&message).map_err(unwritable)?;
-        match gateway.streams.append(publish::call(&toolset, &id, message, gateway.retention)).await {
+        let streams = CallStreams::named(&id).map_err(|source| GatewayError::Unreachable { source })?;
+        match gateway.streams.append(streams.publish(&toolset, message, gateway.retention)).await {
             // The stream exists: the call is published already.
             Ok(_) => Ok(id),
             Err(error) if error.is_ambiguous() => gateway.published(id, &error).await,

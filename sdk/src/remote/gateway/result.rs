@@ -7,6 +7,7 @@ use tokio::time::{Instant, sleep};
 use super::{Gateway, GatewayError};
 use crate::remote::{
     message::{RESULT_EVENT, result_stream},
+    one_call::MAX_RESULT_BYTES,
     transport::StreamError,
 };
 
@@ -26,7 +27,8 @@ impl Gateway {
     ///
     /// # Errors
     /// [`GatewayError::ResultTimeout`]; [`GatewayError::OutcomeUnknown`] if the result stream does
-    /// not exist: the broker has lost it, it has expired, or there never was such a call.
+    /// not exist: the broker has lost it, it has expired, or there never was such a call; or if the result has
+    /// more than 8 MiB.
     pub async fn result(&self, tool_use_id: &str, longest: Duration) -> Result<Vec<u8>, GatewayError> {
         let (results, started) = (result_stream(tool_use_id), Instant::now());
         let mut after = None;
@@ -42,6 +44,11 @@ impl Gateway {
                     let is_full = entries.len() >= MOST_ENTRIES;
                     after = entries.last().map(|entry| entry.id);
                     if let Some(result) = entries.into_iter().find(|entry| entry.event == RESULT_EVENT) {
+                        let bytes = result.payload.len();
+                        if bytes > MAX_RESULT_BYTES {
+                            let reason = format!("it has {bytes} bytes, the limit is {MAX_RESULT_BYTES}");
+                            return Err(GatewayError::outcome_unknown(tool_use_id, reason));
+                        }
                         return Ok(result.payload);
                     }
                     // The result may be among the entries that are there, also after the wait.

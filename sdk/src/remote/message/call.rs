@@ -44,6 +44,13 @@ pub struct CallMessage {
     /// The header `baggage` of W3C Baggage, or an empty string.
     #[serde(default, deserialize_with = "absent::or_default", skip_serializing_if = "String::is_empty")]
     pub baggage: String,
+    /// The time after which no provider may begin the call, by the clock of the broker, in
+    /// milliseconds since the Unix epoch. Absent = as long as providers keep results.
+    ///
+    /// A caller that sets it has created the result stream, and no provider begins the call once
+    /// that stream no longer exists.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<u64>,
 }
 
 impl ToolCallMessage {

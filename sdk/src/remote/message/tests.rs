@@ -53,6 +53,11 @@ fn a_call_is_the_json_of_the_protocol() {
     is_the_file("call.json", &ToolCallMessage::Call(Box::new(call)));
     let meta = ToolCallMeta { run_id: "run-1".to_owned(), ..ToolCallMeta::default() };
     is_the_file("call_minimal.json", &ToolCallMessage::call("u-1", "files.read", Value::Null, Some(meta)));
+    let ToolCallMessage::Call(call) = ToolCallMessage::call("u-1", "files.read", Value::Null, None) else {
+        panic!("it is a call");
+    };
+    let call = CallMessage { expires_at: Some(1_700_000_000_000), ..*call };
+    is_the_file("call_expires.json", &ToolCallMessage::Call(Box::new(call)));
     is_the_file("ping.json", &ToolCallMessage::ping("p-1"));
 }
 

@@ -17,9 +17,10 @@ use std::time::Duration;
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Append {
-    pub(super) unless_exists: Option<String>,
+    pub(super) unless_exists: Vec<String>,
+    pub(super) only_if_exists: Vec<String>,
     pub(super) entries: Vec<NewEntry>,
-    pub(super) expiries: Vec<(String, Duration)>,
+    pub(super) lives: Vec<(String, Life)>,
     pub(super) lengths: Vec<(String, usize)>,
 }
 
@@ -31,14 +32,38 @@ pub(super) struct NewEntry {
     pub(super) payload: Vec<u8>,
 }
 
+/// The time after which a stream no longer exists.
+#[derive(Clone, Debug)]
+pub(super) enum Life {
+    /// This time, whatever it was before.
+    Exactly(Duration),
+    /// This time, unless it is longer already.
+    AtLeast(Duration),
+    /// This time, and twice the time that is left to another stream, unless it is longer already.
+    Outlives { other: String, at_least: Duration },
+}
+
+/// The time that is left to a stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum TimeLeft {
+    /// The stream does not exist.
+    Missing,
+    /// The stream does not expire.
+    Endless,
+    /// The stream expires after this time.
+    Until(Duration),
+}
+
 /// The result of a request to append entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Appended {
     /// The entries were appended.
     Appended,
-    /// The stream that must not exist does, so nothing was appended.
+    /// A stream that must not exist does, so nothing was appended.
     Exists,
+    /// A stream that must exist does not, so nothing was appended.
+    Missing,
 }
 
 impl Append {
@@ -47,10 +72,17 @@ impl Append {
         Self::default()
     }
 
-    /// Appends nothing if this stream exists.
+    /// Appends nothing if this stream exists. Further calls add streams.
     #[must_use]
     pub fn unless_exists(mut self, stream: impl Into<String>) -> Self {
-        self.unless_exists = Some(stream.into());
+        self.unless_exists.push(stream.into());
+        self
+    }
+
+    /// Appends nothing if this stream does not exist. Further calls add streams.
+    #[must_use]
+    pub fn only_if_exists(mut self, stream: impl Into<String>) -> Self {
+        self.only_if_exists.push(stream.into());
         self
     }
 
@@ -64,7 +96,28 @@ impl Append {
     /// Sets the time after which a stream no longer exists.
     #[must_use]
     pub fn expire(mut self, stream: impl Into<String>, after: Duration) -> Self {
-        self.expiries.push((stream.into(), after));
+        self.lives.push((stream.into(), Life::Exactly(after)));
+        self
+    }
+
+    /// Sets the time after which a stream no longer exists, unless it exists for longer anyway. A
+    /// stream that existed before and does not expire still does not.
+    #[must_use]
+    pub fn expire_at_least(mut self, stream: impl Into<String>, after: Duration) -> Self {
+        self.lives.push((stream.into(), Life::AtLeast(after)));
+        self
+    }
+
+    /// Lets a stream exist for at least this time, and for twice the time that is left to another
+    /// stream before this request. If the other one does not expire, a new stream does not either.
+    #[must_use]
+    pub(in crate::remote) fn outlive(
+        mut self,
+        stream: impl Into<String>,
+        other: impl Into<String>,
+        at_least: Duration,
+    ) -> Self {
+        self.lives.push((stream.into(), Life::Outlives { other: other.into(), at_least }));
         self
     }
 
@@ -79,17 +132,68 @@ impl Append {
     /// Returns the name of the first stream, for errors.
     #[cfg(any(feature = "redis", test))]
     pub(super) fn stream(&self) -> &str {
-        self.entries.first().map_or("", |entry| &entry.stream)
+        self.streams().next().unwrap_or_default()
     }
 
     /// Returns the names of all streams.
     pub(super) fn streams(&self) -> impl Iterator<Item = &str> {
         let entries = self.entries.iter().map(|entry| &*entry.stream);
-        entries.chain(self.unless_exists.as_deref())
+        let conditions = self.unless_exists.iter().chain(&self.only_if_exists).map(String::as_str);
+        entries.chain(conditions).chain(self.lives.iter().map(|(stream, _)| &**stream))
     }
 
     /// Returns the number of entries that a stream keeps, if it is limited.
     pub(super) fn length_of(&self, stream: &str) -> Option<usize> {
         self.lengths.iter().find(|(name, _)| name == stream).map(|(_, entries)| *entries)
+    }
+
+    /// Returns the streams whose time has to be set, by the times that are left before.
+    pub(super) fn expiries(&self, left: impl Fn(&str) -> TimeLeft) -> Vec<(&str, Duration)> {
+        self.lives.iter().filter_map(|(stream, life)| Some((&**stream, life.after(left(stream), &left)?))).collect()
+    }
+}
+
+impl Life {
+    /// Returns the time to set for a stream to which this time is left; `None` = leave it.
+    fn after(&self, own: TimeLeft, left: impl Fn(&str) -> TimeLeft) -> Option<Duration> {
+        let after = match self {
+            Self::Exactly(after) => return Some(*after),
+            Self::AtLeast(after) => *after,
+            Self::Outlives { other, at_least } => match (left(other), own) {
+                (TimeLeft::Until(left), _) => left.saturating_mul(2).max(*at_least),
+                (TimeLeft::Endless, TimeLeft::Missing) => return None,
+                (TimeLeft::Endless | TimeLeft::Missing, _) => *at_least,
+            },
+        };
+        match own {
+            TimeLeft::Missing => Some(after),
+            TimeLeft::Endless => None,
+            TimeLeft::Until(left) => (left < after).then_some(after),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::{Append, TimeLeft};
+
+    #[test]
+    fn lives_are_never_shortened() {
+        let seconds = Duration::from_secs;
+        let append = Append::new().expire_at_least("s", seconds(10)).outlive("m", "r", seconds(10));
+        let expiries = |own: TimeLeft, other: TimeLeft| {
+            let left = |stream: &str| if stream == "r" { other } else { own };
+            append.expiries(left).into_iter().map(|(stream, after)| (stream.to_owned(), after)).collect::<Vec<_>>()
+        };
+        let set = |of_s: u64, of_m: u64| vec![("s".to_owned(), seconds(of_s)), ("m".to_owned(), seconds(of_m))];
+        let until = |left: u64| TimeLeft::Until(seconds(left));
+        assert_eq!(expiries(TimeLeft::Missing, TimeLeft::Missing), set(10, 10));
+        assert_eq!(expiries(TimeLeft::Missing, until(4)), set(10, 10));
+        assert_eq!(expiries(until(9), until(60)), set(10, 120));
+        assert_eq!(expiries(until(200), until(60)), []);
+        assert_eq!(expiries(TimeLeft::Endless, until(60)), []);
+        assert_eq!(expiries(TimeLeft::Missing, TimeLeft::Endless), set(10, 0)[..1]);
     }
 }

@@ -2,6 +2,7 @@
 
 use std::{
     collections::BTreeMap,
+    future::ready,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
@@ -13,7 +14,8 @@ use tokio::{
 };
 
 use super::{
-    Append, Appended, Entry, EntryId, GroupMember, StreamError, Streams, checked, memory_channels::MemoryChannels,
+    Append, Appended, Entry, EntryId, GroupMember, StreamError, Streams, append::TimeLeft, checked,
+    memory_channels::MemoryChannels,
 };
 
 /// Streams in the memory of one process. Clones share them.
@@ -27,6 +29,14 @@ struct Shared {
     streams: Mutex<BTreeMap<String, Stream>>,
     appended: Notify,
     channels: MemoryChannels,
+    clock: Clock,
+}
+
+/// The clock of tokio, which dates entries.
+#[derive(Debug)]
+struct Clock {
+    started: Instant,
+    started_at: Duration,
 }
 
 #[derive(Debug, Default)]
@@ -43,6 +53,8 @@ struct Group {
     delivered: Option<EntryId>,
     /// Entries that are not acknowledged, with the time of their delivery.
     pending: BTreeMap<EntryId, Instant>,
+    /// The last time at which a consumer asked for entries.
+    active: Option<Instant>,
 }
 
 impl MemoryTransport {
@@ -95,20 +107,31 @@ impl Streams for MemoryTransport {
         async move {
             append.streams().try_for_each(checked)?;
             let mut streams = self.streams();
-            if append.unless_exists.as_ref().is_some_and(|stream| streams.contains_key(stream)) {
+            let exists = |stream: &String| streams.contains_key(stream);
+            if append.unless_exists.iter().any(exists) {
                 return Ok(Appended::Exists);
             }
+            if !append.only_if_exists.iter().all(exists) {
+                return Ok(Appended::Missing);
+            }
+            let now = Instant::now();
+            let left = |name: &str| match streams.get(name).map(|stream| stream.expires_at) {
+                None => TimeLeft::Missing,
+                Some(None) => TimeLeft::Endless,
+                Some(Some(at)) => TimeLeft::Until(at.duration_since(now)),
+            };
+            let expiries = append.expiries(left);
             for entry in &append.entries {
                 let stream = streams.entry(entry.stream.clone()).or_default();
-                let id = stream.next_id();
+                let id = stream.next_id(self.0.clock.millis());
                 stream.entries.push(Entry { id, event: entry.event.clone(), payload: entry.payload.clone() });
                 let beyond =
                     append.length_of(&entry.stream).map_or(0, |most| stream.entries.len().saturating_sub(most));
                 stream.entries.drain(..beyond);
             }
-            for (name, after) in &append.expiries {
+            for (name, after) in expiries {
                 if let Some(stream) = streams.get_mut(name) {
-                    stream.expires_at = Some(Instant::now() + *after);
+                    stream.expires_at = Some(now + after);
                 }
             }
             drop(streams);
@@ -154,8 +177,10 @@ impl Streams for MemoryTransport {
         async move {
             checked(stream)?;
             let mut streams = self.streams();
-            let begins_at = now_millis().saturating_sub(u64::try_from(since.as_millis()).unwrap_or(u64::MAX));
-            let begun = Group { delivered: Some(EntryId::new(begins_at, 0)), pending: BTreeMap::new() };
+            let since = u64::try_from(since.as_millis()).unwrap_or(u64::MAX);
+            let begins_at = self.0.clock.millis().saturating_sub(since);
+            let delivered = Some(EntryId::new(begins_at, 0));
+            let begun = Group { delivered, pending: BTreeMap::new(), active: None };
             streams.entry(stream.to_owned()).or_default().groups.entry(group.to_owned()).or_insert(begun);
             Ok(())
         }
@@ -173,6 +198,7 @@ impl Streams for MemoryTransport {
             let take = || {
                 let mut streams = self.streams();
                 let (entries, group) = group_of(&mut streams, member)?;
+                group.active = Some(Instant::now());
                 let new = entries.iter().filter(|entry| Some(entry.id) > group.delivered).take(most);
                 let new: Vec<Entry> = new.cloned().collect();
                 for entry in &new {
@@ -196,6 +222,7 @@ impl Streams for MemoryTransport {
             let mut streams = self.streams();
             let (entries, group) = group_of(&mut streams, member)?;
             let now = Instant::now();
+            group.active = Some(now);
             // Entries that were removed from the stream are nobody's.
             group.pending.retain(|id, _| entries.iter().any(|entry| entry.id == *id));
             let is_idle = |delivered: &Instant| now.duration_since(*delivered) >= idle;
@@ -245,11 +272,44 @@ impl Streams for MemoryTransport {
         }
         .boxed()
     }
+
+    fn consumers_idle<'a>(
+        &'a self,
+        stream: &'a str,
+        group: &'a str,
+    ) -> BoxFuture<'a, Result<Option<Duration>, StreamError>> {
+        async move {
+            checked(stream)?;
+            let mut streams = self.streams();
+            let (_, group) = group_of(&mut streams, GroupMember { stream, group, consumer: "" })?;
+            Ok(group.active.map(|active| active.elapsed()))
+        }
+        .boxed()
+    }
+
+    fn now(&self) -> BoxFuture<'_, Result<u64, StreamError>> {
+        ready(Ok(self.0.clock.millis())).boxed()
+    }
+}
+
+impl Clock {
+    /// Returns the milliseconds since the Unix epoch.
+    fn millis(&self) -> u64 {
+        let since = self.started_at.saturating_add(self.started.elapsed());
+        u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+    }
+}
+
+impl Default for Clock {
+    fn default() -> Self {
+        let started_at = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        Self { started: Instant::now(), started_at }
+    }
 }
 
 impl Stream {
-    fn next_id(&mut self) -> EntryId {
-        let now = EntryId::new(now_millis(), 0);
+    fn next_id(&mut self, now_millis: u64) -> EntryId {
+        let now = EntryId::new(now_millis, 0);
         let id = match self.last {
             Some(last) if last >= now => EntryId::new(last.millis, last.number + 1),
             _ => now,
@@ -268,9 +328,4 @@ fn group_of<'s>(
     let missing = || StreamError::NoGroup { stream: stream.to_owned(), group: group.to_owned() };
     let Stream { entries, groups, .. } = streams.get_mut(stream).ok_or_else(missing)?;
     Ok((entries, groups.get_mut(group).ok_or_else(missing)?))
-}
-
-fn now_millis() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }

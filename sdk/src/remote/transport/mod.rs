@@ -46,7 +46,7 @@ impl EntryId {
 
     /// Returns the time at which the entry was appended, by the clock of the broker, in
     /// milliseconds since the Unix epoch.
-    pub(in crate::remote) fn millis(self) -> u64 {
+    pub(crate) fn millis(self) -> u64 {
         self.millis
     }
 
@@ -139,6 +139,19 @@ pub trait Streams: Send + Sync + 'static {
         group: &'a str,
         ids: &'a [EntryId],
     ) -> BoxFuture<'a, Result<(), StreamError>>;
+
+    /// Returns the time since a consumer of the group was last active, as far as the broker knows;
+    /// `None` if it knows of no consumer. Some brokers note only deliveries, so a consumer that
+    /// waits for entries may be idle for long.
+    fn consumers_idle<'a>(
+        &'a self,
+        stream: &'a str,
+        group: &'a str,
+    ) -> BoxFuture<'a, Result<Option<Duration>, StreamError>>;
+
+    /// Returns the time by the clock of the broker, which dates entries and expires streams, in
+    /// milliseconds since the Unix epoch.
+    fn now(&self) -> BoxFuture<'_, Result<u64, StreamError>>;
 }
 
 /// A consumer of a group.
@@ -156,7 +169,7 @@ pub struct GroupMember<'a> {
 ///
 /// # Errors
 /// [`StreamError::Name`].
-fn checked(stream: &str) -> Result<(), StreamError> {
+pub(in crate::remote) fn checked(stream: &str) -> Result<(), StreamError> {
     let length = stream.chars().count();
     let is_name = (1..=512).contains(&length) && !stream.contains([' ', '\0', '*', '?', '[', ']']);
     if is_name { Ok(()) } else { Err(StreamError::Name { stream: stream.chars().take(100).collect() }) }

@@ -15,19 +15,27 @@
 mod channels;
 mod pool;
 
-use std::{fmt, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+    time::Duration,
+};
 
 use ::redis::{
     Client, Cmd, ErrorKind, FromRedisValue, Pipeline, RedisError, Value,
     aio::MultiplexedConnection,
     cmd, from_redis_value, pipe,
-    streams::{StreamAutoClaimReply, StreamId, StreamReadReply},
+    streams::{StreamAutoClaimReply, StreamId, StreamInfoConsumersReply, StreamReadReply},
 };
 use futures::{FutureExt, future::BoxFuture};
 use tokio::time::timeout;
 
 use self::pool::Pool;
-use super::{Append, Appended, Entry, EntryId, GroupMember, StreamError, Streams, checked};
+use super::{
+    Append, Appended, Entry, EntryId, GroupMember, StreamError, Streams,
+    append::{Life, TimeLeft},
+    checked,
+};
 
 /// Prefix of the keys of streams.
 const KEY_PREFIX: &str = "pulse:stream:";
@@ -104,18 +112,35 @@ impl RedisTransport {
         Err(error.map_or_else(|| unavailable(stream, String::new()), |error| ambiguous(stream, reason_of(&error))))
     }
 
-    /// Returns a connection that has answered just now, and `true` if the watched stream exists.
-    async fn ready(&self, append: &Append) -> Result<(MultiplexedConnection, bool), StreamError> {
+    /// Returns the time of the server, in milliseconds since the Unix epoch.
+    async fn time(&self, stream: &str) -> Result<u64, StreamError> {
+        let (seconds, micros): (u64, u64) = self.ask(stream, Duration::ZERO, &cmd("TIME")).await?;
+        Ok(seconds * 1000 + micros / 1000)
+    }
+
+    /// Returns a connection that has answered just now, and what it has answered: whether the
+    /// streams of the conditions exist, and the time that is left to those that shall live for long.
+    async fn ready(&self, append: &Append) -> Result<(MultiplexedConnection, Vec<i64>), StreamError> {
         let mut first = pipe();
-        match &append.unless_exists {
-            Some(watched) => first.cmd("WATCH").arg(key(watched)).ignore().cmd("EXISTS").arg(key(watched)),
-            None => first.cmd("EXISTS").arg(""),
-        };
+        let watched: BTreeSet<&str> = conditions(append).chain(extended(append)).collect();
+        // Without entries nothing depends on a later change.
+        if !watched.is_empty() && !append.entries.is_empty() {
+            first.cmd("WATCH").arg(watched.into_iter().map(key).collect::<Vec<_>>()).ignore();
+        }
+        for stream in conditions(append) {
+            first.cmd("EXISTS").arg(key(stream));
+        }
+        for stream in timed(append) {
+            first.cmd("PTTL").arg(key(stream));
+        }
+        if first.is_empty() {
+            first.cmd("EXISTS").arg("");
+        }
         let mut failed = String::new();
         for is_fresh in [false, true] {
             let mut connection = self.pool.take(append.stream(), is_fresh).await?;
-            match timeout(ANSWER, first.query_async::<(bool,)>(&mut connection)).await {
-                Ok(Ok((exists,))) => return Ok((connection, exists)),
+            match timeout(ANSWER, first.query_async::<Vec<i64>>(&mut connection)).await {
+                Ok(Ok(answers)) => return Ok((connection, answers)),
                 Ok(Err(error)) => failed = reason_of(&error),
                 Err(_) => failed = String::from("no answer in time"),
             }
@@ -127,17 +152,30 @@ impl RedisTransport {
         append.streams().try_for_each(checked)?;
         let stream = append.stream();
         for _ in 0..TRIES {
-            let (mut connection, exists) = self.ready(append).await?;
-            if exists {
-                // The connection still watches the stream, so it is not given back.
+            let (mut connection, answers) = self.ready(append).await?;
+            let (exist, left) = answers.split_at(conditions(append).count().min(answers.len()));
+            let (must_not, must) = exist.split_at(append.unless_exists.len().min(exist.len()));
+            // After a condition that does not hold the connection still watches streams, so it is
+            // not given back.
+            if must_not.contains(&1) {
                 return Ok(Appended::Exists);
             }
-            match timeout(ANSWER, transaction(append).query_async::<Option<Value>>(&mut connection)).await {
+            if must.contains(&0) {
+                return Ok(Appended::Missing);
+            }
+            let left: BTreeMap<&str, TimeLeft> = timed(append).zip(left.iter().map(|left| time_left(*left))).collect();
+            let expiries = append.expiries(|stream| left.get(stream).copied().unwrap_or(TimeLeft::Missing));
+            if append.entries.is_empty() && expiries.is_empty() {
+                self.pool.give_back(connection);
+                return Ok(Appended::Appended);
+            }
+            let transaction = transaction(append, &expiries);
+            match timeout(ANSWER, transaction.query_async::<Option<Value>>(&mut connection)).await {
                 Ok(Ok(Some(_))) => {
                     self.pool.give_back(connection);
                     return Ok(Appended::Appended);
                 }
-                // Another process has changed the stream since: nothing was appended.
+                // Another process has changed a stream since: nothing was appended.
                 Ok(Ok(None)) => self.pool.give_back(connection),
                 Ok(Err(error)) if error.is_io_error() || error.is_connection_dropped() => {
                     return Err(ambiguous(stream, reason_of(&error)));
@@ -190,9 +228,7 @@ impl Streams for RedisTransport {
     ) -> BoxFuture<'a, Result<(), StreamError>> {
         async move {
             checked(stream)?;
-            let (seconds, micros): (u64, u64) = self.ask(stream, Duration::ZERO, &cmd("TIME")).await?;
-            let now = seconds * 1000 + micros / 1000;
-            let begins_at = now.saturating_sub(u64::try_from(since.as_millis()).unwrap_or(u64::MAX));
+            let begins_at = self.time(stream).await?.saturating_sub(millis(since));
             let mut create = cmd("XGROUP");
             create
                 .arg("CREATE")
@@ -291,6 +327,27 @@ impl Streams for RedisTransport {
         }
         .boxed()
     }
+
+    fn consumers_idle<'a>(
+        &'a self,
+        stream: &'a str,
+        group: &'a str,
+    ) -> BoxFuture<'a, Result<Option<Duration>, StreamError>> {
+        async move {
+            checked(stream)?;
+            let mut info = cmd("XINFO");
+            info.arg("CONSUMERS").arg(key(stream)).arg(group);
+            let reply: Result<StreamInfoConsumersReply, _> = self.ask(stream, Duration::ZERO, &info).await;
+            let consumers = reply.map_err(|error| of_group(error, group))?.consumers;
+            let idle = consumers.iter().map(|consumer| u64::try_from(consumer.idle).unwrap_or(u64::MAX)).min();
+            Ok(idle.map(Duration::from_millis))
+        }
+        .boxed()
+    }
+
+    fn now(&self) -> BoxFuture<'_, Result<u64, StreamError>> {
+        self.time("").boxed()
+    }
 }
 
 impl fmt::Debug for RedisTransport {
@@ -299,8 +356,36 @@ impl fmt::Debug for RedisTransport {
     }
 }
 
+/// Returns the streams that must not exist, and then those that must.
+fn conditions(append: &Append) -> impl Iterator<Item = &str> {
+    append.unless_exists.iter().chain(&append.only_if_exists).map(String::as_str)
+}
+
+/// Returns the streams whose time is never shortened.
+fn extended(append: &Append) -> impl Iterator<Item = &str> {
+    append.lives.iter().filter(|(_, life)| !matches!(life, Life::Exactly(_))).map(|(stream, _)| &**stream)
+}
+
+/// Returns the streams whose times decide what is set.
+fn timed(append: &Append) -> impl Iterator<Item = &str> {
+    let others = append.lives.iter().filter_map(|(_, life)| match life {
+        Life::Outlives { other, .. } => Some(&**other),
+        Life::Exactly(_) | Life::AtLeast(_) => None,
+    });
+    extended(append).chain(others)
+}
+
+/// Reads the answer to `PTTL`.
+fn time_left(answer: i64) -> TimeLeft {
+    match u64::try_from(answer) {
+        Ok(millis) => TimeLeft::Until(Duration::from_millis(millis)),
+        Err(_) if answer == -1 => TimeLeft::Endless,
+        Err(_) => TimeLeft::Missing,
+    }
+}
+
 /// Returns the commands that append the entries, as one transaction.
-fn transaction(append: &Append) -> Pipeline {
+fn transaction(append: &Append, expiries: &[(&str, Duration)]) -> Pipeline {
     let mut transaction = pipe();
     transaction.atomic();
     for entry in &append.entries {
@@ -310,7 +395,7 @@ fn transaction(append: &Append) -> Pipeline {
         }
         add.arg("*").arg("n").arg(&entry.event).arg("p").arg(&entry.payload);
     }
-    for (stream, after) in &append.expiries {
+    for (stream, after) in expiries {
         transaction.cmd("PEXPIRE").arg(key(stream)).arg(millis(*after));
     }
     transaction
@@ -356,7 +441,7 @@ fn ambiguous(stream: &str, reason: String) -> StreamError {
 fn of_group(error: StreamError, group: &str) -> StreamError {
     match error {
         StreamError::Unavailable { stream, reason } | StreamError::Ambiguous { stream, reason }
-            if reason.contains("NOGROUP") =>
+            if reason.contains("NOGROUP") || reason.contains("no such key") =>
         {
             StreamError::NoGroup { stream, group: group.to_owned() }
         }

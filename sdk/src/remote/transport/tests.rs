@@ -24,6 +24,34 @@ async fn a_stream_that_exists_is_not_appended_to_if_it_must_not() -> Result<(), 
 }
 
 #[tokio::test(start_paused = true)]
+async fn the_conditions_of_an_append_hold_for_all_streams() -> Result<(), StreamError> {
+    let streams = MemoryTransport::new();
+    streams.append(Append::new().entry("a", "one", "{}").entry("b", "one", "{}")).await?;
+    let append = || Append::new().only_if_exists("a").only_if_exists("b").unless_exists("c").unless_exists("d");
+    assert_eq!(streams.append(append().only_if_exists("e").entry("a", "two", "{}")).await?, Appended::Missing);
+    assert_eq!(streams.append(append().unless_exists("a").entry("a", "two", "{}")).await?, Appended::Exists);
+    assert_eq!(streams.read("a", None, 10, NOW).await?.len(), 1);
+    assert_eq!(streams.append(append().entry("d", "two", "{}")).await?, Appended::Appended);
+    assert_eq!(streams.append(append()).await?, Appended::Exists);
+    Ok(())
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_consumer_is_active_when_it_asks_for_entries() -> Result<(), StreamError> {
+    let streams = MemoryTransport::new();
+    let missing = StreamError::NoGroup { stream: "s".to_owned(), group: "g".to_owned() };
+    assert_eq!(streams.consumers_idle("s", "g").await, Err(missing));
+    streams.create_group("s", "g", NOW).await?;
+    assert_eq!(streams.consumers_idle("s", "g").await?, None);
+    streams.read_group(MEMBER, 1, NOW).await?;
+    let began = streams.now().await?;
+    tokio::time::advance(Duration::from_secs(3)).await;
+    assert_eq!(streams.consumers_idle("s", "g").await?, Some(Duration::from_secs(3)));
+    assert_eq!(streams.now().await? - began, 3_000);
+    Ok(())
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_stream_ends_when_it_expires() -> Result<(), StreamError> {
     let streams = MemoryTransport::new();
     streams.append(Append::new().entry("s", "one", "{}").expire("s", Duration::from_mins(1))).await?;

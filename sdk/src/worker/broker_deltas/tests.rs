@@ -170,6 +170,18 @@ impl Streams for Unavailable {
     ) -> BoxFuture<'a, Result<(), StreamError>> {
         self.outcome()
     }
+
+    fn consumers_idle<'a>(
+        &'a self,
+        _stream: &'a str,
+        _group: &'a str,
+    ) -> BoxFuture<'a, Result<Option<Duration>, StreamError>> {
+        self.outcome()
+    }
+
+    fn now(&self) -> BoxFuture<'_, Result<u64, StreamError>> {
+        self.outcome()
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -5,21 +5,29 @@
 //! | here | the provider: it reads requests, within its limits, and ends gracefully |
 //! | `request.rs` | one entry of the request stream |
 //! | `registration.rs` | the registration of the toolset at gateways, and pongs |
+//! | `leases.rs` | what is renewed while calls run, and who has cancelled them |
 //! | `served_call.rs` | one call: its marks, its body, its result |
 //! | `output.rs` | parts of outputs on their way to the result stream |
 //!
 //! # Design
 //! **A request is acknowledged after its result is published.** A request whose provider is lost is
-//! delivered to another one after the lease, which the provider renews while it works. So a call is
-//! made at least once, and two marks make it exactly once where that counts:
+//! delivered to another one after the lease, which the provider renews while it works, also while it
+//! ends. So a call is made at least once while its caller waits, and marks beside its result stream
+//! (`remote/marks.rs`) make it at most once where that counts:
 //!
 //! - `begun` is written before the body of a tool that is not idempotent. A provider that finds the
 //!   mark of another answers `outcome_unknown`, and runs nothing.
 //! - `ended` is written in one transaction with the result, and only if it is not there: each call
 //!   has one result, whatever providers do.
 //!
-//! Both are streams with one entry, beside the result stream, and expire with it.
+//! **A call that nobody waits for is not made**: its deadline has passed, its caller has given it up,
+//! or its result stream no longer exists. A call that was cancelled while it runs is cancelled here,
+//! too, within a third of the lease.
+//!
+//! **What cannot be served is skipped**, with a line in the log. Only a broker that is down is asked
+//! again and again.
 
+mod leases;
 mod output;
 mod registration;
 mod request;
@@ -28,7 +36,7 @@ mod served_call;
 use std::{
     collections::BTreeMap,
     future::Future,
-    sync::{Arc, Mutex, PoisonError, atomic::AtomicBool},
+    sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::AtomicBool},
     time::Duration,
 };
 
@@ -40,18 +48,17 @@ use tokio::{
 use uuid::Uuid;
 
 use self::{
+    leases::RunningCall,
     registration::{BUSY_PONG_INTERVAL, REGISTRATION_INTERVAL},
     request::Request,
 };
 use super::tool_registry::ToolRegistry;
 use crate::remote::{
+    PROVIDER_GROUP,
     gateway::Toolset,
     message::toolset_stream,
     transport::{Entry, EntryId, GroupMember, StreamError, Streams},
 };
-
-/// The consumer group of all providers of a toolset.
-const GROUP: &str = "provider";
 
 /// Longest time that one request to the transport waits for entries.
 const ONE_WAIT: Duration = Duration::from_secs(1);
@@ -81,8 +88,8 @@ const PAUSE: Duration = Duration::from_millis(500);
 /// # }
 /// ```
 ///
-/// Several providers of one toolset share its calls. Messages that cannot be read are skipped, with
-/// a line in the log.
+/// Several providers of one toolset share its calls. Messages that cannot be read or served are
+/// skipped, with a line in the log, and so are calls that nobody waits for.
 #[derive(Clone)]
 pub struct ToolProvider {
     toolset: String,
@@ -100,11 +107,12 @@ pub struct ToolProvider {
 struct Shared {
     toolset: String,
     requests: String,
+    consumer: String,
     registry: ToolRegistry,
     streams: Arc<dyn Streams>,
     retention: Duration,
-    /// The calls in progress: the id of the call, and its entries in the request stream.
-    running: Mutex<BTreeMap<String, Vec<EntryId>>>,
+    /// The calls in progress, by id.
+    running: Mutex<BTreeMap<String, RunningCall>>,
     /// `true` if the toolset is registered, or a gateway has sent a ping.
     is_watched: AtomicBool,
 }
@@ -140,15 +148,16 @@ impl ToolProvider {
         self
     }
 
-    /// Sets the time for which results can be read. Default 15 minutes.
+    /// Sets the time for which results can be read at least. Default 15 minutes. A caller may ask for
+    /// more; a call without a deadline is made for as long as this.
     #[must_use]
     pub fn retention(mut self, retention: Duration) -> Self {
         self.retention = retention;
         self
     }
 
-    /// Sets the time that calls in progress have to end once the provider stops. Default 30 s. A
-    /// call that takes longer is dropped, and another provider gets its request.
+    /// Sets the time that calls in progress have to end once the provider stops. Default 30 s. Until
+    /// then no other provider gets their requests; a call that takes longer is dropped.
     #[must_use]
     pub fn drain(mut self, drain: Duration) -> Self {
         self.drain = drain;
@@ -169,6 +178,7 @@ impl ToolProvider {
         let shared = Arc::new(Shared {
             toolset: self.toolset.clone(),
             requests: toolset_stream(&self.toolset),
+            consumer: Uuid::new_v4().to_string(),
             registry: self.registry.clone(),
             streams: Arc::clone(&self.streams),
             retention: self.retention,
@@ -176,33 +186,40 @@ impl ToolProvider {
             is_watched: AtomicBool::new(self.registered.is_some()),
         });
         let mut calls = JoinSet::new();
-        {
-            let serving = self.read_requests(&shared, &mut calls, ready);
-            let registered = shared.keep_registered(self.registered.clone(), self.registration_interval);
-            tokio::select! {
-                biased;
-                () = stop => {}
-                () = serving => {}
-                () = registered => {}
+        let working = async {
+            {
+                let serving = self.read_requests(&shared, &mut calls, ready);
+                let registered = shared.keep_registered(self.registered.clone(), self.registration_interval);
+                tokio::select! {
+                    biased;
+                    () = stop => {}
+                    () = serving => {}
+                    () = registered => {}
+                    () = shared.keep_announced() => {}
+                }
             }
-        }
-        let drained = async { while calls.join_next().await.is_some() {} };
-        if timeout(self.drain, drained).await.is_err() {
-            tracing::warn!(toolset = self.toolset, "calls were in progress when the provider stopped");
+            let drained = async { while calls.join_next().await.is_some() {} };
+            if timeout(self.drain, drained).await.is_err() {
+                tracing::warn!(toolset = self.toolset, "calls were in progress when the provider stopped");
+            }
+        };
+        tokio::select! {
+            biased;
+            () = working => {}
+            () = shared.keep_leases(self.lease / 3) => {}
         }
     }
 
     async fn read_requests(&self, shared: &Arc<Shared>, calls: &mut JoinSet<()>, ready: impl FnOnce()) {
         let mut ready = Some(ready);
         let room = Arc::new(Semaphore::new(self.concurrency));
-        let consumer = Uuid::new_v4().to_string();
-        let (mut has_group, mut claims_at) = (false, Instant::now());
-        let mut renews = tokio::time::interval(self.lease / 3);
+        let mut has_group = false;
+        let mut claims_at = Instant::now();
         let mut busy_at = Instant::now() + BUSY_PONG_INTERVAL;
         loop {
             while calls.try_join_next().is_some() {}
             if !has_group {
-                let created = shared.streams.create_group(&shared.requests, GROUP, shared.retention).await;
+                let created = shared.streams.create_group(&shared.requests, PROVIDER_GROUP, shared.retention).await;
                 has_group = shared.succeeded("the group of providers cannot be created", created).await.is_some();
                 if has_group && let Some(ready) = ready.take() {
                     ready();
@@ -218,25 +235,20 @@ impl ToolProvider {
                     shared.pong_while_busy().await;
                     continue;
                 }
-                _ = renews.tick() => {
-                    shared.renew(&consumer).await;
-                    continue;
-                }
             };
             let Ok(permit) = permit else { return };
             busy_at = Instant::now() + BUSY_PONG_INTERVAL;
             let taken = if Instant::now() >= claims_at {
                 claims_at = Instant::now() + self.lease / 3;
-                shared.renew(&consumer).await;
-                let streams = &shared.streams;
-                streams.claim_idle(shared.member(&consumer), self.lease, 1).await
+                shared.renew().await;
+                shared.streams.claim_idle(shared.member(), self.lease, 1).await
             } else {
                 Ok(Vec::new())
             };
             let taken = match taken {
                 Ok(claimed) if claimed.is_empty() => {
                     let wait = ONE_WAIT.min(self.lease / 3);
-                    shared.streams.read_group(shared.member(&consumer), 1, wait).await
+                    shared.streams.read_group(shared.member(), 1, wait).await
                 }
                 claimed => {
                     // There may be more.
@@ -265,7 +277,7 @@ impl Shared {
     async fn handle(self: Arc<Self>, entry: Entry) {
         let id = entry.id;
         match Request::read(&self.toolset, &entry) {
-            Request::Call(call) => self.call(id, *call).await,
+            Request::Call(call, streams) => self.call(id, *call, streams).await,
             Request::Ping(ping_id) => {
                 self.answer_ping(ping_id).await;
                 self.acknowledge(vec![id]).await;
@@ -277,30 +289,40 @@ impl Shared {
         }
     }
 
-    fn member<'m>(&'m self, consumer: &'m str) -> GroupMember<'m> {
-        GroupMember { stream: &self.requests, group: GROUP, consumer }
+    fn member(&self) -> GroupMember<'_> {
+        GroupMember { stream: &self.requests, group: PROVIDER_GROUP, consumer: &self.consumer }
     }
 
     /// Acknowledges entries; one attempt: what is not acknowledged is delivered again, and finds
     /// its result.
     async fn acknowledge(&self, ids: Vec<EntryId>) {
-        if let Err(error) = self.streams.acknowledge(&self.requests, GROUP, &ids).await {
+        if let Err(error) = self.streams.acknowledge(&self.requests, PROVIDER_GROUP, &ids).await {
             tracing::debug!(toolset = self.toolset, %error, "a request could not be acknowledged");
         }
     }
 
-    /// Renews the lease of the requests of all calls in progress.
-    async fn renew(&self, consumer: &str) {
-        let ids: Vec<EntryId> = self.running().values().flatten().copied().collect();
-        if !ids.is_empty()
-            && let Err(error) = self.streams.renew(self.member(consumer), &ids).await
-        {
-            tracing::debug!(toolset = self.toolset, %error, "the leases of requests could not be renewed");
-        }
+    fn running(&self) -> MutexGuard<'_, BTreeMap<String, RunningCall>> {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn running(&self) -> std::sync::MutexGuard<'_, BTreeMap<String, Vec<EntryId>>> {
-        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Repeats a request to the transport while the transport is down.
+    ///
+    /// # Errors
+    /// What no repetition changes.
+    async fn persist<T, F>(&self, problem: &str, request: impl Fn() -> F) -> Result<T, StreamError>
+    where
+        F: Future<Output = Result<T, StreamError>>,
+    {
+        loop {
+            match request().await {
+                Err(error @ (StreamError::Name { .. } | StreamError::NoGroup { .. })) => return Err(error),
+                outcome => {
+                    if let Some(value) = self.succeeded(problem, outcome).await {
+                        return Ok(value);
+                    }
+                }
+            }
+        }
     }
 
     /// Returns the value of a request to the transport; after an error, logs it and pauses.
@@ -324,3 +346,6 @@ impl std::fmt::Debug for ToolProvider {
             .finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests;

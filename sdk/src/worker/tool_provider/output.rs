@@ -8,7 +8,7 @@ use tokio::{sync::mpsc, task::JoinHandle, time::timeout};
 use crate::{
     events::EventSink,
     remote::{
-        message::{OUTPUT_DELTA_EVENT, ToolOutputDeltaMessage, result_stream},
+        message::{OUTPUT_DELTA_EVENT, ToolOutputDeltaMessage},
         transport::{Append, Streams},
     },
     wire::EventKind,
@@ -28,14 +28,14 @@ pub(super) struct OutputDeltas {
 }
 
 impl OutputDeltas {
-    /// Starts to publish the parts of this call.
-    pub(super) fn start(streams: &Arc<dyn Streams>, id: &str) -> Self {
+    /// Starts to publish the parts of this call, each with the conditions of `base`.
+    pub(super) fn start(streams: &Arc<dyn Streams>, id: &str, results: &str, base: Append) -> Self {
         let (sender, mut receiver) = mpsc::channel::<ToolOutputDeltaMessage>(MOST_WAITING);
-        let (streams, results) = (Arc::clone(streams), result_stream(id));
+        let (streams, results) = (Arc::clone(streams), results.to_owned());
         let publishing = tokio::spawn(async move {
             while let Some(delta) = receiver.recv().await {
                 let Ok(payload) = serde_json::to_vec(&delta) else { continue };
-                let append = Append::new().entry(&*results, OUTPUT_DELTA_EVENT, payload);
+                let append = base.clone().entry(&*results, OUTPUT_DELTA_EVENT, payload);
                 if let Err(error) = streams.append(append).await {
                     tracing::debug!(stream = results, %error, "a part of an output is dropped");
                 }

@@ -1,16 +1,16 @@
 //! One call that a provider serves: its marks, its body, its result.
 
-use std::sync::Arc;
+use std::{future::IntoFuture, sync::Arc};
 
 use serde_json::Value;
-use tokio::time::sleep;
+use tokio_util::sync::CancellationToken;
 
-use super::{PAUSE, Shared, output::OutputDeltas};
+use super::{Shared, leases::RunningCall, output::OutputDeltas};
 use crate::{
     remote::{
-        OUTCOME_UNKNOWN_CODE,
-        message::{CallMessage, FieldIssue, RESULT_EVENT, ToolResultMessage, result_stream},
-        transport::{Append, Appended, EntryId},
+        CallStreams, OUTCOME_UNKNOWN_CODE,
+        message::{CallMessage, FieldIssue, ToolResultMessage},
+        transport::{Append, Appended, EntryId, StreamError},
     },
     tool::{ToolDef, ToolFailure, ToolFailureKind, value_of},
     wire::{SideData, ToolOutput},
@@ -20,46 +20,141 @@ use crate::{
 /// Code of the error of a tool that failed.
 const EXECUTION_FAILED: &str = "execution_failed";
 
+/// Code of the error of a call that no provider has begun before its deadline.
+const EXPIRED: &str = "expired";
+
+/// Code of the error of a call that its caller has cancelled.
+const CANCELLED: &str = "cancelled";
+
+/// A call, and the terms on which it is made.
+struct ServedCall {
+    id: String,
+    streams: CallStreams,
+    /// The time after which the call is not begun, by the clock of the broker, in milliseconds since
+    /// the Unix epoch.
+    deadline: u64,
+    /// `true` if the call is made only while its result stream exists.
+    needs_results: bool,
+    /// `true` if the call must not be made twice.
+    is_once: bool,
+}
+
+/// What a provider does with a call.
+enum Verdict {
+    /// It makes the call.
+    Make,
+    /// It publishes this result, and does not make the call.
+    Answer(Box<ToolResultMessage>),
+    /// It skips the call, for this reason.
+    Skip(&'static str),
+}
+
 impl Shared {
     /// Makes a call, publishes its result, and acknowledges the entries that requested it.
-    pub(super) async fn call(self: &Arc<Self>, entry: EntryId, call: CallMessage) {
+    pub(super) async fn call(self: &Arc<Self>, entry: EntryId, call: CallMessage, streams: CallStreams) {
         let id = call.tool_use_id.clone();
+        let cancelled = CancellationToken::new();
         {
             let mut running = self.running();
-            if let Some(entries) = running.get_mut(&id) {
+            if let Some(running) = running.get_mut(&id) {
                 // Delivered again, or requested twice: acknowledged with the call in progress.
-                if !entries.contains(&entry) {
-                    entries.push(entry);
+                if !running.entries.contains(&entry) {
+                    running.entries.push(entry);
                 }
                 return;
             }
-            running.insert(id.clone(), vec![entry]);
+            let (streams, cancelled) = (streams.clone(), cancelled.clone());
+            running.insert(id.clone(), RunningCall { entries: vec![entry], streams, has_mark: false, cancelled });
         }
         let running = Running { shared: Arc::clone(self), id };
-        if !self.has_ended(&running.id).await {
-            let result = self.result(call).await;
-            self.publish(&running.id, result).await;
+        if let Err(error) = self.serve_call(entry, call, streams, &cancelled).await {
+            tracing::warn!(toolset = self.toolset, call = running.id, %error, "a call cannot be served: skipped");
         }
         let entries = running.end();
         self.acknowledge(entries).await;
     }
 
-    async fn result(&self, call: CallMessage) -> ToolResultMessage {
+    async fn serve_call(
+        &self,
+        entry: EntryId,
+        call: CallMessage,
+        streams: CallStreams,
+        cancelled: &CancellationToken,
+    ) -> Result<(), StreamError> {
         let id = call.tool_use_id.clone();
         let Some(tool) = self.registry.get(&call.tool) else {
             let known = self.registry.names().collect::<Vec<_>>().join(", ");
             let message = format!("toolset {:?} has no tool {:?}; it has: {known}", self.toolset, call.tool);
-            return ToolResultMessage::error(id, "unknown_tool", message);
+            return self.publish(&streams, &ToolResultMessage::error(id, "unknown_tool", message)).await;
         };
-        if !tool.is_idempotent() && !self.begins(&id).await {
-            let message = "the call was begun by a provider that is gone: it may have taken effect";
-            return ToolResultMessage::error(id, OUTCOME_UNKNOWN_CODE, message);
-        }
-        self.made(tool, call).await
+        let kept = u64::try_from(self.retention.as_millis()).unwrap_or(u64::MAX);
+        let is_once = !tool.is_idempotent();
+        let served = ServedCall {
+            id,
+            streams,
+            deadline: call.expires_at.unwrap_or_else(|| entry.millis().saturating_add(kept)),
+            needs_results: is_once || call.expires_at.is_some(),
+            is_once,
+        };
+        let result = match self.verdict(&served).await? {
+            Verdict::Make => {
+                if let Some(running) = self.running().get_mut(&served.id) {
+                    running.has_mark = is_once;
+                }
+                self.make(tool, call, &served, cancelled).await
+            }
+            Verdict::Answer(result) => *result,
+            Verdict::Skip(reason) => {
+                tracing::info!(toolset = self.toolset, call = served.id, reason, "a call is not made");
+                return Ok(());
+            }
+        };
+        self.publish(&served.streams, &result).await
     }
 
-    /// Makes the call.
-    async fn made(&self, tool: &ToolDef, call: CallMessage) -> ToolResultMessage {
+    /// Decides whether a call is made. With [`Verdict::Make`] the body has begun, as far as the
+    /// marks tell.
+    async fn verdict(&self, call: &ServedCall) -> Result<Verdict, StreamError> {
+        let now = self.persist("the time cannot be asked", || self.streams.now()).await?;
+        let is_late = now >= call.deadline;
+        let append = || {
+            let streams = &call.streams;
+            if is_late {
+                let message = "no provider has begun the call before its deadline, and none will";
+                let result = ToolResultMessage::error(&*call.id, EXPIRED, message);
+                streams.refuse(written(&result), self.retention)
+            } else if call.is_once {
+                streams.begin(self.retention)
+            } else if call.needs_results {
+                streams.is_open().only_if_exists(streams.results())
+            } else {
+                streams.is_open()
+            }
+        };
+        let appended = self.persist("a call cannot be begun", || self.streams.append(append())).await?;
+        Ok(match appended {
+            Appended::Appended if is_late => Verdict::Skip("its deadline has passed"),
+            Appended::Appended => Verdict::Make,
+            Appended::Missing => Verdict::Skip("its result stream does not exist"),
+            Appended::Exists if self.exists(call.streams.ended()).await? => Verdict::Skip("it has a result"),
+            // After an append whose outcome is unknown, the mark may be our own. It may as well be that
+            // of another provider, so the call is not made.
+            Appended::Exists if call.is_once && self.exists(call.streams.begun()).await? => {
+                let message = "the call was begun by a provider that is gone: it may have taken effect";
+                Verdict::Answer(Box::new(ToolResultMessage::error(&*call.id, OUTCOME_UNKNOWN_CODE, message)))
+            }
+            Appended::Exists => Verdict::Skip("its caller has given it up"),
+        })
+    }
+
+    /// Makes the call, until it ends or its caller cancels it.
+    async fn make(
+        &self,
+        tool: &ToolDef,
+        call: CallMessage,
+        served: &ServedCall,
+        cancelled: &CancellationToken,
+    ) -> ToolResultMessage {
         let trace = call.trace_context();
         let CallMessage { tool_use_id: id, payload, meta, .. } = call;
         let arguments = match payload {
@@ -67,7 +162,13 @@ impl Shared {
             Some(payload) => payload.to_string(),
         };
         let meta = meta.unwrap_or_default();
-        let deltas = OutputDeltas::start(&self.streams, &id);
+        let results = served.streams.results();
+        let base = if served.needs_results {
+            Append::new().only_if_exists(results)
+        } else {
+            Append::new().expire_at_least(results, self.retention)
+        };
+        let deltas = OutputDeltas::start(&self.streams, &id, results, base);
         let call_id = if meta.tool_call_id.is_empty() { &id } else { &meta.tool_call_id };
         let dispatch = self
             .registry
@@ -77,82 +178,36 @@ impl Shared {
             // A caller in another language may send a turn id that is not a number.
             .turn(meta.turn_id.parse().unwrap_or(1))
             .served(Served { events: Some(deltas.sink()), meta, trace });
-        let outcome = dispatch.await;
+        // A call that is dropped is cancelled.
+        let outcome = cancelled.run_until_cancelled(dispatch.into_future()).await;
         deltas.finish().await;
         match outcome {
-            Ok(DispatchResult { output, failure: None, side_data: SideData { server_data, bounds }, .. }) => {
+            None => ToolResultMessage::error(id, CANCELLED, "the caller has cancelled the call"),
+            Some(Ok(DispatchResult { output, failure: None, side_data, .. })) => {
+                let SideData { server_data, bounds } = side_data;
                 let result = ToolResultMessage::new(id, json_of(output)).with_server_data(server_data);
                 ToolResultMessage { bounds, ..result }
             }
-            Ok(DispatchResult { output, failure: Some(failure), .. }) => failed(id, &failure, &output),
-            Err(error @ DispatchError::NeedsApproval { .. }) => {
+            Some(Ok(DispatchResult { output, failure: Some(failure), .. })) => failed(id, &failure, &output),
+            Some(Err(error @ DispatchError::NeedsApproval { .. })) => {
                 ToolResultMessage::error(id, "needs_approval", error.to_string())
             }
-            Err(error) => {
+            Some(Err(error)) => {
                 tracing::warn!(toolset = self.toolset, tool = tool.name(), %error, "a remote call failed");
                 ToolResultMessage::error(id, EXECUTION_FAILED, "the tool failed")
             }
         }
     }
 
-    /// Marks that the body of a call begins; `false` if another provider has begun it.
-    async fn begins(&self, id: &str) -> bool {
-        let mark = format!("{}:begun", result_stream(id));
-        loop {
-            let append = || {
-                Append::new()
-                    .unless_exists(&*mark)
-                    .entry(&*mark, "begun", b"{}".to_vec())
-                    .expire(&*mark, self.retention)
-            };
-            match self.streams.append(append()).await {
-                Ok(Appended::Appended) => return true,
-                // After an append whose outcome is unknown, the mark may be our own. It may as well
-                // be that of another provider, so the call is not made.
-                Ok(Appended::Exists) => return false,
-                Err(error) => {
-                    tracing::warn!(toolset = self.toolset, %error, "a call cannot be marked as begun");
-                    sleep(PAUSE).await;
-                }
-            }
-        }
-    }
-
-    /// Returns `true` if the call has a result.
-    async fn has_ended(&self, id: &str) -> bool {
-        loop {
-            match self.streams.exists(&ended_mark(id)).await {
-                Ok(ended) => return ended,
-                Err(error) => {
-                    tracing::warn!(toolset = self.toolset, %error, "a result cannot be looked up");
-                    sleep(PAUSE).await;
-                }
-            }
-        }
+    async fn exists(&self, stream: &str) -> Result<bool, StreamError> {
+        self.persist("a mark cannot be looked up", || self.streams.exists(stream)).await
     }
 
     /// Publishes the result of a call, unless it has one.
-    async fn publish(&self, id: &str, result: ToolResultMessage) {
-        let (results, mark) = (result_stream(id), ended_mark(id));
-        let payload = serde_json::to_vec(&result).unwrap_or_else(|error| {
-            let result = ToolResultMessage::error(id, EXECUTION_FAILED, error.to_string());
-            serde_json::to_vec(&result).unwrap_or_default()
-        });
-        loop {
-            let append = Append::new()
-                .unless_exists(&*mark)
-                .entry(&*mark, "ended", b"{}".to_vec())
-                .expire(&*mark, self.retention)
-                .entry(&*results, RESULT_EVENT, payload.clone())
-                .expire(&*results, self.retention);
-            match self.streams.append(append).await {
-                Ok(_) => return,
-                Err(error) => {
-                    tracing::warn!(toolset = self.toolset, %error, "a result cannot be published");
-                    sleep(PAUSE).await;
-                }
-            }
-        }
+    async fn publish(&self, streams: &CallStreams, result: &ToolResultMessage) -> Result<(), StreamError> {
+        let result = written(result);
+        let append = || self.streams.append(streams.end(result.clone(), self.retention));
+        self.persist("a result cannot be published", append).await.map(drop)
     }
 }
 
@@ -165,7 +220,7 @@ struct Running {
 impl Running {
     /// Ends the call, and returns the entries that requested it.
     fn end(self) -> Vec<EntryId> {
-        self.shared.running().remove(&self.id).unwrap_or_default()
+        self.shared.running().remove(&self.id).map(|call| call.entries).unwrap_or_default()
     }
 }
 
@@ -175,8 +230,12 @@ impl Drop for Running {
     }
 }
 
-fn ended_mark(id: &str) -> String {
-    format!("{}:ended", result_stream(id))
+/// Returns a result as JSON.
+fn written(result: &ToolResultMessage) -> Vec<u8> {
+    serde_json::to_vec(result).unwrap_or_else(|error| {
+        let result = ToolResultMessage::error(&*result.tool_use_id, EXECUTION_FAILED, error.to_string());
+        serde_json::to_vec(&result).unwrap_or_default()
+    })
 }
 
 /// Returns the output as JSON.

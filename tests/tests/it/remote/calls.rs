@@ -1,5 +1,7 @@
 //! Calls of a provider that answers.
 
+use std::time::Duration;
+
 use rstest::rstest;
 use serde_json::json;
 use temporal_agents::{
@@ -61,6 +63,7 @@ async fn a_provider_answers_durable_and_inline_runs_alike(#[values(true, false)]
 #[tokio::test]
 async fn a_call_has_the_form_of_the_protocol_and_its_result_may_be_there_before_the_reader() -> anyhow::Result<()> {
     let streams = MemoryTransport::new();
+    streams.create_group(&toolset_stream("demo"), "provider", Duration::ZERO).await?;
     let model = model(&[("echo", json!({"text": "hello"}))]);
     let agent = caller(&RemoteToolset::named("demo"), described());
     let env = environment(&agent, &model, streams.clone(), true).await?;
@@ -73,6 +76,9 @@ async fn a_call_has_the_form_of_the_protocol_and_its_result_may_be_there_before_
         assert_eq!((&*call.tool, &call.payload), ("demo.echo", &Some(json!({"text": "hello"}))));
         assert_eq!((&meta.tool_call_id, &*meta.turn_id), (&call.tool_use_id, "1"));
         assert!(!meta.run_id.is_empty());
+        let now = streams.now().await.expect("it has a clock");
+        let left = call.expires_at.expect("it has a deadline").saturating_sub(now);
+        assert!((60_000..=600_000).contains(&left), "{left} ms");
         let results = result_stream(&call.tool_use_id);
         let first = streams.read(&results, None, 1, PATIENCE).await.expect("readable");
         assert_eq!((&*first[0].event, &*first[0].payload), ("init", b"{}".as_slice()));

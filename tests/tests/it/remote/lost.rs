@@ -5,12 +5,20 @@ use std::time::Duration;
 use rstest::rstest;
 use serde_json::json;
 use temporal_agents::{
-    remote::transport::MemoryTransport,
+    remote::{
+        message::{RESULT_EVENT, ToolResultMessage, result_stream},
+        transport::{MemoryTransport, Streams},
+    },
     tool::{OUTCOME_UNKNOWN, RemoteToolset},
+    wire::AgentRequest,
+    workflow::AgentWorkflow,
 };
-use tokio::task::JoinHandle;
+use temporal_agents_testing::{FakeModel, fake_model::tool_calls};
+use temporalio_client::WorkflowCancelOptions;
+use tokio::{task::JoinHandle, time::timeout};
 
 use super::support::{Gates, caller, described, environment, model, provider, run, told};
+use crate::PATIENCE;
 
 fn serve(gates: &Gates, streams: &MemoryTransport) -> JoinHandle<()> {
     let provider = provider(gates, streams.clone());
@@ -60,5 +68,36 @@ async fn a_call_whose_provider_is_lost_is_repeated_only_if_its_tool_is_idempoten
     #[values(false, true)] clears: bool,
 ) -> anyhow::Result<()> {
     assert_eq!(answer(tool, clears).await?, (told.to_owned(), times));
+    Ok(())
+}
+
+#[tokio::test]
+async fn the_cancellation_of_a_run_reaches_its_provider() -> anyhow::Result<()> {
+    let streams = MemoryTransport::new();
+    let gates = Gates::default();
+    let serving = serve(&gates, &streams);
+    let agent = caller(&RemoteToolset::named("demo"), described());
+    let model = FakeModel::script([tool_calls([("held", json!({}))])]);
+    let env = environment(&agent, &model, streams.clone(), true).await?;
+    let started = env.start_workflow(AgentWorkflow::run, AgentRequest::new("caller", "Work.")).await?;
+    gates.begun.notified().await;
+    started.cancel(WorkflowCancelOptions::default()).await?;
+    env.await_run(&started).await?;
+    let key = gates.calls.lock().expect("not poisoned")[0].clone();
+    let reading = async {
+        let results = result_stream(&key);
+        let mut after = None;
+        loop {
+            let entries = streams.read(&results, after, 100, Duration::from_secs(1)).await?;
+            after = entries.last().map(|entry| entry.id).or(after);
+            if let Some(result) = entries.into_iter().find(|entry| entry.event == RESULT_EVENT) {
+                return anyhow::Ok(serde_json::from_slice::<ToolResultMessage>(&result.payload)?);
+            }
+        }
+    };
+    let result = timeout(PATIENCE, reading).await??;
+    assert_eq!(result.error.map(|error| error.code).as_deref(), Some("cancelled"));
+    env.finish().await?;
+    serving.abort();
     Ok(())
 }

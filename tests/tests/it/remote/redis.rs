@@ -138,6 +138,60 @@ async fn an_orphan_behind_many_busy_entries_is_claimed() -> anyhow::Result<()> {
 }
 
 #[tokio::test]
+async fn the_conditions_of_an_append_hold_for_all_streams() -> anyhow::Result<()> {
+    let (_server, transport) = start().await?;
+    transport.append(Append::new().entry("a", "one", "{}").entry("b", "one", "{}")).await?;
+    let append = || Append::new().only_if_exists("a").only_if_exists("b").unless_exists("c").unless_exists("d");
+    assert_eq!(transport.append(append().only_if_exists("e").entry("a", "two", "{}")).await?, Appended::Missing);
+    assert_eq!(transport.append(append().unless_exists("a").entry("a", "two", "{}")).await?, Appended::Exists);
+    assert_eq!(transport.read("a", None, 10, NOW).await?.len(), 1);
+    assert_eq!(transport.append(append().entry("d", "two", "{}")).await?, Appended::Appended);
+    // Without entries they are only checked.
+    assert_eq!(transport.append(append()).await?, Appended::Exists);
+    assert_eq!(transport.append(Append::new().only_if_exists("a").unless_exists("e")).await?, Appended::Appended);
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_life_is_never_shortened() -> anyhow::Result<()> {
+    let (server, transport) = start().await?;
+    let mut connection = redis::Client::open(server.url())?.get_multiplexed_async_connection().await?;
+    transport.append(Append::new().entry("long", "one", "{}").expire("long", Duration::from_hours(1))).await?;
+    transport.append(Append::new().entry("ever", "one", "{}")).await?;
+    transport.append(Append::new().entry("short", "one", "{}").expire("short", Duration::from_secs(50))).await?;
+    for stream in ["long", "ever", "short", "new"] {
+        let append = Append::new().entry(stream, "two", "{}").expire_at_least(stream, Duration::from_mins(10));
+        assert_eq!(transport.append(append).await?, Appended::Appended);
+    }
+    let mut minutes = Vec::new();
+    for stream in ["long", "ever", "short", "new"] {
+        let left: i64 = redis::cmd("PTTL").arg(format!("pulse:stream:{stream}")).query_async(&mut connection).await?;
+        minutes.push(left.div_euclid(60_000));
+    }
+    assert!((50..60).contains(&minutes[0]), "{minutes:?}");
+    assert_eq!(minutes[1], -1, "it does not expire");
+    assert!(minutes[2..].iter().all(|left| (5..=10).contains(left)), "{minutes:?}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_consumer_is_active_when_it_gets_entries() -> anyhow::Result<()> {
+    let (_server, transport) = start().await?;
+    let missing = StreamError::NoGroup { stream: "s".to_owned(), group: "g".to_owned() };
+    assert_eq!(transport.consumers_idle("s", "g").await, Err(missing.clone()));
+    transport.append(Append::new().entry("s", "one", "{}")).await?;
+    assert_eq!(transport.consumers_idle("s", "g").await, Err(missing));
+    transport.create_group("s", "g", Duration::from_mins(1)).await?;
+    assert_eq!(transport.consumers_idle("s", "g").await?, None);
+    let entries = transport.read_group(MEMBER, 1, NOW).await?;
+    assert!(transport.consumers_idle("s", "g").await?.is_some_and(|idle| idle < PATIENCE));
+    let now = transport.now().await?;
+    let appended_at: u64 = entries[0].id.to_string().split_once('-').expect("an id").0.parse()?;
+    assert!((appended_at..appended_at + 120_000).contains(&now), "{appended_at} {now}");
+    Ok(())
+}
+
+#[tokio::test]
 async fn a_group_begins_with_recent_entries() -> anyhow::Result<()> {
     let (_server, transport) = start().await?;
     transport.append(Append::new().entry("s", "before", "{}")).await?;

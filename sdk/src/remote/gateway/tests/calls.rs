@@ -181,6 +181,18 @@ impl Streams for LostAnswers {
     ) -> BoxFuture<'a, Result<(), StreamError>> {
         self.streams.acknowledge(stream, group, ids)
     }
+
+    fn consumers_idle<'a>(
+        &'a self,
+        stream: &'a str,
+        group: &'a str,
+    ) -> BoxFuture<'a, Result<Option<Duration>, StreamError>> {
+        self.streams.consumers_idle(stream, group)
+    }
+
+    fn now(&self) -> BoxFuture<'_, Result<u64, StreamError>> {
+        self.streams.now()
+    }
 }
 
 #[rstest]
