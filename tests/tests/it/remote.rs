@@ -5,6 +5,7 @@ mod kills;
 mod known_callers;
 mod lost;
 mod other_language;
+mod outages;
 mod redis;
 mod registered;
 pub(crate) mod support;
