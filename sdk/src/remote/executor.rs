@@ -7,12 +7,12 @@
 //! the stream does not exist. So an attempt that finds the stream knows that the call is published,
 //! and only reads, from the oldest entry on: the result may be there already.
 //!
-//! **A call that nobody would make is not published.** A toolset without a provider at work fails its
-//! calls at once, as not called, instead of after their time limit, as unknown.
+//! **A call without a provider is not published.** If the toolset has no provider at work, the call
+//! fails within seconds as not made, instead of after its time limit as unknown.
 //!
-//! **Who gives up says so first.** Before the run is told that a call has no result, the caller marks
-//! it as given up, and no provider begins it from then on. The deadline in the message stands in
-//! for a mark that cannot be written, because the broker or the worker is down.
+//! **A caller that gives up says so first.** Before it tells the run that there is no result, it
+//! marks the call as given up, and no provider begins the call from then on. If the broker or the
+//! worker is down and the mark cannot be written, the deadline in the message has the same effect.
 //!
 //! **A stream that is gone says nothing.** The broker may have lost everything, or the result may
 //! have expired. A tool that is idempotent is then called again, with the same id; any other call
@@ -58,22 +58,22 @@ const RETAINED_BEYOND_THE_WAIT: Duration = Duration::from_mins(5);
 
 /// Longest time to mark a call as given up, while the broker is unavailable: less than an activity
 /// has beyond the wait for the result.
-const GIVES_UP_WITHIN: Duration = Duration::from_secs(10);
+const MAX_GIVE_UP_TIME: Duration = Duration::from_secs(10);
 
 /// The same after a cancellation: less than an activity has to end.
-const GIVES_UP_WITHIN_WHEN_CANCELLED: Duration = Duration::from_secs(3);
+const MAX_GIVE_UP_TIME_CANCELLED: Duration = Duration::from_secs(3);
 
 /// Most entries that one request returns.
 const MOST_ENTRIES: usize = 100;
 
 /// Returns the body of the activity of a call.
 pub(crate) fn body(streams: &Arc<dyn Streams>, at_work: &ProvidersAtWork, target: RemoteTarget) -> ActivityBody {
-    let way = Way { streams: Arc::clone(streams), at_work: at_work.clone() };
+    let broker = Broker { streams: Arc::clone(streams), at_work: at_work.clone() };
     Arc::new(move |ctx: &mut ToolContext, arguments| {
-        let way = way.clone();
+        let broker = broker.clone();
         let target = target.clone();
         async move {
-            let outcome = match RemoteCall::new(way, &target, ctx, arguments) {
+            let outcome = match RemoteCall::new(broker, &target, ctx, arguments) {
                 Ok(call) => call.outcome().await?,
                 Err(lost) => return Err(lost.failure(ctx, &target)),
             };
@@ -83,16 +83,16 @@ pub(crate) fn body(streams: &Arc<dyn Streams>, at_work: &ProvidersAtWork, target
     })
 }
 
-/// The way to the providers.
+/// The streams of a broker, and what is known of its providers.
 #[derive(Clone)]
-struct Way {
+struct Broker {
     streams: Arc<dyn Streams>,
     at_work: ProvidersAtWork,
 }
 
 /// A call, at one attempt.
 struct RemoteCall<'c> {
-    way: Way,
+    broker: Broker,
     target: &'c RemoteTarget,
     ctx: &'c ToolContext,
     message: CallMessage,
@@ -106,16 +106,16 @@ struct RemoteCall<'c> {
 
 impl<'c> RemoteCall<'c> {
     fn new(
-        way: Way,
+        broker: Broker,
         target: &'c RemoteTarget,
         ctx: &'c ToolContext,
         arguments: Map<String, Value>,
     ) -> Result<Self, Lost> {
         let (id, message) = message_of(ctx, target, arguments);
         let ends_at = Instant::now() + Duration::from_secs(target.timeout_seconds);
-        let streams = CallStreams::named(&id).map_err(|error| Lost::NotPublished(error.to_string()))?;
+        let streams = CallStreams::for_call(&id).map_err(|error| Lost::NotPublished(error.to_string()))?;
         let may_be_published = ctx.info().attempt > 1;
-        Ok(Self { way, target, ctx, message, id, streams, may_be_published, ends_at })
+        Ok(Self { broker, target, ctx, message, id, streams, may_be_published, ends_at })
     }
 
     async fn outcome(mut self) -> Result<(ToolOutput, SideData), ToolError> {
@@ -143,13 +143,13 @@ impl<'c> RemoteCall<'c> {
 
     /// Publishes the call, unless it is published.
     async fn publish(&mut self) -> Result<(), Lost> {
-        if self.target.once && self.may_be_published {
-            return if self.exists(self.streams.results()).await? { self.join().await } else { Err(Lost::Unknown) };
-        }
         if !self.may_be_published {
-            self.find_provider().await?;
+            self.check_provider().await?;
         }
         loop {
+            if self.target.once && self.may_be_published {
+                return if self.exists(self.streams.results()).await? { self.join().await } else { Err(Lost::Unknown) };
+            }
             let error = match self.try_to_publish().await? {
                 Ok(Appended::Appended | Appended::Missing) => {
                     self.may_be_published = true;
@@ -171,31 +171,28 @@ impl<'c> RemoteCall<'c> {
                 });
             }
             self.pause().await?;
-            if self.target.once && self.may_be_published {
-                return if self.exists(self.streams.results()).await? { Ok(()) } else { Err(Lost::Unknown) };
-            }
         }
     }
 
     /// Publishes the call, with the time at which its caller will give up.
     async fn try_to_publish(&self) -> Result<Result<Appended, StreamError>, Lost> {
-        let now = match self.unless_cancelled(self.way.streams.now()).await? {
+        let now = match self.unless_cancelled(self.broker.streams.now()).await? {
             Ok(now) => now,
             Err(error) => return Ok(Err(error.without_effect())),
         };
         let left = self.ends_at.saturating_duration_since(Instant::now());
-        let left = u64::try_from(left.as_millis()).unwrap_or(u64::MAX);
-        let call = CallMessage { expires_at: Some(now.saturating_add(left)), ..self.message.clone() };
+        let left_ms = u64::try_from(left.as_millis()).unwrap_or(u64::MAX);
+        let call = CallMessage { expires_at: Some(now.saturating_add(left_ms)), ..self.message.clone() };
         let payload = serde_json::to_vec(&ToolCallMessage::Call(Box::new(call)))
             .map_err(|error| Lost::NotPublished(error.to_string()))?;
-        let append = self.streams.publish(&self.target.toolset, payload, self.retention());
-        self.unless_cancelled(self.way.streams.append(append)).await
+        let append = self.streams.publish(&self.target.toolset, payload, self.retention(), Some(left));
+        self.unless_cancelled(self.broker.streams.append(append)).await
     }
 
-    /// Checks that the toolset has a provider at work. If the broker cannot be asked, publishing
-    /// will tell.
-    async fn find_provider(&self) -> Result<(), Lost> {
-        let looking = self.way.at_work.has_provider(&*self.way.streams, &self.target.toolset);
+    /// Fails if the toolset has no provider at work. If the broker cannot be asked, publishing fails
+    /// instead.
+    async fn check_provider(&self) -> Result<(), Lost> {
+        let looking = self.broker.at_work.has_provider(&*self.broker.streams, &self.target.toolset);
         match self.unless_cancelled(looking).await? {
             Ok(false) => Err(Lost::NoProvider),
             Ok(true) | Err(_) => Ok(()),
@@ -214,16 +211,16 @@ impl<'c> RemoteCall<'c> {
     /// Marks that nobody waits for the result, so that no provider begins the call.
     async fn give_up(&self, lost: &Lost) {
         let (reason, within) = match lost {
-            Lost::Unknown | Lost::TimedOut => (GivenUp::Expired, GIVES_UP_WITHIN),
-            // A worker that stops cancels its calls, too. The next attempt joins the call.
+            Lost::Unknown | Lost::TimedOut => (GivenUp::Expired, MAX_GIVE_UP_TIME),
+            // A worker that stops also cancels its calls; the next attempt joins the call.
             Lost::Cancelled if self.ctx.is_cancelled_for_good().await => {
-                (GivenUp::Cancelled, GIVES_UP_WITHIN_WHEN_CANCELLED)
+                (GivenUp::Cancelled, MAX_GIVE_UP_TIME_CANCELLED)
             }
             _ => return,
         };
         let marked = async {
             let mark = || self.streams.give_up(reason, self.retention());
-            while let Err(error) = self.way.streams.append(mark()).await {
+            while let Err(error) = self.broker.streams.append(mark()).await {
                 tracing::debug!(stream = self.streams.given_up(), %error, "a call could not be given up");
                 sleep(PAUSE).await;
             }
@@ -238,7 +235,7 @@ impl<'c> RemoteCall<'c> {
         let (mut after, mut deltas): (Option<EntryId>, usize) = (None, 0);
         loop {
             let wait = ONE_WAIT.min(self.ends_at.saturating_duration_since(Instant::now()));
-            let reading = self.way.streams.read(self.streams.results(), after, MOST_ENTRIES, wait);
+            let reading = self.broker.streams.read(self.streams.results(), after, MOST_ENTRIES, wait);
             match self.unless_cancelled(reading).await? {
                 Ok(entries) if entries.is_empty() => {
                     if !self.exists(self.streams.results()).await? {
@@ -303,7 +300,7 @@ impl<'c> RemoteCall<'c> {
     /// Returns `true` if a stream exists.
     async fn exists(&self, stream: &str) -> Result<bool, Lost> {
         loop {
-            match self.unless_cancelled(self.way.streams.exists(stream)).await? {
+            match self.unless_cancelled(self.broker.streams.exists(stream)).await? {
                 Ok(exists) => return Ok(exists),
                 Err(_) if self.is_over() => return Err(self.not_in_time()),
                 Err(_) => self.pause().await?,

@@ -21,7 +21,7 @@ const LOOKS_AT_CANCELLATION: Duration = Duration::from_millis(250);
 pub(super) const MAX_RESULT_BYTES: usize = 8 * 1024 * 1024;
 
 /// Code of the error of a call whose toolset has no provider at work.
-pub(super) const SERVICE_UNAVAILABLE: &str = "service_unavailable";
+const SERVICE_UNAVAILABLE: &str = "service_unavailable";
 
 /// Most deltas of a call that are passed on.
 pub(super) const MOST_DELTAS: usize = 256;
@@ -66,8 +66,9 @@ impl Lost {
                 ToolError::tell_model(message).code(SERVICE_UNAVAILABLE)
             }
             Self::TooLarge(bytes) => {
-                let message =
-                    format!("Tool '{name}' has run, and its result has {bytes} bytes; the limit is {MAX_RESULT_BYTES}");
+                let message = format!(
+                    "Tool '{name}' has run, but its result of {bytes} bytes is over the limit of {MAX_RESULT_BYTES}."
+                );
                 ToolError::tell_model(message).code("malformed_result")
             }
             Self::Offline => {

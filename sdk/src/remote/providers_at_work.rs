@@ -46,16 +46,17 @@ const REMEMBERED_FOR: Duration = Duration::from_hours(24);
 /// Time for which an answer is used again.
 const CACHED_FOR: Duration = Duration::from_secs(5);
 
-/// Longest time for which a provider is looked for. A broker that has just lost everything knows of
-/// no provider until they have noticed.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// Maximum time to look for a provider. After a broker has lost everything, providers need a moment
+/// to announce themselves.
+const MAX_LOOK_TIME: Duration = Duration::from_secs(5);
 
 /// Pause between two looks.
 const PAUSE: Duration = Duration::from_millis(500);
 
 /// Returns the announcement of a provider of this toolset.
 pub(crate) fn announcement(toolset: &str) -> Append {
-    let (serving, announced) = (serving(toolset), announced(toolset));
+    let serving = serving_stream(toolset);
+    let announced = announced_stream(toolset);
     Append::new()
         .entry(&*serving, "serving", b"{}".to_vec())
         .max_len(&*serving, 1)
@@ -85,7 +86,7 @@ impl ProvidersAtWork {
                 self.known().insert(toolset.to_owned(), Instant::now());
                 return Ok(true);
             }
-            if begun.elapsed() >= PATIENCE {
+            if begun.elapsed() >= MAX_LOOK_TIME {
                 return Ok(false);
             }
             sleep(PAUSE).await;
@@ -105,22 +106,22 @@ impl ProvidersAtWork {
 
 /// Asks the broker.
 async fn is_at_work(streams: &dyn Streams, toolset: &str) -> Result<bool, StreamError> {
-    if streams.exists(&serving(toolset)).await? {
+    if streams.exists(&serving_stream(toolset)).await? {
         return Ok(true);
     }
-    match streams.consumers_idle(&toolset_stream(toolset), PROVIDER_GROUP).await {
+    match streams.idle_time(&toolset_stream(toolset), PROVIDER_GROUP).await {
         Ok(Some(idle)) if idle <= ANNOUNCED_FOR => Ok(true),
-        Ok(_) => Ok(!streams.exists(&announced(toolset)).await?),
+        Ok(_) => Ok(!streams.exists(&announced_stream(toolset)).await?),
         Err(StreamError::NoGroup { .. }) => Ok(false),
         Err(error) => Err(error),
     }
 }
 
-fn serving(toolset: &str) -> String {
+fn serving_stream(toolset: &str) -> String {
     format!("toolset:{toolset}:serving")
 }
 
-fn announced(toolset: &str) -> String {
+fn announced_stream(toolset: &str) -> String {
     format!("toolset:{toolset}:announced")
 }
 

@@ -13,15 +13,15 @@ use crate::{tool::ActivityBody, wire::remote_call::RemoteTarget};
 /// The way to a remote tool.
 #[derive(Clone)]
 pub(crate) enum ToolTransport {
-    /// Streams, which providers read, and the providers that are known to.
+    /// Streams that providers read, and the toolsets known to have a provider at work.
     Streams(Arc<dyn Streams>, ProvidersAtWork),
     /// Connections that some process holds.
     Devices(DeviceGateway),
 }
 
 impl ToolTransport {
-    /// Creates the way over these streams.
-    pub(crate) fn over(streams: impl Streams) -> Self {
+    /// Creates the transport over these streams.
+    pub(crate) fn from_streams(streams: impl Streams) -> Self {
         Self::Streams(Arc::new(streams), ProvidersAtWork::default())
     }
 

@@ -182,7 +182,7 @@ impl Resources {
     /// ([`RemoteToolset::transport`](crate::tool::RemoteToolset::transport)).
     #[must_use]
     pub fn named_tool_streams(mut self, name: impl Into<String>, streams: impl Streams) -> Self {
-        self.transports.add(name.into(), ToolTransport::over(streams));
+        self.transports.add(name.into(), ToolTransport::from_streams(streams));
         self
     }
 

@@ -36,8 +36,8 @@ pub struct Device {
     pub owner: String,
     /// Its tools.
     pub tools: Vec<RemoteTool>,
-    /// The one who decides about calls of its tools, where that is stricter than the gate of a run;
-    /// `None` = the gate alone, and a person about each call in a run without one.
+    /// Who decides about calls of its tools, where that is stricter than the gate of the run. If it
+    /// is absent, the gate decides; in a run without a gate, a person decides about each call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode: Option<GateMode>,
 }
@@ -131,8 +131,9 @@ pub enum FromDevice {
         device: String,
         /// Its tools.
         tools: Vec<RemoteTool>,
-        /// The one who decides about calls of its tools; absent = the gate of the run, and a person
-        /// about each call in a run without one.
+        /// Who decides about calls of its tools, where that is stricter than the gate of the run.
+        /// If it is absent, the gate decides; in a run without a gate, a person decides about each
+        /// call.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         mode: Option<GateMode>,
     },

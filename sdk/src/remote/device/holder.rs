@@ -103,7 +103,7 @@ async fn again(gateway: &Inner, connected: &Connected) -> Option<Subscription> {
 
 impl Inner {
     async fn announce(&self, connected: &Connected) -> Result<(), StreamError> {
-        self.channels.put(&self.place(&connected.key), json_of(&connected.record()), KEPT).await
+        self.channels.put(&self.record_key(&connected.key), json_of(&connected.record()), KEPT).await
     }
 
     /// Tells the process that has held the device until now that it does not any more.
@@ -157,7 +157,7 @@ impl Inner {
     }
 
     async fn withdraw(&self, connected: &Connected) {
-        let place = self.place(&connected.key);
+        let place = self.record_key(&connected.key);
         let removing = self.channels.remove(&place, json_of(&connected.record()));
         if !matches!(timeout(LAST_REQUEST, removing).await, Ok(Ok(()))) {
             tracing::debug!(device = connected.device.name, "a device could not be withdrawn: its record expires");

@@ -8,10 +8,9 @@ use crate::wire::remote_call::RemoteTarget;
 /// The key of a device. Names are scoped to their owner: two users may each have a `laptop`.
 ///
 /// # Design
-/// **Different keys have different channels,** whatever the owner is called. The owner is an
-/// arbitrary string, so channels have the digest of it: no owner can be written such that the text
-/// continues into another device's name, and each one fits the length and the characters of
-/// channels.
+/// **Different keys have different channels.** The owner is an arbitrary string, so channels have
+/// its digest: an owner whose text contains `:` cannot reach the channels of another device, and
+/// every name of a channel has a valid length and valid characters.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct DeviceKey {
     owner: String,
@@ -44,7 +43,7 @@ impl DeviceKey {
     }
 
     /// Returns the part of a channel's name that stands for the device.
-    pub(super) fn path(&self) -> String {
+    pub(super) fn channel_part(&self) -> String {
         format!("{:x}:{}", Sha256::digest(&self.owner), self.name)
     }
 }

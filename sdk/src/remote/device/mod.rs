@@ -133,11 +133,11 @@ impl DeviceGateway {
         self
     }
 
-    /// Connects a device to this process. A connection that the owner's device of this name has
-    /// already, here or in another process, ends.
+    /// Connects a device to this process. Ends an earlier connection of the owner's device of this
+    /// name, here or in another process.
     ///
     /// # Errors
-    /// The device is none that [`Device::announced`] returns, or the channels are unavailable.
+    /// The device is not valid (see [`Device::announced`]), or the channels are unavailable.
     pub async fn connect(&self, device: Device) -> Result<DeviceConnection, DeviceRefused> {
         // It may have been read from elsewhere.
         device.check().map_err(|reason| DeviceRefused { reason })?;
@@ -175,14 +175,14 @@ impl Inner {
         self.connected().get(key).filter(|connected| !connected.gone.is_cancelled()).cloned()
     }
 
-    /// Returns where the channels keep what is known of a device.
-    fn place(&self, key: &DeviceKey) -> String {
-        format!("{}:device:{}", self.prefix, key.path())
+    /// Returns the key of the record of a device.
+    fn record_key(&self, key: &DeviceKey) -> String {
+        format!("{}:device:{}", self.prefix, key.channel_part())
     }
 
     /// Channel of the requests to the process that holds a device.
     fn requests(&self, key: &DeviceKey) -> String {
-        format!("{}:device:{}:rpc", self.prefix, key.path())
+        format!("{}:device:{}:rpc", self.prefix, key.channel_part())
     }
 
     /// Channel of the replies to one caller.
@@ -195,13 +195,13 @@ impl Inner {
             return Ok(None);
         }
         // A lost answer here must not look like a call that may have been sent.
-        let kept = self.channels.get(&self.place(key)).await.map_err(StreamError::without_effect)?;
+        let kept = self.channels.get(&self.record_key(key)).await.map_err(StreamError::without_effect)?;
         let Some(json) = kept else { return Ok(None) };
         match serde_json::from_slice::<Record>(&json) {
             Ok(record) if record.device.key() == *key => Ok(Some(record)),
             Ok(_) => Ok(None),
             Err(error) => {
-                tracing::warn!(device = key.name(), %error, "what is known of a device cannot be read: it counts as offline");
+                tracing::warn!(device = key.name(), %error, "the record of a device cannot be read: it counts as offline");
                 Ok(None)
             }
         }

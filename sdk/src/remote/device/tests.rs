@@ -150,7 +150,7 @@ async fn a_device_whose_process_is_gone_is_offline_after_a_while() -> Result<(),
     let channels = MemoryTransport::new();
     let (here, elsewhere) = (DeviceGateway::new(channels.clone()), DeviceGateway::new(channels));
     let (connected, _outgoing) = Connected::new(laptop());
-    here.0.channels.put(&here.0.place(&connected.key), serde_json::to_vec(&connected.record())?, KEPT).await?;
+    here.0.channels.put(&here.0.record_key(&connected.key), serde_json::to_vec(&connected.record())?, KEPT).await?;
     assert!(elsewhere.find_device("ada", "laptop").await?.is_some());
     tokio::time::advance(KEPT).await;
     assert!(elsewhere.find_device("ada", "laptop").await?.is_none());

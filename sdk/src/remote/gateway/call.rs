@@ -100,8 +100,8 @@ impl GatewayCall<'_> {
             source: StreamError::Unavailable { stream: result_stream(&id), reason: error.to_string() },
         };
         let message = serde_json::to_vec(&message).map_err(unwritable)?;
-        let streams = CallStreams::named(&id).map_err(|source| GatewayError::Unreachable { source })?;
-        match gateway.streams.append(streams.publish(&toolset, message, gateway.retention)).await {
+        let streams = CallStreams::for_call(&id).map_err(|source| GatewayError::Unreachable { source })?;
+        match gateway.streams.append(streams.publish(&toolset, message, gateway.retention, None)).await {
             // The stream exists: the call is published already.
             Ok(_) => Ok(id),
             Err(error) if error.is_ambiguous() => gateway.published(id, &error).await,

@@ -27,8 +27,8 @@ impl Gateway {
     ///
     /// # Errors
     /// [`GatewayError::ResultTimeout`]; [`GatewayError::OutcomeUnknown`] if the result stream does
-    /// not exist: the broker has lost it, it has expired, or there never was such a call; or if the result has
-    /// more than 8 MiB.
+    /// not exist (the broker has lost it, it has expired, or there never was such a call), or if the
+    /// result is larger than 8 MiB.
     pub async fn result(&self, tool_use_id: &str, longest: Duration) -> Result<Vec<u8>, GatewayError> {
         let (results, started) = (result_stream(tool_use_id), Instant::now());
         let mut after = None;
@@ -46,7 +46,7 @@ impl Gateway {
                     if let Some(result) = entries.into_iter().find(|entry| entry.event == RESULT_EVENT) {
                         let bytes = result.payload.len();
                         if bytes > MAX_RESULT_BYTES {
-                            let reason = format!("it has {bytes} bytes, the limit is {MAX_RESULT_BYTES}");
+                            let reason = format!("its result of {bytes} bytes is over the limit of {MAX_RESULT_BYTES}");
                             return Err(GatewayError::outcome_unknown(tool_use_id, reason));
                         }
                         return Ok(result.payload);

@@ -44,11 +44,13 @@ pub struct CallMessage {
     /// The header `baggage` of W3C Baggage, or an empty string.
     #[serde(default, deserialize_with = "absent::or_default", skip_serializing_if = "String::is_empty")]
     pub baggage: String,
-    /// The time after which no provider may begin the call, by the clock of the broker, in
-    /// milliseconds since the Unix epoch. Absent = as long as providers keep results.
+    /// Time after which no provider begins the call, in milliseconds since the Unix epoch by the
+    /// clock of the broker. If it is absent, providers begin the call for as long as they keep
+    /// results (15 minutes by default).
     ///
-    /// A caller that sets it has created the result stream, and no provider begins the call once
-    /// that stream no longer exists.
+    /// A caller that sets it must create two streams in one transaction with the call: the result
+    /// stream, and `result:<tool_use_id>:waiting`, which expires at this time. Providers do not begin
+    /// the call once one of them is gone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<u64>,
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{CACHED_FOR, PATIENCE, PROVIDER_GROUP, ProvidersAtWork, announcement};
+use super::{CACHED_FOR, MAX_LOOK_TIME, PROVIDER_GROUP, ProvidersAtWork, announcement};
 use crate::remote::{
     message::toolset_stream,
     transport::{Append, GroupMember, MemoryTransport, StreamError, Streams},
@@ -36,7 +36,7 @@ async fn a_group_without_announcements_may_have_a_provider() -> Result<(), Strea
 }
 
 #[tokio::test(start_paused = true)]
-async fn announcements_end_after_40_seconds_and_are_remembered_for_a_day() -> Result<(), StreamError> {
+async fn announcements_count_for_40_seconds() -> Result<(), StreamError> {
     let streams = MemoryTransport::new();
     create_group(&streams).await?;
     streams.append(announcement("demo")).await?;
@@ -57,7 +57,8 @@ async fn announcements_end_after_40_seconds_and_are_remembered_for_a_day() -> Re
 
 #[tokio::test(start_paused = true)]
 async fn an_answer_is_used_again_for_a_few_seconds() -> Result<(), StreamError> {
-    let (streams, at_work) = (MemoryTransport::new(), ProvidersAtWork::default());
+    let streams = MemoryTransport::new();
+    let at_work = ProvidersAtWork::default();
     create_group(&streams).await?;
     assert!(at_work.has_provider(&streams, "demo").await?);
     streams.clear();
@@ -71,7 +72,7 @@ async fn an_answer_is_used_again_for_a_few_seconds() -> Result<(), StreamError> 
 async fn a_provider_that_comes_back_at_once_is_found() -> Result<(), StreamError> {
     let streams = MemoryTransport::new();
     let comes_back = async {
-        tokio::time::sleep(PATIENCE / 2).await;
+        tokio::time::sleep(MAX_LOOK_TIME / 2).await;
         create_group(&streams).await
     };
     let (found, created) = tokio::join!(has_provider(&streams), comes_back);

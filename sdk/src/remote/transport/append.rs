@@ -32,6 +32,9 @@ pub(super) struct NewEntry {
     pub(super) payload: Vec<u8>,
 }
 
+/// Maximum life of a stream: brokers refuse times that their clocks cannot count.
+const MAX_LIFE: Duration = Duration::from_hours(100 * 365 * 24);
+
 /// The time after which a stream no longer exists.
 #[derive(Clone, Debug)]
 pub(super) enum Life {
@@ -72,14 +75,14 @@ impl Append {
         Self::default()
     }
 
-    /// Appends nothing if this stream exists. Further calls add streams.
+    /// Appends nothing if this stream exists. May be called for several streams.
     #[must_use]
     pub fn unless_exists(mut self, stream: impl Into<String>) -> Self {
         self.unless_exists.push(stream.into());
         self
     }
 
-    /// Appends nothing if this stream does not exist. Further calls add streams.
+    /// Appends nothing if this stream does not exist. May be called for several streams.
     #[must_use]
     pub fn only_if_exists(mut self, stream: impl Into<String>) -> Self {
         self.only_if_exists.push(stream.into());
@@ -96,20 +99,20 @@ impl Append {
     /// Sets the time after which a stream no longer exists.
     #[must_use]
     pub fn expire(mut self, stream: impl Into<String>, after: Duration) -> Self {
-        self.lives.push((stream.into(), Life::Exactly(after)));
+        self.lives.push((stream.into(), Life::Exactly(after.min(MAX_LIFE))));
         self
     }
 
-    /// Sets the time after which a stream no longer exists, unless it exists for longer anyway. A
-    /// stream that existed before and does not expire still does not.
+    /// Sets the minimum time for which a stream exists. Does not shorten its life, and does not let
+    /// an existing stream expire that has no expiry.
     #[must_use]
     pub fn expire_at_least(mut self, stream: impl Into<String>, after: Duration) -> Self {
-        self.lives.push((stream.into(), Life::AtLeast(after)));
+        self.lives.push((stream.into(), Life::AtLeast(after.min(MAX_LIFE))));
         self
     }
 
-    /// Lets a stream exist for at least this time, and for twice the time that is left to another
-    /// stream before this request. If the other one does not expire, a new stream does not either.
+    /// Lets a stream exist at least this long, and twice as long as `other` has left before this
+    /// request. If `other` does not expire, a new stream does not expire either.
     #[must_use]
     pub(in crate::remote) fn outlive(
         mut self,
@@ -117,7 +120,7 @@ impl Append {
         other: impl Into<String>,
         at_least: Duration,
     ) -> Self {
-        self.lives.push((stream.into(), Life::Outlives { other: other.into(), at_least }));
+        self.lives.push((stream.into(), Life::Outlives { other: other.into(), at_least: at_least.min(MAX_LIFE) }));
         self
     }
 
@@ -160,7 +163,7 @@ impl Life {
             Self::Exactly(after) => return Some(*after),
             Self::AtLeast(after) => *after,
             Self::Outlives { other, at_least } => match (left(other), own) {
-                (TimeLeft::Until(left), _) => left.saturating_mul(2).max(*at_least),
+                (TimeLeft::Until(left), _) => left.saturating_mul(2).max(*at_least).min(MAX_LIFE),
                 (TimeLeft::Endless, TimeLeft::Missing) => return None,
                 (TimeLeft::Endless | TimeLeft::Missing, _) => *at_least,
             },

@@ -273,7 +273,7 @@ impl Streams for MemoryTransport {
         .boxed()
     }
 
-    fn consumers_idle<'a>(
+    fn idle_time<'a>(
         &'a self,
         stream: &'a str,
         group: &'a str,

@@ -140,17 +140,21 @@ pub trait Streams: Send + Sync + 'static {
         ids: &'a [EntryId],
     ) -> BoxFuture<'a, Result<(), StreamError>>;
 
-    /// Returns the time since a consumer of the group was last active, as far as the broker knows;
-    /// `None` if it knows of no consumer. Some brokers note only deliveries, so a consumer that
-    /// waits for entries may be idle for long.
-    fn consumers_idle<'a>(
-        &'a self,
-        stream: &'a str,
-        group: &'a str,
-    ) -> BoxFuture<'a, Result<Option<Duration>, StreamError>>;
+    /// Returns the time since any consumer of the group was last active; `None` if there is no
+    /// consumer. Some brokers (Redis before 7.2) record only deliveries: a consumer that waits for
+    /// entries then looks idle.
+    ///
+    /// # Errors
+    /// [`StreamError::NoGroup`] if the group or its stream does not exist, or the broker is
+    /// unavailable.
+    fn idle_time<'a>(&'a self, stream: &'a str, group: &'a str)
+    -> BoxFuture<'a, Result<Option<Duration>, StreamError>>;
 
-    /// Returns the time by the clock of the broker, which dates entries and expires streams, in
-    /// milliseconds since the Unix epoch.
+    /// Returns the time of the broker, in milliseconds since the Unix epoch. Entries are dated, and
+    /// streams expire, by this clock.
+    ///
+    /// # Errors
+    /// The broker is unavailable.
     fn now(&self) -> BoxFuture<'_, Result<u64, StreamError>>;
 }
 

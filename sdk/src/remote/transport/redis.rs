@@ -328,7 +328,7 @@ impl Streams for RedisTransport {
         .boxed()
     }
 
-    fn consumers_idle<'a>(
+    fn idle_time<'a>(
         &'a self,
         stream: &'a str,
         group: &'a str,

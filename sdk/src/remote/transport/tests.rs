@@ -40,13 +40,13 @@ async fn the_conditions_of_an_append_hold_for_all_streams() -> Result<(), Stream
 async fn a_consumer_is_active_when_it_asks_for_entries() -> Result<(), StreamError> {
     let streams = MemoryTransport::new();
     let missing = StreamError::NoGroup { stream: "s".to_owned(), group: "g".to_owned() };
-    assert_eq!(streams.consumers_idle("s", "g").await, Err(missing));
+    assert_eq!(streams.idle_time("s", "g").await, Err(missing));
     streams.create_group("s", "g", NOW).await?;
-    assert_eq!(streams.consumers_idle("s", "g").await?, None);
+    assert_eq!(streams.idle_time("s", "g").await?, None);
     streams.read_group(MEMBER, 1, NOW).await?;
     let began = streams.now().await?;
     tokio::time::advance(Duration::from_secs(3)).await;
-    assert_eq!(streams.consumers_idle("s", "g").await?, Some(Duration::from_secs(3)));
+    assert_eq!(streams.idle_time("s", "g").await?, Some(Duration::from_secs(3)));
     assert_eq!(streams.now().await? - began, 3_000);
     Ok(())
 }

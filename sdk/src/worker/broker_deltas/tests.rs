@@ -171,7 +171,7 @@ impl Streams for Unavailable {
         self.outcome()
     }
 
-    fn consumers_idle<'a>(
+    fn idle_time<'a>(
         &'a self,
         _stream: &'a str,
         _group: &'a str,

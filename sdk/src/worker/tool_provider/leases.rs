@@ -1,4 +1,4 @@
-//! What a provider renews while calls run, and how it learns that one was cancelled.
+//! What a provider renews while calls run, its announcements, and cancellations by callers.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ pub(super) struct RunningCall {
     /// The entries of the request stream that requested it.
     pub(super) entries: Vec<EntryId>,
     pub(super) streams: CallStreams,
-    /// `true` once its body has begun, if that must not happen twice.
+    /// `true` once the mark `begun` is written.
     pub(super) has_mark: bool,
     /// Cancelled when the caller has cancelled the call.
     pub(super) cancelled: CancellationToken,
@@ -31,7 +31,7 @@ impl Shared {
         loop {
             ticks.tick().await;
             self.renew().await;
-            self.look_at_marks().await;
+            self.renew_marks().await;
         }
     }
 
@@ -47,10 +47,10 @@ impl Shared {
 
     /// Extends the marks of the calls in progress, and cancels those that their callers have
     /// cancelled.
-    async fn look_at_marks(&self) {
+    async fn renew_marks(&self) {
         let calls: Vec<RunningCall> = self.running().values().cloned().collect();
         for RunningCall { streams, has_mark, cancelled, .. } in calls {
-            if has_mark && let Err(error) = self.streams.append(streams.keep_begun(self.retention)).await {
+            if has_mark && let Err(error) = self.streams.append(streams.extend_begun(self.retention)).await {
                 tracing::debug!(toolset = self.toolset, %error, "the mark of a call could not be extended");
             }
             match self.streams.read(streams.given_up(), None, MAX_MARKS, Duration::ZERO).await {

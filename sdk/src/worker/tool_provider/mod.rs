@@ -5,15 +5,15 @@
 //! | here | the provider: it reads requests, within its limits, and ends gracefully |
 //! | `request.rs` | one entry of the request stream |
 //! | `registration.rs` | the registration of the toolset at gateways, and pongs |
-//! | `leases.rs` | what is renewed while calls run, and who has cancelled them |
+//! | `leases.rs` | what is renewed while calls run, announcements, and cancellations by callers |
 //! | `served_call.rs` | one call: its marks, its body, its result |
 //! | `output.rs` | parts of outputs on their way to the result stream |
 //!
 //! # Design
 //! **A request is acknowledged after its result is published.** A request whose provider is lost is
 //! delivered to another one after the lease, which the provider renews while it works, also while it
-//! ends. So a call is made at least once while its caller waits, and marks beside its result stream
-//! (`remote/marks.rs`) make it at most once where that counts:
+//! ends. So a call is made at least once while its caller waits, and marks (`remote/marks.rs`) make
+//! it at most once where that counts:
 //!
 //! - `begun` is written before the body of a tool that is not idempotent. A provider that finds the
 //!   mark of another answers `outcome_unknown`, and runs nothing.
@@ -21,11 +21,11 @@
 //!   has one result, whatever providers do.
 //!
 //! **A call that nobody waits for is not made**: its deadline has passed, its caller has given it up,
-//! or its result stream no longer exists. A call that was cancelled while it runs is cancelled here,
-//! too, within a third of the lease.
+//! or its result stream no longer exists. If a caller cancels a call that runs, the provider cancels
+//! the body within a third of the lease.
 //!
-//! **What cannot be served is skipped**, with a line in the log. Only a broker that is down is asked
-//! again and again.
+//! **Messages that cannot be served are skipped**, with a line in the log. Requests to the broker are
+//! repeated only while the broker is down.
 
 mod leases;
 mod output;
@@ -148,16 +148,18 @@ impl ToolProvider {
         self
     }
 
-    /// Sets the time for which results can be read at least. Default 15 minutes. A caller may ask for
-    /// more; a call without a deadline is made for as long as this.
+    /// Sets the minimum time for which a result can be read. Defaults to 15 minutes. A call without
+    /// a deadline is not begun after this time. A result stream that exists for longer is kept.
     #[must_use]
     pub fn retention(mut self, retention: Duration) -> Self {
         self.retention = retention;
         self
     }
 
-    /// Sets the time that calls in progress have to end once the provider stops. Default 30 s. Until
-    /// then no other provider gets their requests; a call that takes longer is dropped.
+    /// Sets the time that calls in progress have to end once the provider stops. Defaults to 30 s.
+    /// Until then no other provider gets their requests. A call that takes longer is dropped.
+    /// Another provider then makes it again if its tool is idempotent, and else answers
+    /// `outcome_unknown`.
     #[must_use]
     pub fn drain(mut self, drain: Duration) -> Self {
         self.drain = drain;
@@ -308,8 +310,8 @@ impl Shared {
     /// Repeats a request to the transport while the transport is down.
     ///
     /// # Errors
-    /// What no repetition changes.
-    async fn persist<T, F>(&self, problem: &str, request: impl Fn() -> F) -> Result<T, StreamError>
+    /// [`StreamError::Name`] and [`StreamError::NoGroup`], which no repetition changes.
+    async fn retry_while_down<T, F>(&self, problem: &str, request: impl Fn() -> F) -> Result<T, StreamError>
     where
         F: Future<Output = Result<T, StreamError>>,
     {

@@ -29,7 +29,7 @@ impl Request {
         if let Some(tool) = call.tool.strip_prefix(toolset).and_then(|rest| rest.strip_prefix('.')) {
             call.tool = String::from(tool);
         }
-        match CallStreams::named(&call.tool_use_id) {
+        match CallStreams::for_call(&call.tool_use_id) {
             Ok(streams) => Self::Call(call, streams),
             Err(error) => Self::Unreadable(format!("its tool_use_id cannot be served: {error}")),
         }

@@ -33,6 +33,8 @@ struct ServedCall {
     /// The time after which the call is not begun, by the clock of the broker, in milliseconds since
     /// the Unix epoch.
     deadline: u64,
+    /// `true` if the caller has set the deadline.
+    has_deadline: bool,
     /// `true` if the call is made only while its result stream exists.
     needs_results: bool,
     /// `true` if the call must not be made twice.
@@ -40,7 +42,7 @@ struct ServedCall {
 }
 
 /// What a provider does with a call.
-enum Verdict {
+enum CallPlan {
     /// It makes the call.
     Make,
     /// It publishes this result, and does not make the call.
@@ -63,10 +65,15 @@ impl Shared {
                 }
                 return;
             }
-            let (streams, cancelled) = (streams.clone(), cancelled.clone());
-            running.insert(id.clone(), RunningCall { entries: vec![entry], streams, has_mark: false, cancelled });
+            let call = RunningCall {
+                entries: vec![entry],
+                streams: streams.clone(),
+                has_mark: false,
+                cancelled: cancelled.clone(),
+            };
+            running.insert(id.clone(), call);
         }
-        let running = Running { shared: Arc::clone(self), id };
+        let running = RunningGuard { shared: Arc::clone(self), id };
         if let Err(error) = self.serve_call(entry, call, streams, &cancelled).await {
             tracing::warn!(toolset = self.toolset, call = running.id, %error, "a call cannot be served: skipped");
         }
@@ -93,18 +100,19 @@ impl Shared {
             id,
             streams,
             deadline: call.expires_at.unwrap_or_else(|| entry.millis().saturating_add(kept)),
+            has_deadline: call.expires_at.is_some(),
             needs_results: is_once || call.expires_at.is_some(),
             is_once,
         };
-        let result = match self.verdict(&served).await? {
-            Verdict::Make => {
+        let result = match self.plan(&served).await? {
+            CallPlan::Make => {
                 if let Some(running) = self.running().get_mut(&served.id) {
                     running.has_mark = is_once;
                 }
                 self.make(tool, call, &served, cancelled).await
             }
-            Verdict::Answer(result) => *result,
-            Verdict::Skip(reason) => {
+            CallPlan::Answer(result) => *result,
+            CallPlan::Skip(reason) => {
                 tracing::info!(toolset = self.toolset, call = served.id, reason, "a call is not made");
                 return Ok(());
             }
@@ -112,38 +120,36 @@ impl Shared {
         self.publish(&served.streams, &result).await
     }
 
-    /// Decides whether a call is made. With [`Verdict::Make`] the body has begun, as far as the
-    /// marks tell.
-    async fn verdict(&self, call: &ServedCall) -> Result<Verdict, StreamError> {
-        let now = self.persist("the time cannot be asked", || self.streams.now()).await?;
-        let is_late = now >= call.deadline;
-        let append = || {
+    /// Decides what to do with a call. With [`CallPlan::Make`] its mark is written.
+    async fn plan(&self, call: &ServedCall) -> Result<CallPlan, StreamError> {
+        let attempt = || async {
+            // Asked at each attempt: the broker may have been down in between.
+            let is_late = self.streams.now().await? >= call.deadline;
             let streams = &call.streams;
-            if is_late {
-                let message = "no provider has begun the call before its deadline, and none will";
+            let append = if is_late {
+                let message = "the deadline of the call has passed before a provider has answered it";
                 let result = ToolResultMessage::error(&*call.id, EXPIRED, message);
-                streams.refuse(written(&result), self.retention)
-            } else if call.is_once {
-                streams.begin(self.retention)
-            } else if call.needs_results {
-                streams.is_open().only_if_exists(streams.results())
+                streams.refuse(result_json(&result), self.retention)
             } else {
-                streams.is_open()
-            }
+                let append = if call.is_once { streams.begin(self.retention) } else { streams.check_open() };
+                let append = if call.needs_results { append.only_if_exists(streams.results()) } else { append };
+                if call.has_deadline { streams.before_deadline(append) } else { append }
+            };
+            Ok((is_late, self.streams.append(append).await?))
         };
-        let appended = self.persist("a call cannot be begun", || self.streams.append(append())).await?;
+        let (is_late, appended) = self.retry_while_down("a call cannot be begun", attempt).await?;
         Ok(match appended {
-            Appended::Appended if is_late => Verdict::Skip("its deadline has passed"),
-            Appended::Appended => Verdict::Make,
-            Appended::Missing => Verdict::Skip("its result stream does not exist"),
-            Appended::Exists if self.exists(call.streams.ended()).await? => Verdict::Skip("it has a result"),
+            Appended::Appended if is_late => CallPlan::Skip("its deadline has passed"),
+            Appended::Appended => CallPlan::Make,
+            Appended::Missing => CallPlan::Skip("its caller no longer waits, or its result stream does not exist"),
+            Appended::Exists if self.exists(call.streams.ended()).await? => CallPlan::Skip("it has a result"),
             // After an append whose outcome is unknown, the mark may be our own. It may as well be that
             // of another provider, so the call is not made.
             Appended::Exists if call.is_once && self.exists(call.streams.begun()).await? => {
                 let message = "the call was begun by a provider that is gone: it may have taken effect";
-                Verdict::Answer(Box::new(ToolResultMessage::error(&*call.id, OUTCOME_UNKNOWN_CODE, message)))
+                CallPlan::Answer(Box::new(ToolResultMessage::error(&*call.id, OUTCOME_UNKNOWN_CODE, message)))
             }
-            Appended::Exists => Verdict::Skip("its caller has given it up"),
+            Appended::Exists => CallPlan::Skip("its caller has given it up"),
         })
     }
 
@@ -200,38 +206,38 @@ impl Shared {
     }
 
     async fn exists(&self, stream: &str) -> Result<bool, StreamError> {
-        self.persist("a mark cannot be looked up", || self.streams.exists(stream)).await
+        self.retry_while_down("a mark cannot be looked up", || self.streams.exists(stream)).await
     }
 
     /// Publishes the result of a call, unless it has one.
     async fn publish(&self, streams: &CallStreams, result: &ToolResultMessage) -> Result<(), StreamError> {
-        let result = written(result);
+        let result = result_json(result);
         let append = || self.streams.append(streams.end(result.clone(), self.retention));
-        self.persist("a result cannot be published", append).await.map(drop)
+        self.retry_while_down("a result cannot be published", append).await.map(drop)
     }
 }
 
 /// A call in progress; removed from the list when it is dropped.
-struct Running {
+struct RunningGuard {
     shared: Arc<Shared>,
     id: String,
 }
 
-impl Running {
+impl RunningGuard {
     /// Ends the call, and returns the entries that requested it.
     fn end(self) -> Vec<EntryId> {
         self.shared.running().remove(&self.id).map(|call| call.entries).unwrap_or_default()
     }
 }
 
-impl Drop for Running {
+impl Drop for RunningGuard {
     fn drop(&mut self) {
         self.shared.running().remove(&self.id);
     }
 }
 
 /// Returns a result as JSON.
-fn written(result: &ToolResultMessage) -> Vec<u8> {
+fn result_json(result: &ToolResultMessage) -> Vec<u8> {
     serde_json::to_vec(result).unwrap_or_else(|error| {
         let result = ToolResultMessage::error(&*result.tool_use_id, EXECUTION_FAILED, error.to_string());
         serde_json::to_vec(&result).unwrap_or_default()

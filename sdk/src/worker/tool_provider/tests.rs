@@ -191,7 +191,7 @@ struct Call {
 
 impl Call {
     fn new(streams: &MemoryTransport, key: &str) -> Self {
-        let way = ToolTransport::over(streams.clone());
+        let way = ToolTransport::from_streams(streams.clone());
         Self { way, key: key.to_owned(), tool: "pay", waits: false, timeout: Duration::from_mins(1) }
     }
 

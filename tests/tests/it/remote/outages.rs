@@ -146,12 +146,12 @@ impl Streams for Watched {
         self.transport.acknowledge(stream, group, ids)
     }
 
-    fn consumers_idle<'a>(
+    fn idle_time<'a>(
         &'a self,
         stream: &'a str,
         group: &'a str,
     ) -> BoxFuture<'a, Result<Option<Duration>, StreamError>> {
-        self.transport.consumers_idle(stream, group)
+        self.transport.idle_time(stream, group)
     }
 
     fn now(&self) -> BoxFuture<'_, Result<u64, StreamError>> {
@@ -331,5 +331,6 @@ async fn no_call_begins_twice_or_after_its_run_was_told() -> anyhow::Result<()> 
         }
     }
     println!("{seeds} seeds, {begun} bodies: {outcomes:#?}");
+    assert!(!outcomes.is_empty(), "nothing was played");
     Ok(())
 }

@@ -178,13 +178,13 @@ async fn a_life_is_never_shortened() -> anyhow::Result<()> {
 async fn a_consumer_is_active_when_it_gets_entries() -> anyhow::Result<()> {
     let (_server, transport) = start().await?;
     let missing = StreamError::NoGroup { stream: "s".to_owned(), group: "g".to_owned() };
-    assert_eq!(transport.consumers_idle("s", "g").await, Err(missing.clone()));
+    assert_eq!(transport.idle_time("s", "g").await, Err(missing.clone()));
     transport.append(Append::new().entry("s", "one", "{}")).await?;
-    assert_eq!(transport.consumers_idle("s", "g").await, Err(missing));
+    assert_eq!(transport.idle_time("s", "g").await, Err(missing));
     transport.create_group("s", "g", Duration::from_mins(1)).await?;
-    assert_eq!(transport.consumers_idle("s", "g").await?, None);
+    assert_eq!(transport.idle_time("s", "g").await?, None);
     let entries = transport.read_group(MEMBER, 1, NOW).await?;
-    assert!(transport.consumers_idle("s", "g").await?.is_some_and(|idle| idle < PATIENCE));
+    assert!(transport.idle_time("s", "g").await?.is_some_and(|idle| idle < PATIENCE));
     let now = transport.now().await?;
     let appended_at: u64 = entries[0].id.to_string().split_once('-').expect("an id").0.parse()?;
     assert!((appended_at..appended_at + 120_000).contains(&now), "{appended_at} {now}");

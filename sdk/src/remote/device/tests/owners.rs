@@ -79,7 +79,7 @@ async fn no_owner_shares_a_channel_with_another() -> Result<(), BoxError> {
     for owner in owners {
         for name in names {
             let key = DeviceKey::new(owner, name);
-            let place = gateway.0.place(&key);
+            let place = gateway.0.record_key(&key);
             assert_eq!(channels.get(&place).await?, None, "channels accept {place}");
             for channel in [place, gateway.0.requests(&key)] {
                 assert!(used.insert(channel.clone()), "{owner:?} and {name:?} have the channel {channel} of others");

@@ -182,12 +182,12 @@ impl Streams for LostAnswers {
         self.streams.acknowledge(stream, group, ids)
     }
 
-    fn consumers_idle<'a>(
+    fn idle_time<'a>(
         &'a self,
         stream: &'a str,
         group: &'a str,
     ) -> BoxFuture<'a, Result<Option<Duration>, StreamError>> {
-        self.streams.consumers_idle(stream, group)
+        self.streams.idle_time(stream, group)
     }
 
     fn now(&self) -> BoxFuture<'_, Result<u64, StreamError>> {

@@ -1,15 +1,24 @@
 //! Calls that must not be made twice, and calls that nobody waits for.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    future::ready,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
 
+use futures::{FutureExt, future::BoxFuture};
 use rstest::rstest;
 use serde_json::json;
-use tokio::time::advance;
+use tokio::{sync::Notify, time::advance};
 
-use super::{Call, Payments, Stop, Task, provider, request, result, result_soon, still};
+use super::{Call, Payments, Stop, Task, provider, registry, request, result, result_soon, still};
 use crate::{
-    remote::transport::{Append, MemoryTransport, StreamError, Streams},
+    remote::transport::{Append, Appended, Entry, EntryId, GroupMember, MemoryTransport, StreamError, Streams},
     tool::OUTCOME_UNKNOWN,
+    worker::ToolProvider,
 };
 
 const MINUTE: Duration = Duration::from_mins(1);
@@ -124,8 +133,114 @@ async fn a_call_is_not_begun_after_its_deadline() -> Result<(), StreamError> {
     Ok(())
 }
 
+/// Streams of a broker that has no memory left: it answers, but takes no results and no marks.
+#[derive(Clone)]
+struct FullBroker {
+    streams: MemoryTransport,
+    is_full: Arc<AtomicBool>,
+    refused: Arc<Notify>,
+}
+
+impl Streams for FullBroker {
+    fn append(&self, append: Append) -> BoxFuture<'_, Result<Appended, StreamError>> {
+        if self.is_full.load(Ordering::Acquire) && format!("{append:?}").contains("result:") {
+            self.refused.notify_one();
+            let error = StreamError::Unavailable { stream: "begun".to_owned(), reason: "out of memory".to_owned() };
+            return ready(Err(error)).boxed();
+        }
+        self.streams.append(append)
+    }
+
+    fn read<'a>(
+        &'a self,
+        stream: &'a str,
+        after: Option<EntryId>,
+        most: usize,
+        wait: Duration,
+    ) -> BoxFuture<'a, Result<Vec<Entry>, StreamError>> {
+        self.streams.read(stream, after, most, wait)
+    }
+
+    fn exists<'a>(&'a self, stream: &'a str) -> BoxFuture<'a, Result<bool, StreamError>> {
+        self.streams.exists(stream)
+    }
+
+    fn create_group<'a>(
+        &'a self,
+        stream: &'a str,
+        group: &'a str,
+        since: Duration,
+    ) -> BoxFuture<'a, Result<(), StreamError>> {
+        self.streams.create_group(stream, group, since)
+    }
+
+    fn read_group<'a>(
+        &'a self,
+        member: GroupMember<'a>,
+        most: usize,
+        wait: Duration,
+    ) -> BoxFuture<'a, Result<Vec<Entry>, StreamError>> {
+        self.streams.read_group(member, most, wait)
+    }
+
+    fn claim_idle<'a>(
+        &'a self,
+        member: GroupMember<'a>,
+        idle: Duration,
+        most: usize,
+    ) -> BoxFuture<'a, Result<Vec<Entry>, StreamError>> {
+        self.streams.claim_idle(member, idle, most)
+    }
+
+    fn renew<'a>(&'a self, member: GroupMember<'a>, ids: &'a [EntryId]) -> BoxFuture<'a, Result<(), StreamError>> {
+        self.streams.renew(member, ids)
+    }
+
+    fn acknowledge<'a>(
+        &'a self,
+        stream: &'a str,
+        group: &'a str,
+        ids: &'a [EntryId],
+    ) -> BoxFuture<'a, Result<(), StreamError>> {
+        self.streams.acknowledge(stream, group, ids)
+    }
+
+    fn idle_time<'a>(
+        &'a self,
+        stream: &'a str,
+        group: &'a str,
+    ) -> BoxFuture<'a, Result<Option<Duration>, StreamError>> {
+        self.streams.idle_time(stream, group)
+    }
+
+    fn now(&self) -> BoxFuture<'_, Result<u64, StreamError>> {
+        self.streams.now()
+    }
+}
+
 #[tokio::test(start_paused = true)]
-async fn a_call_without_a_deadline_is_made_while_results_are_kept() -> Result<(), StreamError> {
+async fn no_call_begins_late_at_a_full_broker() -> Result<(), StreamError> {
+    let streams = MemoryTransport::new();
+    let payments = Arc::new(Payments::default());
+    let broker = FullBroker { streams: streams.clone(), is_full: Arc::default(), refused: Arc::default() };
+    broker.is_full.store(true, Ordering::Release);
+    let provider = ToolProvider::new("demo", registry(&payments), broker.clone()).drain(Duration::ZERO);
+    let task = Task::serve(provider).await;
+    let call = Call::new(&streams, "c1");
+    // Its worker is killed before the caller can give up.
+    let killed = tokio::time::timeout(Duration::from_secs(50), call.told()).await;
+    assert!(killed.is_err());
+    broker.refused.notified().await;
+    advance(Duration::from_secs(11)).await;
+    broker.is_full.store(false, Ordering::Release);
+    assert_eq!(result_soon(&streams, "c1").await, Err("expired".to_owned()));
+    assert_eq!(payments.count(), 0);
+    task.kill().await;
+    Ok(())
+}
+
+#[tokio::test(start_paused = true)]
+async fn results_bound_calls_without_a_deadline() -> Result<(), StreamError> {
     let streams = MemoryTransport::new();
     let payments = Arc::new(Payments::default());
     streams.create_group("toolset:demo:requests", "provider", MINUTE).await?;
@@ -208,7 +323,7 @@ async fn a_worker_that_stops_cancels_no_call() -> Result<(), StreamError> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_that_was_given_up_is_joined_at_once() -> Result<(), StreamError> {
+async fn later_attempt_joins_a_given_up_call() -> Result<(), StreamError> {
     let streams = MemoryTransport::new();
     streams.create_group("toolset:demo:requests", "provider", MINUTE).await?;
     let call = Call { timeout: MINUTE * 10, ..Call::new(&streams, "c1") };
