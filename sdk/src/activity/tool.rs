@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use futures::{FutureExt, future::BoxFuture};
 use serde_json::{Map, Value};
-use temporalio_client::{UntypedWorkflow, WorkflowDescribeOptions};
+use temporalio_client::{UntypedWorkflow, WorkflowDescribeOptions, WorkflowExecutionStatus};
 use temporalio_common::{error::ApplicationFailure, protos::temporal::api::enums::v1::PendingActivityState};
 use temporalio_sdk::activities::{ActivityContext, ActivityError, ActivityInfo};
 
@@ -227,8 +227,15 @@ impl Heartbeat for Beat {
     /// Asks the server, because the SDK does not tell why an activity is cancelled.
     fn is_cancelled_for_good(&self) -> BoxFuture<'_, bool> {
         async move {
-            let Some(workflow) = self.0.workflow_handle::<UntypedWorkflow>() else { return false };
+            let Some(workflow_id) = &self.0.info().workflow_id else { return false };
+            // Of the latest execution: after a reset, the activity of the new one joins the call.
+            let workflow = self.0.client().get_workflow_handle::<UntypedWorkflow>(workflow_id.as_str());
             let Ok(described) = workflow.describe(WorkflowDescribeOptions::default()).await else { return false };
+            if described.status() == WorkflowExecutionStatus::Running
+                && self.0.info().workflow_run_id.as_deref() != Some(described.run_id())
+            {
+                return false;
+            }
             let id = &self.0.info().activity_id;
             let pending =
                 described.raw_description.pending_activities.iter().find(|pending| pending.activity_id == *id);

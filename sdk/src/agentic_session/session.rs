@@ -260,6 +260,8 @@ fn host(
     let (calls, states) = (Calls::default(), inner.resources.states.clone());
     let gathers = calls.clone();
     inner.attempt_states = Some(Arc::new(move |call| gathers.states(&states, call)));
+    let of_session = Arc::clone(&shared);
+    inner.is_continued_later = Some(Arc::new(move || of_session.end.is_continued_by_next_attempt()));
     let memory = match &config.session {
         Some(SessionRef::Memory(memory)) => Some(memory.clone()),
         _ => None,

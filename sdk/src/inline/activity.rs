@@ -55,7 +55,10 @@ impl InlineHost {
                 .with_states(states)
                 .with_settings(settings.clone())
                 .with_deltas(deltas.clone())
-                .with_heartbeat(Arc::new(Beat(scope.clone())));
+                .with_heartbeat(Arc::new(Beat {
+                    scope: scope.clone(),
+                    is_continued_later: self.is_continued_later.clone(),
+                }));
             let (limit, arguments) = (options.start_to_close, call.arguments.clone());
             let measured = observed.execution(call.tool.name());
             let running = body::run_within(limit, &self.bodies, body, ctx, arguments, observed.context(attempt));
@@ -125,14 +128,18 @@ fn not_in_time(options: &ToolActivityOptions, elapsed: Elapsed) -> ToolError {
     ToolError::interrupted(failure).caused_by(elapsed)
 }
 
-struct Beat(CancellationToken);
+struct Beat {
+    scope: CancellationToken,
+    is_continued_later: Option<Arc<dyn Fn() -> bool + Send + Sync>>,
+}
 
 impl Heartbeat for Beat {
     fn is_cancelled(&self) -> bool {
-        self.0.is_cancelled()
+        self.scope.is_cancelled()
     }
 
     fn is_cancelled_for_good(&self) -> BoxFuture<'_, bool> {
-        ready(self.0.is_cancelled()).boxed()
+        let is_continued = self.is_continued_later.as_ref().is_some_and(|is_continued| is_continued());
+        ready(self.scope.is_cancelled() && !is_continued).boxed()
     }
 }

@@ -103,6 +103,9 @@ pub(crate) struct InlineHost {
     /// Returns the states for each attempt at a call, in place of those of the resources; `None` if
     /// all attempts get the same ones.
     pub(crate) attempt_states: Option<AttemptStates>,
+    /// Returns `true` if a cancelled call is continued by a later attempt of this host's run; `None`
+    /// if there is never one.
+    pub(crate) is_continued_later: Option<Arc<dyn Fn() -> bool + Send + Sync>>,
     /// Unique id of the run; at a provider that of the caller. Part of the keys of its session
     /// writes, and the scope of its idempotency keys.
     pub(crate) run: String,

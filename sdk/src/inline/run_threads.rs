@@ -184,7 +184,8 @@ where
     }
 }
 
-/// Tells when a runtime ends: it drops the tasks before it stops the timers.
+/// Tells when a runtime ends. A runtime drops its tasks before it stops its timers, so a task that
+/// waits for ever notices in time.
 struct RuntimeLifetime {
     ended: CancellationToken,
     sentinel: AbortHandle,

@@ -281,6 +281,7 @@ impl InlineRunner {
             resources,
             checkpoint,
             attempt_states,
+            is_continued_later: None,
             run,
             session_writes,
             patience,

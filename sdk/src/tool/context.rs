@@ -172,8 +172,8 @@ pub(crate) trait Heartbeat: Send + Sync {
     /// Returns `true` if the call was cancelled.
     fn is_cancelled(&self) -> bool;
 
-    /// Returns `true` if no later attempt follows a call that was cancelled: its run was cancelled,
-    /// or has ended. Otherwise only its worker stops, or that cannot be found out.
+    /// Returns `true` if the call was cancelled because its run was cancelled or has ended, so that
+    /// no attempt follows. Returns `false` if its worker stops, or if the reason cannot be found out.
     #[cfg(feature = "worker")]
     fn is_cancelled_for_good(&self) -> BoxFuture<'_, bool> {
         std::future::ready(false).boxed()

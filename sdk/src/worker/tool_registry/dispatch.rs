@@ -74,6 +74,7 @@ impl ToolRegistry {
             resources: resources.clone(),
             checkpoint: None,
             attempt_states: None,
+            is_continued_later: None,
             run: Uuid::new_v4().to_string(),
             session_writes: AtomicU32::new(0),
             patience: Patience::clone(patience),

@@ -13,8 +13,11 @@ use temporal_agents::{
     Agent, Resources,
     agentic_session::AgenticSession,
     inline::InlineRunner,
+    remote::transport::MemoryTransport,
     tool,
-    tool::{State, ToolContext, ToolError},
+    tool::{RemoteToolset, State, ToolContext, ToolError},
+    wire::RemoteTool,
+    worker::{ToolProvider, ToolRegistry},
 };
 use temporal_agents_testing::{
     FakeModel,
@@ -22,7 +25,10 @@ use temporal_agents_testing::{
     fake_model::{text, tool_call},
 };
 use temporalio_sdk::WorkerOptions;
-use tokio::time::{Instant, sleep, timeout};
+use tokio::{
+    sync::Notify,
+    time::{Instant, sleep, timeout},
+};
 
 use crate::PATIENCE;
 
@@ -47,10 +53,19 @@ async fn publish(State(work): State<Work>, ctx: &ToolContext) -> Result<String, 
     Ok("published".to_owned())
 }
 
-/// How often it was published.
+/// How often it was published or delivered, and when a delivery may end.
 #[derive(Clone, Default)]
 struct Work {
     begun: Arc<AtomicU32>,
+    may_end: Arc<Notify>,
+}
+
+/// Delivers, as soon as it may.
+#[tool]
+async fn deliver(State(work): State<Work>) -> String {
+    work.begun.fetch_add(1, Ordering::SeqCst);
+    work.may_end.notified().await;
+    "delivered".to_owned()
 }
 
 #[tokio::test]
@@ -93,6 +108,66 @@ async fn a_tool_that_ends_well_while_its_worker_stops_is_not_run_again() -> anyh
     assert_eq!(work.begun.load(Ordering::SeqCst), 1);
     let told: Vec<Value> = model.calls()[1].input.iter().filter_map(|item| item.get("output").cloned()).collect();
     assert_eq!(told, [json!("published")]);
+    tokio::task::spawn_blocking(move || drop(second)).await?;
+    env.finish().await?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn remote_call_outlives_a_stopped_worker() -> anyhow::Result<()> {
+    let model = FakeModel::script([tool_call("deliver", json!({})), text("done")]);
+    let work = Work::default();
+    let streams = MemoryTransport::new();
+    let registry = ToolRegistry::new(Resources::new().state(work.clone())).register(deliver)?;
+    // A lease that shows soon whether the call was cancelled.
+    let provider = ToolProvider::new("demo", registry, streams.clone()).lease(Duration::from_millis(300));
+    let serving = tokio::spawn(async move { provider.serve(std::future::pending()).await });
+    let env = office()?.start().await?;
+    let inline = InlineRunner::new(Resources::new().model_provider(model.clone()).tool_streams(streams));
+    let worker = async || {
+        let inline = inline.clone();
+        let desk = Desk::new(move |ctx, _| {
+            let inline = inline.clone();
+            async move {
+                AgenticSession::run(&ctx, async |session| {
+                    let tools = RemoteToolset::named("demo").tools([RemoteTool::new(
+                        "deliver",
+                        "Delivers.",
+                        json!({
+                            "type": "object"
+                        }),
+                    )
+                    .idempotent()]);
+                    let agent = Agent::new("editor").model("gpt-5").tools(tools);
+                    Ok(session.runner(&inline).run(&agent, "Deliver it.").await?.final_output.into())
+                })
+                .await
+            }
+        });
+        let mut options = WorkerOptions::new(QUEUE).build();
+        options.register_activities(desk);
+        options.graceful_shutdown_period = Some(Duration::from_millis(100));
+        let (target, namespace) = (env.server().target_url(), env.server().namespace().to_owned());
+        anyhow::Ok(tokio::task::spawn_blocking(move || WorkerThread::start(target, &namespace, options)).await??)
+    };
+    let mut first = worker().await?;
+    let order = Order { task_queue: Some(QUEUE.to_owned()), ..Order::new(Value::Null) };
+    let started = env.start_workflow(Office::run, order).await?;
+    let deadline = Instant::now() + PATIENCE;
+    while work.begun.load(Ordering::SeqCst) == 0 {
+        anyhow::ensure!(Instant::now() < deadline, "the tool has not begun");
+        sleep(Duration::from_millis(20)).await;
+    }
+    tokio::task::spawn_blocking(move || first.stop()).await??;
+    let second = worker().await?;
+    work.may_end.notify_one();
+    let run = timeout(PATIENCE, env.await_run(&started)).await;
+    let run = run.map_err(|_| anyhow::anyhow!("the session does not go on within {PATIENCE:?}"))??;
+    assert_eq!(run.output()?, json!("done"));
+    let told: Vec<Value> = model.calls()[1].input.iter().filter_map(|item| item.get("output").cloned()).collect();
+    assert_eq!(told, [json!("delivered")]);
+    assert_eq!(work.begun.load(Ordering::SeqCst), 1);
+    serving.abort();
     tokio::task::spawn_blocking(move || drop(second)).await?;
     env.finish().await?;
     Ok(())
