@@ -6,8 +6,8 @@
 //! have changed.
 //!
 //! **Workers may be down.** The questions of a run whose worker does not answer are read from its
-//! history. If that fails too, the whole list is an error: a list without these questions would
-//! tell an approver that nothing waits.
+//! history. If that fails too, the event stream keeps the questions that the run had. Otherwise the
+//! whole list is an error: a list without these questions would tell an approver that nothing waits.
 
 mod watcher;
 
@@ -98,10 +98,11 @@ pub(super) async fn list(
 ) -> Result<Json<QuestionList>, ApiError> {
     let may_see = |id: &str| shared.access.may_see(&caller, id);
     let found = runs::open_runs(&shared, may_see).await?;
-    let of_run = |(row, calls): (runs::Row, Vec<AgentInterruption>)| {
-        calls.iter().map(|call| Question::of_run(&row.id, call)).collect::<Vec<_>>()
-    };
-    Ok(Json(QuestionList { questions: found.into_iter().flat_map(of_run).collect() }))
+    let mut questions = Vec::new();
+    for run in found {
+        questions.extend(run.calls?.iter().map(|call| Question::of_run(&run.id, call)));
+    }
+    Ok(Json(QuestionList { questions }))
 }
 
 /// `GET /questions/events`: the list, whenever it has changed.

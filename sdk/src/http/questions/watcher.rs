@@ -1,6 +1,7 @@
 //! The watcher of the calls that wait, which all readers of a process share.
 
 use std::{
+    collections::BTreeMap,
     sync::{Arc, Mutex, PoisonError, Weak},
     time::Duration,
 };
@@ -71,12 +72,13 @@ impl Drop for Watcher {
 
 /// Looks at the open runs again and again, until the last reader has left.
 async fn look(shared: Arc<Shared>, watcher: Weak<Watcher>) {
+    // The questions of each execution at the latest look, for the time in which it cannot be read.
+    let mut known: BTreeMap<String, Vec<Question>> = BTreeMap::new();
     loop {
-        let look = runs::open_runs(&shared, |_| true).await.map(|found| {
-            let questions =
-                found.iter().flat_map(|(row, calls)| calls.iter().map(|call| Question::of_run(&row.id, call)));
-            Arc::new(questions.collect())
-        });
+        let look = match runs::open_runs(&shared, |_| true).await {
+            Ok(found) => questions(found, &mut known).map(Arc::new),
+            Err(error) => Err(error),
+        };
         let Some(watcher) = watcher.upgrade() else { return };
         watcher.looks.send_if_modified(|latest| {
             let is_same = match (&*latest, &look) {
@@ -91,5 +93,33 @@ async fn look(shared: Arc<Shared>, watcher: Weak<Watcher>) {
         });
         drop(watcher);
         sleep(INTERVAL).await;
+    }
+}
+
+/// Returns the questions of all runs. A run that cannot be read keeps the questions that it had.
+fn questions(
+    found: Vec<runs::OpenRun>,
+    known: &mut BTreeMap<String, Vec<Question>>,
+) -> Result<Vec<Question>, ApiError> {
+    let mut before = std::mem::take(known);
+    let mut all = Vec::new();
+    let mut failed = None;
+    for run in found {
+        let of_run = match run.calls {
+            Ok(calls) => calls.iter().map(|call| Question::of_run(&run.id, call)).collect(),
+            Err(error) => match before.remove(&run.execution) {
+                Some(questions) => questions,
+                None => {
+                    failed = Some(error);
+                    continue;
+                }
+            },
+        };
+        all.extend(of_run.iter().cloned());
+        known.insert(run.execution, of_run);
+    }
+    match failed {
+        Some(error) => Err(error),
+        None => Ok(all),
     }
 }

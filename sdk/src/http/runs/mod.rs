@@ -15,7 +15,7 @@ mod timeline;
 pub(super) use self::{
     act::{cancel, decide, send_message, supply_output},
     asked::AskedInHistory,
-    read::{Found, LastEventId, events, find, list, open_runs, read},
+    read::{Found, LastEventId, OpenRun, events, find, list, open_runs, read},
     row::Row,
     start::start,
     stored::RunStore,

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use temporalio_client::{
     WorkflowDescribeOptions, WorkflowGetResultOptions, WorkflowListOptions, errors::WorkflowInteractionError,
 };
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
 use super::{
     asked::AskedInHistory,
@@ -46,6 +46,8 @@ const MAX_ROWS: usize = 500;
 const MAX_SCANNED: usize = 10_000;
 /// Time in which a worker must answer the query for the state of a run.
 const QUERY_TIMEOUT: Duration = Duration::from_secs(5);
+/// Time in which the history of a run that waits must be read.
+const HISTORY_TIMEOUT: Duration = Duration::from_secs(20);
 /// Time without a fact after which a history is read to its present end.
 pub(super) const QUIET: Duration = Duration::from_secs(2);
 /// Number of runs that are queried at the same time.
@@ -204,18 +206,30 @@ pub(super) async fn events_of(
     })
 }
 
-/// Returns the runs that may wait for people, of those that `may_see` selects by id, with the calls
-/// that wait.
+/// A run that may wait for people, with the calls that wait, or the reason why it cannot be read.
+pub(in crate::http) struct OpenRun {
+    pub(in crate::http) id: String,
+    /// Id of the latest execution (Temporal's run id).
+    pub(in crate::http) execution: String,
+    pub(in crate::http) calls: Result<Vec<AgentInterruption>, ApiError>,
+}
+
+/// Returns the runs that may wait for people, of those that `may_see` selects by id.
 ///
 /// # Errors
-/// 502 if the server or the store refuses. The list is never shorter because a run could not be
-/// read.
+/// 502 if the server or the store refuses.
 pub(in crate::http) async fn open_runs(
     shared: &Shared,
     may_see: impl Fn(&str) -> bool,
-) -> Result<Vec<(Row, Vec<AgentInterruption>)>, ApiError> {
+) -> Result<Vec<OpenRun>, ApiError> {
     let rows = rows(shared, true, MAX_ROWS, |row| row.has_paused && may_see(&row.id)).await?;
-    stream::iter(rows).map(|row| with_questions(shared, row)).buffered(MAX_QUERIES).try_collect().await
+    let read = |row: Row| async move {
+        let id = row.id.clone();
+        let execution = row.execution.clone();
+        let calls = with_questions(shared, row).await.map(|(_, calls)| calls);
+        OpenRun { id, execution, calls }
+    };
+    Ok(stream::iter(rows).map(read).buffered(MAX_QUERIES).collect().await)
 }
 
 /// Returns a run of this service that the caller may see.
@@ -329,11 +343,11 @@ async fn with_state(shared: &Shared, mut row: Row) -> (Row, Option<Vec<AgentInte
     (row, Some(state.interruptions))
 }
 
-/// Adds to a row whether the run waits, and returns the calls that do: those of its history if no
-/// worker answers.
+/// Returns the row with its status, and the calls that wait. Reads them from history if no worker
+/// answers.
 ///
 /// # Errors
-/// 502 if the history cannot be read, either.
+/// 502 if the history cannot be read.
 async fn with_questions(shared: &Shared, row: Row) -> Result<(Row, Vec<AgentInterruption>), ApiError> {
     let (mut row, questions) = with_state(shared, row).await;
     let questions = match questions {
@@ -351,8 +365,13 @@ async fn with_questions(shared: &Shared, row: Row) -> Result<(Row, Vec<AgentInte
 async fn asked_in_history(shared: &Shared, row: &Row) -> Result<Vec<AgentInterruption>, ApiError> {
     let mut events = shared.watch(row.mode, &row.id, None, false)?;
     let mut asked = AskedInHistory::default();
+    let deadline = Instant::now() + HISTORY_TIMEOUT;
     // The history is read to its present end when no further fact comes at once.
     while let Ok(Some(event)) = timeout(QUIET, events.next()).await {
+        if Instant::now() > deadline {
+            // Facts keep coming: a worker is at work.
+            return Err(ApiError::no_worker());
+        }
         match event {
             Ok(event) => asked.observe(&event),
             // The run has ended, and is deleted.
