@@ -11,7 +11,7 @@
 use super::{Gate, GateMode, GateVerdict, GatedCall, Rule};
 use crate::wire::PassedGate;
 
-/// Most gates of callers, which is the depth to which workflows of agents can be nested.
+/// Maximum number of callers' gates that a run obeys. Equal gates count once.
 pub(crate) const MAX_CALLERS: usize = 16;
 
 /// The gate of a caller.
@@ -24,7 +24,7 @@ pub(super) struct CallerGate {
 
 impl CallerGate {
     fn from_passed(passed: &PassedGate) -> Self {
-        let rules: Vec<Rule> = passed.rules.iter().filter_map(understood).collect();
+        let rules: Vec<Rule> = passed.rules.iter().filter_map(parse_rule).collect();
         let gate = Gate::new(passed.mode).rules(rules).privileged(passed.privileged.clone());
         let is_understood = gate.rules.len() == passed.rules.len();
         let mode = if is_understood { passed.mode } else { GateMode::ApproveEach };
@@ -37,7 +37,9 @@ impl CallerGate {
         match self.gate.own_verdict(call) {
             GateVerdict::Judge if judge.is_none() || judge != self.passed.judge.as_deref() => {
                 let reason = match &self.passed.judge {
-                    Some(name) => format!("the gate of this workflow has no judge {name:?}, who judges for its caller"),
+                    Some(name) => format!(
+                        "the caller's gate asks the judge {name:?}, which the gate of this workflow does not have"
+                    ),
                     None => "the caller's gate has no judge".to_owned(),
                 };
                 GateVerdict::Ask { rule: None, reason }
@@ -48,6 +50,17 @@ impl CallerGate {
 }
 
 impl Gate {
+    /// Creates the gate of a run that has only the gates of callers.
+    pub(crate) fn from_callers<'g>(passed: impl IntoIterator<Item = &'g PassedGate>) -> Self {
+        Self { is_of_callers_only: true, ..Self::new(GateMode::Autonomous).with_callers(passed) }
+    }
+
+    /// Returns the gate for calls of a device that has announced no mode, in a run without a gate of
+    /// its own: a person decides about each call.
+    pub(crate) fn for_silent_device(&self) -> Option<Self> {
+        self.is_of_callers_only.then(|| Self { mode: GateMode::ApproveEach, ..self.clone() })
+    }
+
     /// Adds the gates of callers.
     pub(crate) fn with_callers<'g>(mut self, passed: impl IntoIterator<Item = &'g PassedGate>) -> Self {
         self.callers.extend(passed.into_iter().map(CallerGate::from_passed));
@@ -56,7 +69,7 @@ impl Gate {
 
     /// Returns what the run of an agent in a child workflow must obey: this gate, and the gates of
     /// this run's callers, each once.
-    pub(crate) fn to_passed(&self) -> Vec<PassedGate> {
+    pub(crate) fn passed_gates(&self) -> Vec<PassedGate> {
         let own = PassedGate {
             mode: self.mode,
             rules: self.rules.to_json(),
@@ -73,8 +86,8 @@ impl Gate {
     }
 }
 
-/// Reads a rule; `None` if this release would not write it in the same way.
-fn understood(rule: &serde_json::Value) -> Option<Rule> {
+/// Reads a rule; `None` if this release does not write it back unchanged.
+fn parse_rule(rule: &serde_json::Value) -> Option<Rule> {
     let read: Rule = serde_json::from_value(rule.clone()).ok()?;
     (serde_json::to_value(&read).ok()? == *rule).then_some(read)
 }

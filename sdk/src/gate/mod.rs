@@ -81,6 +81,8 @@ pub struct Gate {
     ignores_dangers: bool,
     /// The gates of the runs that called this one from other workflows, outermost first.
     callers: Vec<CallerGate>,
+    /// `true` if the run has only the gates of callers.
+    is_of_callers_only: bool,
 }
 
 impl Gate {
@@ -347,13 +349,17 @@ pub(crate) enum GateVerdict {
 impl GateVerdict {
     /// Returns the stricter verdict; of equals, the first.
     fn stricter(self, other: Self) -> Self {
-        let strictness = |verdict: &Self| match verdict {
+        if other.strictness() > self.strictness() { other } else { self }
+    }
+
+    /// Returns how strict the verdict is; a higher number is stricter.
+    fn strictness(&self) -> u8 {
+        match self {
             Self::Run { .. } => 0,
             Self::Judge => 1,
             Self::Ask { .. } => 2,
             Self::Deny { .. } => 3,
-        };
-        if strictness(&other) > strictness(&self) { other } else { self }
+        }
     }
 }
 

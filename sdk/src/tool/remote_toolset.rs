@@ -242,7 +242,7 @@ impl RemoteBinding {
     }
 
     /// Returns `true` if the tool runs on a person's machine.
-    pub(crate) fn is_of_device(&self) -> bool {
+    pub(crate) fn runs_on_device(&self) -> bool {
         self.kind == ToolsetKind::Device
     }
 

@@ -57,9 +57,9 @@ pub struct SelectedToolset {
     /// Its tools.
     #[serde(default, deserialize_with = "absent::list_or_null", skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<RemoteTool>,
-    /// The one who decides about calls of its tools, where that is stricter than the mode of the
-    /// run's gate; absent = the gate alone. In a run without a gate, a person then decides about each
-    /// call of a device; calls of a provider are made.
+    /// Who decides about calls of its tools, where that is stricter than the gate of the run. If it
+    /// is absent, the gate decides; in a run without a gate, a person decides about each call of a
+    /// device, and calls of a provider are made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode: Option<GateMode>,
     /// Longest time to wait for the result of a call, in seconds; absent = 10 minutes.

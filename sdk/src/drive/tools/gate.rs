@@ -119,19 +119,21 @@ pub(super) async fn judge<H: Host>(env: &Env<'_, H>, turn: u32, calls: &mut [Cal
     Ok(())
 }
 
-/// Returns the gate for calls of this tool: the gate of the run, or else the mode that its device has
-/// announced. A device that has announced none asks about each call: nobody has said that its calls
-/// may be made unasked.
+/// Returns the gate for calls of this tool: the gate of the run, else one with the mode that its
+/// device has announced. If a device has announced none, a person decides about each call: silence
+/// is no permission.
 fn gate_of<'g, H: Host>(env: &'g Env<'_, H>, tool: &ToolDef) -> Option<Cow<'g, Gate>> {
-    if let Some(gate) = &env.config.gate {
-        return Some(Cow::Borrowed(gate));
-    }
-    let is_of_device = matches!(tool.binding(), ToolBinding::Remote(binding) if binding.is_of_device());
-    match tool.gate_mode() {
-        // The stricter mode holds: the one of the tool.
-        Some(_) => Some(Cow::Owned(Gate::new(GateMode::Autonomous))),
-        None if is_of_device => Some(Cow::Owned(Gate::new(GateMode::ApproveEach))),
-        None => None,
+    let mode = tool.gate_mode();
+    let runs_on_device = matches!(tool.binding(), ToolBinding::Remote(binding) if binding.runs_on_device());
+    let is_silent_device = runs_on_device && mode.is_none();
+    match &env.config.gate {
+        Some(gate) => match gate.for_silent_device().filter(|_| is_silent_device) {
+            Some(stricter) => Some(Cow::Owned(stricter)),
+            None => Some(Cow::Borrowed(gate)),
+        },
+        None if is_silent_device => Some(Cow::Owned(Gate::new(GateMode::ApproveEach))),
+        // The gate takes the stricter mode, which is the tool's.
+        None => mode.map(|_| Cow::Owned(Gate::new(GateMode::Autonomous))),
     }
 }
 

@@ -260,7 +260,7 @@ impl<H: Host> CallExecution<'_, '_, '_, H> {
     /// Returns the gates that follow the call into another workflow.
     fn passed_gates(&self) -> Vec<PassedGate> {
         match self.tool.binding() {
-            ToolBinding::ChildAgent(_) => self.env.config.gate.as_ref().map(Gate::to_passed).unwrap_or_default(),
+            ToolBinding::ChildAgent(_) => self.env.config.gate.as_ref().map(Gate::passed_gates).unwrap_or_default(),
             _ => Vec::new(),
         }
     }

@@ -43,7 +43,7 @@ fn verdict(child: &Gate, command: &str) -> &'static str {
 #[case::another_judge(judging(GateMode::Judge, "judge"), judging(GateMode::Autonomous, "lax"), "ask")]
 #[case::the_same_judge(judging(GateMode::Judge, "judge"), judging(GateMode::Autonomous, "judge"), "judge")]
 fn the_strictest_gate_decides(#[case] caller: Gate, #[case] child: Gate, #[case] expected: &str) {
-    let child = child.with_callers(&caller.to_passed()).untrusted(true);
+    let child = child.with_callers(&caller.passed_gates()).untrusted(true);
     assert_eq!(verdict(&child, "rm x"), expected);
 }
 
@@ -51,12 +51,12 @@ fn the_strictest_gate_decides(#[case] caller: Gate, #[case] child: Gate, #[case]
 fn grandchildren_obey_all_gates() {
     let child = Gate::new(GateMode::Autonomous)
         .rules([deny("mv")])
-        .with_callers(&Gate::new(GateMode::Autonomous).rules([deny("rm")]).to_passed());
-    let passed = child.to_passed();
+        .with_callers(&Gate::new(GateMode::Autonomous).rules([deny("rm")]).passed_gates());
+    let passed = child.passed_gates();
     let grandchild = Gate::new(GateMode::Autonomous).with_callers(&passed);
     assert_eq!(["rm x", "mv x y", "ls"].map(|command| verdict(&grandchild, command)), ["deny", "deny", "run"]);
     // A gate that repeats, or permits everything, is not passed again.
-    assert_eq!(grandchild.to_passed(), passed);
+    assert_eq!(grandchild.passed_gates(), passed);
 }
 
 #[rstest]
@@ -64,20 +64,30 @@ fn grandchildren_obey_all_gates() {
 #[case::an_unknown_member(json!({"id": "a", "decision": "allow", "program": "ls", "only_at_night": true}))]
 #[case::a_pattern_of_another_engine(json!({"id": "a", "decision": "deny", "pattern": "(?<=x)y"}))]
 #[case::no_rule(json!("rm"))]
-fn rules_that_are_not_understood_make_each_call_ask(#[case] rule: Value) {
+fn unreadable_rules_make_each_call_ask(#[case] rule: Value) {
     let mut passed = PassedGate::default();
-    (passed.mode, passed.rules) = (GateMode::Autonomous, vec![rule.clone()]);
+    passed.mode = GateMode::Autonomous;
+    passed.rules = vec![rule.clone()];
     let child = Gate::new(GateMode::Autonomous).with_callers([&passed]);
     assert_eq!(verdict(&child, "ls"), "ask");
     assert!(child.approves_each(None));
     // The grandchild may understand it.
-    assert_eq!(child.to_passed()[0].rules, [rule]);
+    assert_eq!(child.passed_gates()[0].rules, [rule]);
 }
 
 #[test]
 fn the_verdict_names_the_missing_judge() {
-    let child = Gate::new(GateMode::Autonomous).with_callers(&judging(GateMode::Judge, "judge").to_passed());
+    let child = Gate::new(GateMode::Autonomous).with_callers(&judging(GateMode::Judge, "judge").passed_gates());
     let call = GatedCall { tool: "run", place: "", arguments: "{}", mode: None };
     let GateVerdict::Ask { reason, .. } = child.verdict(&call) else { panic!("a person decides") };
-    assert_eq!(reason, "the gate of this workflow has no judge \"judge\", who judges for its caller");
+    assert_eq!(reason, "the caller's gate asks the judge \"judge\", which the gate of this workflow does not have");
+}
+
+#[test]
+fn callers_gates_do_not_open_silent_devices() {
+    let caller = Gate::new(GateMode::Autonomous).rules([deny("rm")]);
+    let passed = caller.passed_gates();
+    let child = Gate::from_callers(&passed).for_silent_device().expect("the run has no gate of its own");
+    assert_eq!(["rm x", "ls"].map(|command| verdict(&child, command)), ["deny", "ask"]);
+    assert!(Gate::new(GateMode::Autonomous).with_callers(&passed).for_silent_device().is_none());
 }

@@ -80,10 +80,9 @@ pub struct AgentRequest {
     /// child workflows of agents used as tools. Without a gate, such a request fails the workflow.
     #[serde(default, skip_serializing_if = "is_default")]
     pub untrusted: bool,
-    /// The gates of the runs that called this agent from another workflow; the run obeys them
-    /// beside the gate of the workflow's set of agents, and the strictest verdict holds. Only a
-    /// parent workflow may set them; an input from any other source that has them fails the
-    /// workflow.
+    /// The gates of the runs that called this agent from another workflow. The run obeys them and
+    /// the gate of the workflow's set of agents; the strictest verdict holds. Only a parent
+    /// workflow may set them: any other request with gates fails the workflow.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub gates: Vec<PassedGate>,
     /// Names of the toolsets and devices whose tools the agents have beside their own, found when

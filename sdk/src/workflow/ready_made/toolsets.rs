@@ -1,12 +1,11 @@
-//! The wishes of a caller about the tools of a run of a ready-made workflow: which toolsets and
-//! devices it has beside those of its agents, for whom, whether its content is untrusted, and whose
-//! gates it obeys.
+//! What a caller asks for the tools of a run of a ready-made workflow: additional toolsets and
+//! devices, the user, whether the content is untrusted, and the gates to obey.
 
 use super::agent_set::{AgentSet, invalid_input_error};
 use crate::{
     drive::RunConfig,
     engine::RunError,
-    gate::{Gate, GateMode, MAX_CALLERS},
+    gate::{Gate, MAX_CALLERS},
     wire::PassedGate,
     workflow::continuing::refused,
 };
@@ -22,7 +21,7 @@ pub(crate) struct AskedTools {
     pub(crate) untrusted: bool,
     /// The gates of the runs that called the agent from another workflow.
     pub(crate) gates: Vec<PassedGate>,
-    /// `true` if the request is that of a parent workflow.
+    /// `true` if a parent workflow made the request.
     pub(crate) is_child: bool,
 }
 
@@ -36,8 +35,10 @@ impl AskedTools {
         }
         config.toolsets.extend(toolsets);
         if !gates.is_empty() {
-            let own = config.gate.take().unwrap_or_else(|| Gate::new(GateMode::Autonomous));
-            config.gate = Some(own.with_callers(&gates));
+            config.gate = Some(match config.gate.take() {
+                Some(own) => own.with_callers(&gates),
+                None => Gate::from_callers(&gates),
+            });
         }
         if untrusted {
             // Without a gate the request is refused.
@@ -81,7 +82,7 @@ impl AgentSet {
         }
         if asked.gates.len() > MAX_CALLERS {
             let what = format!("{} gates", asked.gates.len());
-            let reason = format!("agents in child workflows can be nested {MAX_CALLERS} deep");
+            let reason = format!("a run obeys the gates of at most {MAX_CALLERS} callers");
             return Err(refused(agent, &what, &reason));
         }
         if asked.untrusted && self.config.gate.is_none() && asked.gates.is_empty() {
