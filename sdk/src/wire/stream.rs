@@ -20,8 +20,8 @@ pub(crate) const STREAM_PUBLISH: &str = "__temporal_workflow_stream_publish";
 /// Name of the update that waits for items, and of the query that reads those that are present.
 #[cfg(feature = "worker")]
 pub(crate) const STREAM_POLL: &str = "__temporal_workflow_stream_poll";
-/// Start of the message of a poll that an execution refuses because it has had too many. The SDK
-/// drops the type of a failed update.
+/// Prefix of the message of a poll that an execution refuses, because it has had too many. The SDK
+/// does not pass on the type of a failed update.
 pub(crate) const STREAM_POLLS_USED_UP: &str = "StreamPollsUsedUp: ";
 /// Topic of the events of agents.
 pub(crate) const RUN_EVENTS_TOPIC: &str = "run_events";

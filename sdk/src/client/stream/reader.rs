@@ -54,7 +54,7 @@ enum Rest {
     /// There may be more later.
     Later,
     /// The execution admits no more polls; its stream is read by query as long as it runs.
-    OfUsedUpRun(String),
+    ByQuery(String),
     /// The execution has ended; its stream is read by query.
     OfClosedRun(String),
     None,
@@ -86,7 +86,7 @@ impl Reader {
             match self.rest.clone() {
                 Rest::None => return Ok(None),
                 Rest::OfClosedRun(run_id) => self.drain(&run_id).await?,
-                Rest::OfUsedUpRun(run_id) => self.look(run_id).await?,
+                Rest::ByQuery(run_id) => self.poll_by_query(run_id).await?,
                 rest => {
                     if let Rest::Later = rest {
                         sleep(POLL_PAUSE).await;
@@ -112,7 +112,7 @@ impl Reader {
             }
             Err(Missed::UsedUp { run_id }) => {
                 let Some(described) = self.describe(run_id).await? else { return Ok(()) };
-                self.rest = Rest::OfUsedUpRun(described.run_id().to_owned());
+                self.rest = Rest::ByQuery(described.run_id().to_owned());
                 Ok(())
             }
             Err(Missed::Failed { run_id, error }) => self.follow(run_id, error).await,
@@ -177,8 +177,8 @@ impl Reader {
         }
     }
 
-    /// Reads what is new in an execution that admits no more polls, as long as it is the latest.
-    async fn look(&mut self, run_id: String) -> Result<(), WorkflowStreamError> {
+    /// Reads new items by query from an execution that admits no more polls, while it is the latest.
+    async fn poll_by_query(&mut self, run_id: String) -> Result<(), WorkflowStreamError> {
         let Some(described) = self.describe(None).await? else { return Ok(()) };
         match described.status() {
             WorkflowExecutionStatus::Running if described.run_id() == run_id => {
@@ -186,7 +186,7 @@ impl Reader {
                 if self.page.is_empty() {
                     sleep(QUERY_PAUSE).await;
                 }
-                self.rest = Rest::OfUsedUpRun(run_id);
+                self.rest = Rest::ByQuery(run_id);
             }
             WorkflowExecutionStatus::Running | WorkflowExecutionStatus::ContinuedAsNew => self.rest = Rest::Later,
             _ => self.rest = Rest::OfClosedRun(described.run_id().to_owned()),

@@ -138,7 +138,7 @@ impl ContinuableRun {
         if !ctx.has_handlers_at_work() {
             self.handler_context.set(HandlerContext::Outside);
         } else if self.handler_context.get() == HandlerContext::Unknown
-            && !inbox.is_some_and(RunInbox::polls_are_at_work)
+            && !inbox.is_some_and(RunInbox::has_unanswered_polls)
         {
             self.handler_context.set(HandlerContext::MaybeInside);
         }

@@ -29,11 +29,12 @@ pub struct ContinueOptions {
     /// with one tool call takes 12.) Not counted while only local activities and timers run.
     #[builder(default = 10_000)]
     pub new_events: u32,
-    /// Number of new bytes after which the run continues as new: the JSON of everything sent to
-    /// models for the first time and of their responses, of tool inputs and outputs, and of
+    /// Number of new bytes after which the run continues as new: the JSON of the items that are
+    /// sent to models for the first time and of the responses, of tool inputs and outputs, and of
     /// people's decisions and supplied outputs. Content that history holds twice counts twice, such
     /// as the output of a client tool, which is in an update and in the request to the model.
-    /// Default 8 MiB.
+    /// Definitions (instructions, tools, schemas) count as 1/80 of this number each time they are
+    /// sent, and with their size only above a fifth of `max_request_bytes`. Default 8 MiB.
     #[builder(default = 8 * MIB)]
     pub new_bytes: usize,
     /// Number of new updates after which the run continues as new: messages of a chat, each of

@@ -16,9 +16,9 @@
 //! it is enough, the patch [`PATCH_COUNT_EVERYTHING`] decides: the run continued in the same
 //! execution in histories that were recorded before the patch.
 //!
-//! Definitions (instructions, tools, schemas) count with a fixed part of `new_bytes` each time they
-//! are sent, up to their share of a request. Authors edit them while runs are open, so a deploy must
-//! not move an open run at another turn than its history.
+//! Definitions (instructions, tools, schemas) count as a fixed part of `new_bytes` each time they
+//! are sent, up to their share of a request. Authors edit them while runs are open, and a deploy
+//! must not make an open run continue as new at another turn than its history says.
 //!
 //! # Design
 //! **New content is counted, not the length of the history.** A run that begins with 16 MiB does
@@ -34,8 +34,8 @@ use crate::workflow::context::DurableContext;
 /// difference, so that most histories have no marker.
 pub(super) const PATCH_COUNT_EVERYTHING: &str = "temporal-agents/everything-counts-for-continue-as-new";
 
-/// Number of times that definitions are sent in an execution until their part of the new bytes is
-/// enough: with the largest share of a request, history holds 32 MB of them then.
+/// Number of requests with definitions that are enough for an execution. With 400 kB each, the
+/// largest share of a request, history then holds 32 MB of definitions.
 const MAX_DEFINITIONS_SENT: usize = 80;
 
 /// Counters of the content that is new in history.

@@ -134,11 +134,11 @@ impl RunInbox {
         polls
     }
 
-    /// Returns `true` if the handler of a poll of the stream is at work.
-    pub(in crate::workflow) fn polls_are_at_work(&self) -> bool {
-        let mut are_at_work = false;
-        self.ctx.look(&mut |inbox| are_at_work = inbox.stream().polls().are_at_work());
-        are_at_work
+    /// Returns `true` if a poll of the stream has no result yet.
+    pub(in crate::workflow) fn has_unanswered_polls(&self) -> bool {
+        let mut has_unanswered = false;
+        self.ctx.look(&mut |inbox| has_unanswered = inbox.stream().polls().has_unanswered());
+        has_unanswered
     }
 
     /// Waits for decisions on the calls that this state waits for, and applies them to the state.

@@ -58,7 +58,7 @@ pub async fn stream_poll<W: HasAgentInbox + 'static>(ctx: &WorkflowContext<W>, i
     let history_length = ctx.history_length();
     ctx.state_mut(|workflow| {
         let log = log_mut(workflow);
-        log.polls_mut().answered();
+        log.polls_mut().record_answer();
         log.poll_result(&input, history_length)
     })
 }
@@ -69,7 +69,7 @@ pub async fn stream_poll<W: HasAgentInbox + 'static>(ctx: &WorkflowContext<W>, i
 /// The execution has had too many polls; the message starts with [`STREAM_POLLS_USED_UP`].
 /// Subscribers read by query until the workflow continues as new.
 pub fn stream_admits_poll(inbox: &AgentInbox) -> Result<(), BoxError> {
-    if !inbox.stream().polls().are_used_up() {
+    if !inbox.stream().polls().is_used_up() {
         return Ok(());
     }
     let message = "the execution has had too many polls of its stream, and keeps its last updates for decisions; read \

@@ -19,10 +19,9 @@
 //! Long before, a run continues as new (`ContinueOptions::max_new_updates`), also while it waits
 //! for decisions. It cannot while a call runs, and an official client polls some seven times a
 //! second while items arrive. So after 500 polls each one first waits for 2 s, after 1,000 for 10
-//! s, after 1,500 for a minute. After 1,800 the workflow refuses polls, and the rest is for
-//! decisions: this crate's subscribers then read by query, and the official ones give up. The server
-//! also counts updates that are refused, until it loads the execution anew, but a subscriber sends
-//! only one of them.
+//! s. After 1,500 the workflow refuses polls, and the rest is for decisions: this crate's
+//! subscribers then read by query, and the official ones give up. The server also counts updates
+//! that are refused, until it loads the execution anew, but a subscriber sends only one of them.
 //!
 //! **The results of one workflow task are limited together.** All polls that wait return with the
 //! same items, in one request to the server, which may have 4 MB. A poll that finds no room returns
@@ -40,10 +39,9 @@ const TIMEOUTS_UNTIL_DOUBLED: u32 = 8;
 /// Maximum number of times that the time limit doubles.
 const MOST_DOUBLINGS: u32 = 3;
 /// The delays of polls in an execution that has had many: number of polls, and time.
-const DELAYS: [(u32, Duration); 3] =
-    [(1_500, Duration::from_mins(1)), (1_000, Duration::from_secs(10)), (500, Duration::from_secs(2))];
+const DELAYS: [(u32, Duration); 2] = [(1_000, Duration::from_secs(10)), (500, Duration::from_secs(2))];
 /// Number of polls after which an execution refuses polls.
-const MAX_POLLS: u32 = 1_800;
+const MAX_POLLS: u32 = 1_500;
 /// Maximum bytes of the items in the results of one workflow task: one item of the maximum size.
 const MOST_TASK_BYTES: usize = MOST_ITEM_BYTES;
 
@@ -65,8 +63,8 @@ pub(in crate::workflow) struct Polls {
     timed_out: u32,
     /// Number of polls in this execution.
     total: u32,
-    /// Number of polls without a result yet, also those that do not wait yet.
-    at_work: u32,
+    /// Number of polls without a result, waiting or not.
+    unanswered: u32,
     /// Length of the history at the latest result, and the bytes of the results since then.
     last_result: (u32, usize),
 }
@@ -75,21 +73,21 @@ impl Polls {
     /// Counts a poll that has arrived.
     pub(super) fn arrived(&mut self) {
         self.total = self.total.saturating_add(1);
-        self.at_work = self.at_work.saturating_add(1);
+        self.unanswered = self.unanswered.saturating_add(1);
     }
 
     /// Records that a poll has its result.
-    pub(super) fn answered(&mut self) {
-        self.at_work = self.at_work.saturating_sub(1);
+    pub(super) fn record_answer(&mut self) {
+        self.unanswered = self.unanswered.saturating_sub(1);
     }
 
     /// Returns `true` if a poll has no result yet.
-    pub(in crate::workflow) fn are_at_work(&self) -> bool {
-        self.at_work > 0
+    pub(in crate::workflow) fn has_unanswered(&self) -> bool {
+        self.unanswered > 0
     }
 
     /// Returns `true` if this execution refuses further polls.
-    pub(super) fn are_used_up(&self) -> bool {
+    pub(super) fn is_used_up(&self) -> bool {
         self.total >= MAX_POLLS
     }
 
