@@ -12,7 +12,7 @@ use std::{
 pub fn skip(reason: &str) {
     let thread = thread::current();
     let test = thread.name().unwrap_or("a test");
-    // One write, so that the line stays whole beside those of other threads.
+    // One write, so that the line stays whole when other threads write.
     let line = format!("SKIPPED {test}: {reason}\n");
     // Without stderr there is nobody to tell.
     let _ = stderr().write_all(line.as_bytes());

@@ -38,7 +38,7 @@
 //! | before the first turn | starts from the beginning |
 //! | during a model call | repeats this call |
 //! | during a tool | runs this tool again, with the same [idempotency key] |
-//! | during a tool that is not idempotent | does not run it again, reports its outcome as unknown |
+//! | during a tool that is not idempotent | does not run it again, reports its outcome as unknown (see below for one exception) |
 //! | between two tools of a turn | runs only the second |
 //! | after the tools | continues with the next model call |
 //! | while it waits for approval | waits for the same decision |
@@ -49,10 +49,10 @@
 //! [`checkpoint_every`](AgenticSessionOptions::checkpoint_every) or [`Heartbeats::Throttled`] is
 //! set), and so does a write to a session store. The output of a tool is written at once, but
 //! nothing waits for that write: a crash in the few milliseconds until the server has it runs the
-//! tool again. Heartbeats are throttled by the SDK and may arrive late: for up to a second, the
-//! server may have an older checkpoint again, without the mark that a tool has begun. A crash within
-//! that second runs a tool again that is not idempotent. Where that does harm, the tool checks its
-//! idempotency key, or runs in a workflow.
+//! tool again. The SDK throttles heartbeats, and an older one may arrive late: for up to a second the
+//! server may have an older checkpoint, without the mark that a tool has begun. A crash in that
+//! second runs the tool again, even if it is not idempotent. If that does harm, check the idempotency
+//! key in the tool, or run the agent in a workflow.
 //!
 //! Not kept: the failure of a run after which the body continues (the run is repeated, and may end
 //! differently), and sessions with stateful MCP servers, whose connections end with the process

@@ -149,9 +149,9 @@ pub(super) struct HistoryAccount<'b> {
     pub(super) late: &'b dyn Fn(),
     /// Called with the bytes of content that each command puts into history.
     pub(super) wrote: &'b dyn Fn(usize),
-    /// Called with the bytes of definitions that a call puts into history, and with the bytes that
-    /// requests have room for.
-    pub(super) defined: &'b dyn Fn(usize, usize),
+    /// Called with the bytes of definitions that a call puts into history, and the bytes that a
+    /// request keeps free for them.
+    pub(super) wrote_definitions: &'b dyn Fn(usize, usize),
 }
 
 impl HistoryAccount<'_> {
@@ -277,7 +277,7 @@ impl Scheduled<'_> {
             let _place = books.place(conversation + defined.saturating_sub(MAX_GROUP_BYTES), token).await?;
             (books.wrote)(conversation);
             if defined > 0 {
-                (books.defined)(defined, definitions_share(self.options.max_request_bytes));
+                (books.wrote_definitions)(defined, definitions_share(self.options.max_request_bytes));
             }
             let schedule = |id| ctx.model_activity(request.clone(), with_activity_id(&options, id));
             wanted.answer(schedule).await

@@ -34,7 +34,8 @@ impl ToolDef {
 
     /// Removes from everything the tool returns what must not be recorded: from outputs, error
     /// messages, panics, and changes to the run context. The function is called where the body
-    /// runs, for each string and each number, before anything reaches history, logs, guardrails or the model.
+    /// runs, for each string and each number, before anything reaches history, logs, guardrails or
+    /// the model. A number that it changes becomes a string.
     ///
     /// # Determinism
     /// For an inline tool the function runs in the workflow, and again on replay.

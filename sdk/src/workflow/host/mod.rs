@@ -202,15 +202,21 @@ impl Host for WorkflowHost {
                 }
                 self.see(|| Seen::Recorded { bytes });
             };
-            let defined = |bytes, share| {
+            let wrote_definitions = |bytes, share| {
                 if let Some(moving) = &self.moving {
                     moving.sent_definitions(bytes, share);
                 }
                 self.see(|| Seen::Recorded { bytes });
             };
             self.see(|| Seen::ModelCalled { path: id.path() });
-            let (ledger, gate) = (&self.ledger, &self.gate);
-            let books = HistoryAccount { ledger, chain, gate, late: &late, wrote: &wrote, defined: &defined };
+            let books = HistoryAccount {
+                ledger: &self.ledger,
+                chain,
+                gate: &self.gate,
+                late: &late,
+                wrote: &wrote,
+                wrote_definitions: &wrote_definitions,
+            };
             let is_outermost = id.path().is_empty();
             // After a model call of the outermost run, the workflow task with the earlier local
             // results has ended.

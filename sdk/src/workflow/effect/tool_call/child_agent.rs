@@ -4,7 +4,8 @@
 //! The child returns an `AgentReport`: the output, and the usage, which is added to the caller's; a
 //! run that fails leaves its usage in the workflow's failure. The child receives the tool's turn
 //! limit, if it is set, the keys of the run context that the tool names, and the gate of the
-//! caller, and returns no context. An output extractor runs in the caller, so the report then includes the items.
+//! caller, and returns no context. An output extractor runs in the caller, so the report then
+//! includes the items.
 
 use std::rc::Rc;
 
