@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use temporal_agents::{
-    Agent, RunResult, Runner,
+    Agent, RunResult, Runner, Tool,
     run::Compaction,
     tool,
     wire::{Carried, ModelCall},
@@ -27,6 +27,11 @@ use crate::examples::{Cache, histories};
 #[tool]
 async fn page(number: u32, words: usize) -> String {
     format!("page {number} ").repeat(words)
+}
+
+/// A reader whose pages a person approves.
+pub(crate) fn careful_reader() -> Agent {
+    Agent::new("reader").model("gpt-5").instructions("You read aloud.").tool(page.needs_approval())
 }
 
 pub(crate) fn reader() -> Agent {
