@@ -119,7 +119,7 @@ async fn a_result_that_is_too_large_is_a_failure() -> Result<(), StreamError> {
     };
     let (told, answered) = tokio::join!(call.told(), answer);
     answered?;
-    assert_eq!(told, "Tool 'pay' has run, and its result has 8388609 bytes; the limit is 8388608");
+    assert_eq!(told, "Tool 'pay' has run, but its result of 8388609 bytes is over the limit of 8388608.");
     Ok(())
 }
 
