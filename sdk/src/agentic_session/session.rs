@@ -214,7 +214,7 @@ impl<T: RunEnd<Output: DeserializeOwned + Send + 'static>> RunsTo<T> for Session
     where
         T: 'a,
     {
-        async move { T::of(self.run_to_outcome(agent, run, outputs).await?) }.boxed()
+        async move { T::of(Box::pin(self.run_to_outcome(agent, run, outputs)).await?) }.boxed()
     }
 }
 

@@ -107,13 +107,13 @@ fn questions(
     for run in found {
         let of_run = match run.calls {
             Ok(calls) => calls.iter().map(|call| Question::of_run(&run.id, call)).collect(),
-            Err(error) => match before.remove(&run.execution) {
-                Some(questions) => questions,
-                None => {
+            Err(error) => {
+                let Some(questions) = before.remove(&run.execution) else {
                     failed = Some(error);
                     continue;
-                }
-            },
+                };
+                questions
+            }
         };
         all.extend(of_run.iter().cloned());
         known.insert(run.execution, of_run);

@@ -182,16 +182,11 @@ async fn run(ctx: &WorkflowContext<AgentWorkflow>, request: AgentRequest) -> Wor
     });
     let is_child = ctx.info().parent().is_some();
     let tools = AskedTools { toolsets, user, untrusted, gates: gates.clone(), is_child };
+    let is_carried = carried.is_some();
     let name = agents.name_of(agent.as_deref(), spec.as_ref());
-    if let (Err(error), true) = (&name, carried.is_some()) {
-        fail_task(ctx, agent.as_deref().unwrap_or_default(), error).await;
-    }
-    let name = name?;
+    let name = found_or_fail_task(ctx, agent.as_deref().unwrap_or_default(), name, is_carried).await?;
     let session = agents.thread_session(&name, thread.as_deref());
-    if let (Err(error), true) = (&session, carried.is_some()) {
-        fail_task(ctx, &name, error).await;
-    }
-    let session = session?;
+    let session = found_or_fail_task(ctx, &name, session, is_carried).await?;
     if carried.is_none() {
         agents.admit_tools(&name, &tools)?;
         let version = agent_version.as_deref();
@@ -240,6 +235,20 @@ async fn run(ctx: &WorkflowContext<AgentWorkflow>, request: AgentRequest) -> Wor
     }
     let result = ended.map_err(reported)?;
     written(&agent.name, result, report_items)
+}
+
+/// Returns what a run needs. If a carried run does not find it, fails the workflow task: a later
+/// release may have it.
+async fn found_or_fail_task<T>(
+    ctx: &WorkflowContext<AgentWorkflow>,
+    agent: &str,
+    found: Result<T, RunError>,
+    is_carried: bool,
+) -> Result<T, RunError> {
+    if let (Err(error), true) = (&found, is_carried) {
+        fail_task(ctx, agent, error).await;
+    }
+    found
 }
 
 /// Returns the error of an input that is not a request. That of a continued run fails the workflow

@@ -66,7 +66,7 @@ pub async fn stream_poll<W: HasAgentInbox + 'static>(ctx: &WorkflowContext<W>, i
 /// Validates the update that waits for items.
 ///
 /// # Errors
-/// The execution has had too many polls; the message starts with [`STREAM_POLLS_USED_UP`].
+/// The execution has had too many polls; the message starts with `StreamPollsUsedUp`.
 /// Subscribers read by query until the workflow continues as new.
 pub fn stream_admits_poll(inbox: &AgentInbox) -> Result<(), BoxError> {
     if !inbox.stream().polls().is_used_up() {

@@ -29,7 +29,7 @@ async fn serve_for_a_while(payments: &Arc<Payments>, streams: &MemoryTransport) 
     for _ in 0..60 {
         advance(Duration::from_secs(2)).await;
         // A body that has begun is noted by its own thread.
-        still(std::future::ready(())).await;
+        still(ready(())).await;
     }
     task.kill().await;
 }
