@@ -65,9 +65,7 @@ fn grandchildren_obey_all_gates() {
 #[case::a_pattern_of_another_engine(json!({"id": "a", "decision": "deny", "pattern": "(?<=x)y"}))]
 #[case::no_rule(json!("rm"))]
 fn unreadable_rules_make_each_call_ask(#[case] rule: Value) {
-    let mut passed = PassedGate::default();
-    passed.mode = GateMode::Autonomous;
-    passed.rules = vec![rule.clone()];
+    let passed = PassedGate { mode: GateMode::Autonomous, rules: vec![rule.clone()], ..PassedGate::default() };
     let child = Gate::new(GateMode::Autonomous).with_callers([&passed]);
     assert_eq!(verdict(&child, "ls"), "ask");
     assert!(child.approves_each(None));

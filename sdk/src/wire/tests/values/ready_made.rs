@@ -53,13 +53,13 @@ pub(in crate::wire::tests) fn agent_requests() -> Vec<(&'static str, AgentReques
 }
 
 fn passed_gate() -> PassedGate {
-    let mut gate = PassedGate::default();
-    gate.mode = GateMode::Judge;
-    gate.rules = vec![json!({"id": "no-rm", "decision": "deny", "program": "rm"})];
-    gate.privileged = vec!["dev_*".to_owned()];
-    gate.judge = Some("judge".to_owned());
-    gate.ignores_dangers = true;
-    gate
+    PassedGate {
+        mode: GateMode::Judge,
+        rules: vec![json!({"id": "no-rm", "decision": "deny", "program": "rm"})],
+        privileged: vec!["dev_*".to_owned()],
+        judge: Some("judge".to_owned()),
+        ignores_dangers: true,
+    }
 }
 
 pub(in crate::wire::tests) fn agent_report() -> AgentReport {

@@ -95,13 +95,17 @@ fn size_of_definitions_does_not_move_a_run() {
     let options = ContinueOptions::builder().new_bytes(8_000).build();
     let sent = |sizes: [usize; 2]| {
         let mut pace = pace(0, 0, false, 0);
-        sizes.iter().for_each(|bytes| pace.sent_definitions(*bytes, 400_000, &options));
+        for bytes in sizes {
+            pace.sent_definitions(bytes, 400_000, &options);
+        }
         pace
     };
     assert_eq!(sent([1, 10]), sent([400_000, 30_000]));
     // Many are enough, and so are those that no request has room for.
     let mut pace = sent([1, 1]);
-    (2..79).for_each(|_| pace.sent_definitions(1, 400_000, &options));
+    for _ in 2..79 {
+        pace.sent_definitions(1, 400_000, &options);
+    }
     assert!(!pace.is_enough(&options, || true));
     pace.sent_definitions(1, 400_000, &options);
     assert!(pace.is_enough(&options, || true));
