@@ -8,6 +8,8 @@
 //! **What is not understood narrows.** The worker of a child workflow may be of another release.
 //! If it cannot use a rule of a caller, or would read it differently, a person approves each call.
 
+use std::borrow::Cow;
+
 use super::{Gate, GateMode, GateVerdict, GatedCall, Rule};
 use crate::wire::PassedGate;
 
@@ -55,10 +57,14 @@ impl Gate {
         Self { is_of_callers_only: true, ..Self::new(GateMode::Autonomous).with_callers(passed) }
     }
 
-    /// Returns the gate for calls of a device that has announced no mode, in a run without a gate of
-    /// its own: a person decides about each call.
-    pub(crate) fn for_silent_device(&self) -> Option<Self> {
-        self.is_of_callers_only.then(|| Self { mode: GateMode::ApproveEach, ..self.clone() })
+    /// Returns the gate for calls of a device that has announced no mode. In a run without a gate of
+    /// its own, a person decides about each call.
+    pub(crate) fn for_silent_device(&self) -> Cow<'_, Self> {
+        if self.is_of_callers_only {
+            Cow::Owned(Self { mode: GateMode::ApproveEach, ..self.clone() })
+        } else {
+            Cow::Borrowed(self)
+        }
     }
 
     /// Adds the gates of callers.

@@ -127,10 +127,8 @@ fn gate_of<'g, H: Host>(env: &'g Env<'_, H>, tool: &ToolDef) -> Option<Cow<'g, G
     let runs_on_device = matches!(tool.binding(), ToolBinding::Remote(binding) if binding.runs_on_device());
     let is_silent_device = runs_on_device && mode.is_none();
     match &env.config.gate {
-        Some(gate) => match gate.for_silent_device().filter(|_| is_silent_device) {
-            Some(stricter) => Some(Cow::Owned(stricter)),
-            None => Some(Cow::Borrowed(gate)),
-        },
+        Some(gate) if is_silent_device => Some(gate.for_silent_device()),
+        Some(gate) => Some(Cow::Borrowed(gate)),
         None if is_silent_device => Some(Cow::Owned(Gate::new(GateMode::ApproveEach))),
         // The gate takes the stricter mode, which is the tool's.
         None => mode.map(|_| Cow::Owned(Gate::new(GateMode::Autonomous))),
