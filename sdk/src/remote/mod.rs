@@ -23,6 +23,7 @@
 //! | [`gateway`] | registered toolsets, and calls that are checked before they are published |
 //! | [`device`] | machines of people, whose connections one process holds |
 //! | `activities` | the activity that makes a call |
+//! | `clock` | the clock of gateways and of streams in memory |
 
 #![allow(
     clippy::disallowed_methods,
@@ -31,6 +32,7 @@
 
 mod activities;
 mod answer;
+mod clock;
 pub mod device;
 mod executor;
 mod find_activity;

@@ -53,10 +53,8 @@ mod toolset;
 use std::{
     fmt,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::{Duration, SystemTime, UNIX_EPOCH},
+    time::Duration,
 };
-
-use tokio::time::Instant;
 
 use self::health::HealthTracker;
 pub(crate) use self::registration::Registration;
@@ -66,7 +64,10 @@ pub use self::{
     error::GatewayError,
     toolset::{RegistrationError, Toolset},
 };
-use super::transport::{StreamError, Streams};
+use super::{
+    clock::Clock,
+    transport::{StreamError, Streams},
+};
 
 /// Default time for which a result stream exists.
 const RETENTION: Duration = Duration::from_mins(15);
@@ -187,25 +188,6 @@ impl Gateway {
 impl fmt::Debug for Gateway {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Gateway").field("state", &self.state()).finish_non_exhaustive()
-    }
-}
-
-/// A clock that never goes back: the time of the system at its start, and the time since then.
-#[derive(Clone, Copy, Debug)]
-struct Clock {
-    started: Instant,
-    started_at: Duration,
-}
-
-impl Clock {
-    fn start() -> Self {
-        let started_at = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        Self { started: Instant::now(), started_at }
-    }
-
-    /// Returns the time since the Unix epoch.
-    fn now(&self) -> Duration {
-        self.started_at.saturating_add(self.started.elapsed())
     }
 }
 

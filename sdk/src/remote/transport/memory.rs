@@ -4,7 +4,7 @@ use std::{
     collections::BTreeMap,
     future::ready,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::{Duration, SystemTime, UNIX_EPOCH},
+    time::Duration,
 };
 
 use futures::{FutureExt, future::BoxFuture};
@@ -17,6 +17,7 @@ use super::{
     Append, Appended, Entry, EntryId, GroupMember, StreamError, Streams, append::TimeLeft, checked,
     memory_channels::MemoryChannels,
 };
+use crate::remote::clock::Clock;
 
 /// Streams in the memory of one process. Clones share them.
 ///
@@ -30,13 +31,6 @@ struct Shared {
     appended: Notify,
     channels: MemoryChannels,
     clock: Clock,
-}
-
-/// The clock of tokio, which dates entries.
-#[derive(Debug)]
-struct Clock {
-    started: Instant,
-    started_at: Duration,
 }
 
 #[derive(Debug, Default)]
@@ -72,6 +66,11 @@ impl MemoryTransport {
 
     pub(super) fn channels(&self) -> &MemoryChannels {
         &self.0.channels
+    }
+
+    /// Returns the time in milliseconds since the Unix epoch, which dates entries.
+    fn now_millis(&self) -> u64 {
+        u64::try_from(self.0.clock.now().as_millis()).unwrap_or(u64::MAX)
     }
 
     /// Returns the streams that have not expired.
@@ -123,7 +122,7 @@ impl Streams for MemoryTransport {
             let expiries = append.expiries(left);
             for entry in &append.entries {
                 let stream = streams.entry(entry.stream.clone()).or_default();
-                let id = stream.next_id(self.0.clock.millis());
+                let id = stream.next_id(self.now_millis());
                 stream.entries.push(Entry { id, event: entry.event.clone(), payload: entry.payload.clone() });
                 let beyond =
                     append.length_of(&entry.stream).map_or(0, |most| stream.entries.len().saturating_sub(most));
@@ -178,7 +177,7 @@ impl Streams for MemoryTransport {
             checked(stream)?;
             let mut streams = self.streams();
             let since = u64::try_from(since.as_millis()).unwrap_or(u64::MAX);
-            let begins_at = self.0.clock.millis().saturating_sub(since);
+            let begins_at = self.now_millis().saturating_sub(since);
             let delivered = Some(EntryId::new(begins_at, 0));
             let begun = Group { delivered, pending: BTreeMap::new(), active: None };
             streams.entry(stream.to_owned()).or_default().groups.entry(group.to_owned()).or_insert(begun);
@@ -288,22 +287,7 @@ impl Streams for MemoryTransport {
     }
 
     fn now(&self) -> BoxFuture<'_, Result<u64, StreamError>> {
-        ready(Ok(self.0.clock.millis())).boxed()
-    }
-}
-
-impl Clock {
-    /// Returns the milliseconds since the Unix epoch.
-    fn millis(&self) -> u64 {
-        let since = self.started_at.saturating_add(self.started.elapsed());
-        u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
-    }
-}
-
-impl Default for Clock {
-    fn default() -> Self {
-        let started_at = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        Self { started: Instant::now(), started_at }
+        ready(Ok(self.now_millis())).boxed()
     }
 }
 
