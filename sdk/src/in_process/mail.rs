@@ -8,11 +8,14 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use sqlx::{Any, Row as _, Transaction};
+use sqlx::Row as _;
 
 use super::rows::json_of;
 use crate::{
-    store::{SqlStore, SqlStoreError, sql::text::indexed},
+    store::{
+        SqlStore, SqlStoreError,
+        sql::{Transaction, text::indexed},
+    },
     wire::{AgentDecision, ChatMessage},
 };
 
@@ -68,12 +71,14 @@ pub(super) async fn post(
     // This also locks the row: its owner does not leave it while the mail is on its way.
     let counted = "UPDATE agents_tasks SET mail = mail + 1 WHERE task_key = $1";
     if sqlx::query(counted).bind(task).execute(&mut *transaction).await?.rows_affected() == 0 {
+        transaction.rollback().await?;
         return Ok(Posted::Nowhere);
     }
     let statement = "SELECT task_owner, mail, ended_at FROM agents_tasks JOIN agents_runs ON run_key = run WHERE \
                      task_key = $1";
     let row = sqlx::query(statement).bind(task).fetch_one(&mut *transaction).await?;
     if row.try_get::<Option<i64>, _>("ended_at")?.is_some() {
+        transaction.rollback().await?;
         return Ok(Posted::Ended);
     }
     let statement = "INSERT INTO agents_task_mail (task_key, mail_key, number, body) VALUES ($1, $2, $3, $4) ON \
@@ -112,7 +117,7 @@ pub(super) async fn answer(store: &SqlStore, task: &str, id: &str) -> Result<Opt
 
 /// Sets the answer to a mail.
 pub(super) async fn set_answer(
-    transaction: &mut Transaction<'static, Any>,
+    transaction: &mut Transaction,
     task: &str,
     key: &str,
     answer: &Value,
@@ -150,11 +155,7 @@ pub(super) async fn decisions_after(
 }
 
 /// Leaves a task that has nothing to do, unless a mail waits. Returns `true` if it was left.
-pub(super) async fn leave(
-    transaction: &mut Transaction<'static, Any>,
-    task: &str,
-    own: &str,
-) -> Result<bool, SqlStoreError> {
+pub(super) async fn leave(transaction: &mut Transaction, task: &str, own: &str) -> Result<bool, SqlStoreError> {
     // The row is locked by the transaction's first statement.
     let statement = "SELECT mail_key FROM agents_task_mail WHERE task_key = $1 AND answer IS NULL LIMIT 1";
     if sqlx::query(statement).bind(task).fetch_optional(&mut **transaction).await?.is_some() {

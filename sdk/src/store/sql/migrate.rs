@@ -10,11 +10,11 @@
 
 use std::{collections::BTreeSet, time::Duration};
 
-use sqlx::{Any, Row as _, Transaction};
+use sqlx::Row as _;
 use tokio::time::{Instant, sleep};
 
 use super::{
-    SqlStore, SqlStoreError,
+    SqlStore, SqlStoreError, Transaction,
     migrations::{MIGRATIONS, Migration},
     target::Database,
 };
@@ -46,12 +46,12 @@ pub(super) async fn prepare(store: &SqlStore) -> Result<(), SqlStoreError> {
     Ok(())
 }
 
-async fn applied(transaction: &mut Transaction<'static, Any>) -> Result<BTreeSet<String>, sqlx::Error> {
+async fn applied(transaction: &mut Transaction) -> Result<BTreeSet<String>, sqlx::Error> {
     let rows = sqlx::query("SELECT name FROM agents_migrations").fetch_all(&mut **transaction).await?;
     rows.iter().map(|row| row.try_get("name")).collect()
 }
 
-async fn apply(migration: &Migration, transaction: &mut Transaction<'static, Any>) -> Result<(), sqlx::Error> {
+async fn apply(migration: &Migration, transaction: &mut Transaction) -> Result<(), sqlx::Error> {
     for statement in migration.statements {
         sqlx::query(statement).execute(&mut **transaction).await?;
     }

@@ -29,13 +29,15 @@ mod sessions;
 mod target;
 pub(crate) mod text;
 mod time;
+mod transaction;
 
-use std::{fmt, time::Duration};
+use std::{fmt, sync::Arc, time::Duration};
 
-use sqlx::{Any, AnyPool, Transaction, any::AnyPoolOptions};
+use sqlx::{AnyPool, any::AnyPoolOptions};
 
 pub use self::error::SqlStoreError;
-use self::target::{Database, Target};
+use self::target::Target;
+pub(crate) use self::transaction::Transaction;
 
 /// Maximum time to wait for a connection: for a free one, or for a database that restarts.
 const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(20);
@@ -57,7 +59,7 @@ const MAX_CONNECTIONS: u32 = 10;
 #[derive(Clone)]
 pub struct SqlStore {
     pool: AnyPool,
-    target: Target,
+    target: Arc<Target>,
 }
 
 impl SqlStore {
@@ -69,7 +71,7 @@ impl SqlStore {
     /// The URL is not one of the forms above, the database cannot be reached, or a migration fails.
     /// No error contains the password.
     pub async fn connect(url: &str) -> Result<Self, SqlStoreError> {
-        let target = Target::parse(url)?;
+        let target = Arc::new(Target::parse(url)?);
         let database = target.database;
         sqlx::any::install_default_drivers();
         let pool = AnyPoolOptions::new()
@@ -87,15 +89,6 @@ impl SqlStore {
     /// Returns the pool, for statements that need no transaction.
     pub(crate) fn pool(&self) -> &AnyPool {
         &self.pool
-    }
-
-    /// Begins a transaction that writes. Dropped without a commit, it is rolled back.
-    pub(crate) async fn begin(&self) -> Result<Transaction<'static, Any>, SqlStoreError> {
-        let statement = match self.target.database {
-            Database::Postgres => "BEGIN",
-            Database::Sqlite => "BEGIN IMMEDIATE",
-        };
-        Ok(self.pool.begin_with(statement).await?)
     }
 }
 

@@ -10,9 +10,9 @@
 //! reads in portions need.
 
 use futures::future::BoxFuture;
-use sqlx::{Any, Row as _, Transaction};
+use sqlx::Row as _;
 
-use super::{SqlStore, SqlStoreError, text::indexed};
+use super::{SqlStore, SqlStoreError, Transaction, text::indexed};
 use crate::{store::Session, tool::BoxError, wire::Item};
 
 /// Maximum number of items of one statement. Each is three parameters, of which SQLite allows
@@ -33,7 +33,9 @@ impl Session for SqlStore {
     }
 
     fn add<'a>(&'a self, session_id: &'a str, items: Vec<Item>, key: &'a str) -> BoxFuture<'a, Result<(), BoxError>> {
-        Box::pin(async move { Ok(self.add_to_session(session_id, &items, key).await?) })
+        let (store, session_id, key) = (self.clone(), session_id.to_owned(), key.to_owned());
+        let work = async move { store.add_to_session(&session_id, &items, &key).await };
+        Box::pin(async move { Ok(Self::finish(work).await?) })
     }
 }
 
@@ -59,7 +61,7 @@ impl SqlStore {
         let recorded =
             sqlx::query(RECORD_WRITE).bind(&*session_id).bind(&*indexed(key)).execute(&mut *transaction).await?;
         if recorded.rows_affected() == 0 {
-            return Ok(transaction.rollback().await?);
+            return transaction.rollback().await;
         }
         let count = i64::try_from(items.len()).unwrap_or(i64::MAX);
         let reserved =
@@ -68,13 +70,13 @@ impl SqlStore {
         for items in items.chunks(ITEMS_PER_STATEMENT) {
             position = insert(&mut transaction, &session_id, position, items).await?;
         }
-        Ok(transaction.commit().await?)
+        transaction.commit().await
     }
 }
 
 /// Inserts items from a position on, and returns the position after them.
 async fn insert(
-    transaction: &mut Transaction<'static, Any>,
+    transaction: &mut Transaction,
     session_id: &str,
     position: i64,
     items: &[String],

@@ -1,5 +1,7 @@
 //! Tests of connecting, on SQLite. Those on both databases are in `tests/tests/it/sql_store/`.
 
+use std::time::Duration;
+
 use futures::future::try_join_all;
 use rstest::rstest;
 use sqlx::Row as _;
@@ -87,6 +89,27 @@ async fn a_transaction_that_is_dropped_changes_nothing() {
     drop(transaction);
     let rows = sqlx::query("SELECT session_id FROM agents_sessions").fetch_all(store.pool()).await.unwrap();
     assert!(rows.is_empty());
+}
+
+/// Drops writes in all their states: while they wait for a connection, begin, and write.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn writes_that_are_dropped_leave_no_lock() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = SqlStore::connect(&format!("sqlite:{}", directory.path().join("agents.db").display())).await.unwrap();
+    let write = async |store: SqlStore, key: String| {
+        let mut transaction = store.begin().await.unwrap();
+        let insert = "INSERT INTO agents_sessions VALUES ($1, 1)";
+        sqlx::query(insert).bind(key).execute(&mut *transaction).await.unwrap();
+        transaction.commit().await.unwrap();
+    };
+    for round in 0..200_u64 {
+        let writes: Vec<_> =
+            (0..8).map(|number| tokio::spawn(write(store.clone(), format!("{round}-{number}")))).collect();
+        tokio::time::sleep(Duration::from_micros(round * 20)).await;
+        writes.iter().for_each(tokio::task::JoinHandle::abort);
+    }
+    // Another writer would wait for a lock that was left for 20 seconds, and fail.
+    write(store.clone(), "last".to_owned()).await;
 }
 
 #[tokio::test]

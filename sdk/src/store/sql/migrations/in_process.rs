@@ -36,3 +36,15 @@ pub(super) const CREATE: Migration = Migration {
         )",
     ],
 };
+
+/// `begun` is 1 once an effect of the task may have been made: a task without one is begun by
+/// whoever finds it. Tasks of before count as begun. `last_write` is the id of the latest write of
+/// the owner, `specs` the record of an agent as data.
+pub(super) const BEGUN: Migration = Migration {
+    name: "in_process-2",
+    statements: &[
+        "ALTER TABLE agents_tasks ADD COLUMN begun BIGINT NOT NULL DEFAULT 1",
+        "ALTER TABLE agents_tasks ADD COLUMN last_write TEXT",
+        "ALTER TABLE agents_tasks ADD COLUMN specs TEXT",
+    ],
+};

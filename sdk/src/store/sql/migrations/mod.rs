@@ -22,5 +22,12 @@ pub(super) struct Migration {
 }
 
 /// All migrations, in the order in which they are applied.
-pub(super) const MIGRATIONS: &[&Migration] =
-    &[&sessions::CREATE, &runs::CREATE, &in_process::CREATE, &agents::CREATE, &decisions::CREATE, &questions::CREATE];
+pub(super) const MIGRATIONS: &[&Migration] = &[
+    &sessions::CREATE,
+    &runs::CREATE,
+    &in_process::CREATE,
+    &agents::CREATE,
+    &decisions::CREATE,
+    &questions::CREATE,
+    &in_process::BEGUN,
+];

@@ -35,7 +35,7 @@ pub(crate) use self::{
     read::{RunFilter, StoredEvent, rfc3339},
     row::{COLUMNS, RunRow, millis},
     start::insert,
-    write::{Appended, NewEvents, RunEnd, append, is_stored},
+    write::{Appended, NewEvents, RunEnd, append, is_stored, row_after},
 };
 
 /// Returns the placeholders `$from`, `$from + 1`, ... for a list of this length.

@@ -2,8 +2,6 @@
 
 use std::time::SystemTime;
 
-use sqlx::{Any, Transaction};
-
 use super::{
     NewEvents, RunEnd,
     read::rfc3339,
@@ -12,7 +10,7 @@ use super::{
 };
 use crate::{
     store::sql::{
-        SqlStore, SqlStoreError,
+        SqlStore, SqlStoreError, Transaction,
         text::{indexed, storable},
     },
     wire::{EventKind, RecordedFailure, RunEvent, RunStatus},
@@ -78,7 +76,7 @@ fn failed_start_key(namespace: &str, id: &str) -> String {
 }
 
 /// Inserts a row, unless there is one with its key. Returns `true` if it was inserted.
-pub(crate) async fn insert(transaction: &mut Transaction<'static, Any>, row: &RunRow) -> Result<bool, SqlStoreError> {
+pub(crate) async fn insert(transaction: &mut Transaction, row: &RunRow) -> Result<bool, SqlStoreError> {
     let statement = format!(
         "INSERT INTO agents_runs ({COLUMNS}) VALUES ({}) ON CONFLICT (run_key) DO NOTHING",
         super::placeholders(1, 17)
@@ -108,7 +106,7 @@ pub(crate) async fn insert(transaction: &mut Transaction<'static, Any>, row: &Ru
 
 /// Deletes the record that an earlier start of this run has failed.
 pub(super) async fn forget_failed_start(
-    transaction: &mut Transaction<'static, Any>,
+    transaction: &mut Transaction,
     namespace: &str,
     id: &str,
 ) -> Result<(), SqlStoreError> {

@@ -1,7 +1,6 @@
 //! Writes the next events of a run, and its end.
 
 use serde_json::Value;
-use sqlx::{Any, Transaction};
 
 use super::{
     messages::{MessageRow, messages_of},
@@ -9,7 +8,7 @@ use super::{
     row::{RunRow, json, optional, status_name},
 };
 use crate::{
-    store::sql::{SqlStore, SqlStoreError, text::indexed},
+    store::sql::{SqlStore, SqlStoreError, Transaction, text::indexed},
     wire::{EventKind, RecordedFailure, RunEvent, RunStatus},
 };
 
@@ -56,7 +55,7 @@ impl SqlStore {
     pub(crate) async fn append_events(&self, row: &RunRow, new: &NewEvents) -> Result<Appended, SqlStoreError> {
         let mut transaction = self.begin().await?;
         let Some(next) = append(&mut transaction, row, new).await? else {
-            drop(transaction);
+            transaction.rollback().await?;
             return Ok(Appended::Lost(self.run_with_key(&row.key).await?.map(Box::new)));
         };
         transaction.commit().await?;
@@ -67,12 +66,12 @@ impl SqlStore {
 /// Writes the next events of a run as a part of a transaction. Returns the row after them; `None`
 /// if another writer has written since the row was read.
 pub(crate) async fn append(
-    transaction: &mut Transaction<'static, Any>,
+    transaction: &mut Transaction,
     row: &RunRow,
     new: &NewEvents,
 ) -> Result<Option<RunRow>, SqlStoreError> {
     let facts: Vec<&RunEvent> = new.events.iter().filter(|event| is_stored(event)).collect();
-    let next = after(row, &facts, new);
+    let next = row_after(row, new);
     if !claim(transaction, row, &next).await? {
         return Ok(None);
     }
@@ -94,9 +93,9 @@ pub(crate) fn is_stored(event: &RunEvent) -> bool {
 }
 
 /// Returns the row after these events.
-fn after(row: &RunRow, facts: &[&RunEvent], new: &NewEvents) -> RunRow {
+pub(crate) fn row_after(row: &RunRow, new: &NewEvents) -> RunRow {
     let mut next = row.clone();
-    for event in facts {
+    for event in new.events.iter().filter(|event| is_stored(event)) {
         next.sequence += 1;
         next.status = status_after(next.status, event);
         if let Some(cursor) = &event.cursor {
@@ -112,7 +111,7 @@ fn after(row: &RunRow, facts: &[&RunEvent], new: &NewEvents) -> RunRow {
     if let Some(cursor) = &new.cursor {
         next.cursor = Some(cursor.clone());
     }
-    if !facts.is_empty() || new.end.is_some() {
+    if next.sequence > row.sequence || new.end.is_some() {
         // A run that has ended and has events again was reset.
         (next.ended_at, next.output, next.failure) = (None, None, None);
     }
@@ -148,11 +147,7 @@ fn status_after(status: RunStatus, event: &RunEvent) -> RunStatus {
 }
 
 /// Moves the run from the place that the writer has read. Returns `false` if it is not there.
-async fn claim(
-    transaction: &mut Transaction<'static, Any>,
-    row: &RunRow,
-    next: &RunRow,
-) -> Result<bool, SqlStoreError> {
+async fn claim(transaction: &mut Transaction, row: &RunRow, next: &RunRow) -> Result<bool, SqlStoreError> {
     let claimed = sqlx::query(
         "UPDATE agents_runs SET status = $1, execution = $2, ended_at = $3, output = $4, failure = $5, \
          event_cursor = $6, sequence = $7, agent = $8 WHERE run_key = $9 AND sequence = $10",
@@ -173,7 +168,7 @@ async fn claim(
 }
 
 async fn insert_events(
-    transaction: &mut Transaction<'static, Any>,
+    transaction: &mut Transaction,
     key: &str,
     events: &[(i64, &RunEvent)],
 ) -> Result<(), SqlStoreError> {
@@ -198,7 +193,7 @@ async fn insert_events(
 }
 
 async fn insert_messages(
-    transaction: &mut Transaction<'static, Any>,
+    transaction: &mut Transaction,
     key: &str,
     messages: &[MessageRow<'_>],
 ) -> Result<(), SqlStoreError> {
