@@ -59,7 +59,9 @@ fn failure(ctx: &ActivityContext, error: LoadError) -> ApplicationFailure {
     ApplicationFailure::builder(error.to_string()).type_name(type_name.to_owned()).non_retryable(is_permanent).build()
 }
 
-async fn reply(loaded: Loaded, providers: Option<Providers>) -> LoadAgentReply {
+/// Returns the reply: what was loaded, and what is wrong with it. `providers` are those that the
+/// models must have.
+pub(crate) async fn reply(loaded: Loaded, providers: Option<Providers>) -> LoadAgentReply {
     let Loaded { specs, mut issues } = loaded;
     if let Some(providers) = providers {
         issues.extend(unserved(&specs, &providers).await);

@@ -6,6 +6,15 @@ use temporalio_client::{
     WorkflowUpdateHandle, WorkflowUpdateWithStartOptions,
     errors::{WorkflowInteractionError, WorkflowStartError, WorkflowUpdateWithStartError},
 };
+#[cfg(feature = "http")]
+use temporalio_client::{NamespacedClient, RpcOptions, grpc::WorkflowService};
+#[cfg(feature = "http")]
+use temporalio_common::protos::temporal::api::{
+    common::v1::WorkflowExecution,
+    enums::v1::UpdateWorkflowExecutionLifecycleStage,
+    update::v1::{UpdateRef, WaitPolicy},
+    workflowservice::v1::PollWorkflowExecutionUpdateRequest,
+};
 use temporalio_common::{HasWorkflowDefinition, UpdateDefinition, WorkflowDefinition};
 use uuid::Uuid;
 
@@ -14,6 +23,8 @@ use crate::wire::{
     AgentRequest, ChatMessage, ChatRequest, error_debug,
     ready_made::{AGENT_WORKFLOW, CHAT_SEND, CHAT_WORKFLOW},
 };
+#[cfg(feature = "http")]
+use crate::wire::{ChatReply, decode};
 
 /// Starts workflows on a task queue.
 #[derive(Clone)]
@@ -50,6 +61,10 @@ pub(crate) enum NotStarted {
     Ended,
     /// The server has refused the request, or is unavailable.
     Server,
+    /// The database of the runs is unavailable.
+    Database,
+    /// The process has too many runs, or is stopping. Nothing was written.
+    Overloaded,
 }
 
 error_debug!(struct StartRunError { id, reason, source });
@@ -68,7 +83,7 @@ impl StartRunError {
     pub fn is_conflict(&self) -> bool {
         match self.reason {
             NotStarted::Exists | NotStarted::Foreign | NotStarted::Ended => true,
-            NotStarted::Invalid | NotStarted::Server => false,
+            NotStarted::Invalid | NotStarted::Server | NotStarted::Database | NotStarted::Overloaded => false,
         }
     }
 }
@@ -183,6 +198,30 @@ impl WorkflowRuns {
                 matches!(&error, WorkflowUpdateWithStartError::Start(WorkflowStartError::AlreadyStarted { .. }));
             StartRunError::new(id, if has_ended { NotStarted::Ended } else { NotStarted::Server }, error)
         })
+    }
+
+    /// Returns the reply to a message that was sent, if there is one by now: a chat that refuses a
+    /// message does so at once. `None` also if the server cannot say.
+    #[cfg(feature = "http")]
+    pub(crate) async fn reply_by_now(&self, sent: &WorkflowUpdateHandle<Client, Value>) -> Option<ChatReply> {
+        let request = PollWorkflowExecutionUpdateRequest {
+            namespace: self.client.namespace(),
+            update_ref: Some(UpdateRef {
+                workflow_execution: Some(WorkflowExecution {
+                    workflow_id: sent.workflow_id().to_owned(),
+                    run_id: sent.workflow_run_id().unwrap_or_default().to_owned(),
+                }),
+                update_id: sent.id().to_owned(),
+            }),
+            identity: self.client.identity(),
+            // It has been accepted, so that the server answers at once.
+            wait_policy: Some(WaitPolicy { lifecycle_stage: UpdateWorkflowExecutionLifecycleStage::Accepted.into() }),
+        };
+        let mut client = self.client.clone();
+        let polled = WorkflowService::poll_workflow_execution_update(&mut client, tonic::Request::new(request)).await;
+        polled.ok()?.into_inner().outcome?;
+        let reply = sent.get_result(RpcOptions::default()).await.ok()?;
+        decode("chat reply", reply).ok()
     }
 }
 

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::{
     rows::Task,
-    runs::{Process, no_specs, unreadable, with_message},
+    runs::{Process, unreadable, with_message},
     task::{From, Owned},
     writer::Entry,
 };
@@ -29,7 +29,7 @@ pub(super) fn mail_id(message: &str) -> String {
 
 /// Answers messages until none waits; `paused` is the run of the current one.
 pub(super) async fn talk(process: &Process, owned: &Arc<Owned>, task: &Task, paused: Option<From>) {
-    let ended = match start(process, owned, task) {
+    let ended = match start(process, owned, task).await {
         Ok((start, tools)) => Box::pin(answer_messages(process, owned, (&start, &tools), paused)).await,
         Err(failure) => Err(failure),
     };
@@ -42,18 +42,15 @@ pub(super) async fn talk(process: &Process, owned: &Arc<Owned>, task: &Task, pau
 
 /// Prepares a chat that has begun now. Returns its start agent, and what its request says about
 /// tools.
-fn start(process: &Process, owned: &Arc<Owned>, task: &Task) -> Result<(AgentDef, AskedTools), Box<RunFailure>> {
+async fn start(process: &Process, owned: &Arc<Owned>, task: &Task) -> Result<(AgentDef, AskedTools), Box<RunFailure>> {
     let request: ChatRequest = serde_json::from_str(&task.request).map_err(|error| Box::new(unreadable(&error)))?;
-    if let Some(spec) = &request.spec {
-        return Err(Box::new(no_specs(&spec.name)));
-    }
     let agents = &process.settings.agents;
-    let name = agents.name(request.agent.as_deref()).map_err(RunFailure::from)?;
-    let agent = agents.choose(&name, |_| true).map_err(RunFailure::from)?.agent;
+    let name = agents.name_of(request.agent.as_deref(), request.spec.as_ref()).map_err(RunFailure::from)?;
+    let agent = process.agent(owned, task, &name, request.spec.as_ref()).await?;
     let ChatRequest { toolsets, user, untrusted, conversation, last_agent_continues, .. } = request;
     let tools = AskedTools { toolsets, user, untrusted, ..AskedTools::default() };
     if task.chat.is_some() {
-        return Ok(((*agent).clone(), tools));
+        return Ok((agent, tools));
     }
     agents.admit_items(&name, "conversation", &conversation).map_err(RunFailure::from)?;
     agents.admit_tools(&name, &tools).map_err(RunFailure::from)?;
@@ -62,7 +59,7 @@ fn start(process: &Process, owned: &Arc<Owned>, task: &Task) -> Result<(AgentDef
         (chat.agent, chat.conversation, chat.last_agent_continues) = (Some(name), conversation, continues);
         owned.log.chat(&chat);
     }
-    Ok(((*agent).clone(), tools))
+    Ok((agent, tools))
 }
 
 async fn answer_messages(

@@ -12,16 +12,16 @@ use super::{
     mail::{self, Mail, Posted},
     reader,
     rows::{self, Task, json_of, key_of},
-    runs::Process,
+    runs::{Process, Start},
 };
 use crate::{
     client::{
         AgentRuns, Asked, IdConflict, NewRun, NotStarted, ProcessRow, ProcessRunError, ProcessRuns, Request,
         RunEventStream, StartRunError,
     },
-    store::SqlStoreError,
+    store::{SqlStore, SqlStoreError},
     wire::{
-        AgentDecision, AgentState, ChatMessage, ChatReply, ChatRequest, ChatTranscript, DecisionAnswer,
+        AgentDecision, AgentState, ChatMessage, ChatReply, ChatRequest, ChatTranscript, DecisionAnswer, SpecRef,
         ready_made::ChatOutcome,
     },
     workflow::Chat,
@@ -68,28 +68,36 @@ impl ProcessRuns for Client {
             let uses_existing = run.id_conflict == IdConflict::UseExisting;
             let (request, labels) = run.into_parts();
             let (is_chat, (agent, thread), request) = match request {
-                Request::Run(request) => (false, (request.agent.clone(), request.thread.clone()), json_of(&request)),
-                Request::Chat(request) => (true, (request.agent.clone(), None), json_of(&request)),
+                Request::Run(request) => {
+                    let agent = agent_name(request.agent.as_ref(), request.spec.as_ref());
+                    (false, (agent, request.thread.clone()), json_of(&request))
+                }
+                Request::Chat(request) => {
+                    (true, (agent_name(request.agent.as_ref(), request.spec.as_ref()), None), json_of(&request))
+                }
             };
             let mut task = Task::new(&id, is_chat, request, &self.0.settings.process);
             (task.run.agent, task.run.thread, task.run.labels) = (agent, thread, labels);
-            let failed = |error: SqlStoreError| StartRunError::new(&id, NotStarted::Server, error);
+            let failed = |error: SqlStoreError| StartRunError::new(&id, NotStarted::Database, error);
             if self.0.is_stopping() {
-                return Err(StartRunError::new(&id, NotStarted::Server, "this process is stopping"));
+                return Err(StartRunError::new(&id, NotStarted::Overloaded, "this process is stopping"));
             }
-            if rows::insert(&self.0.settings.store, &task).await.map_err(failed)? {
-                self.0.spawn(task, Vec::new());
+            let existing = match SqlStore::finish(Arc::clone(&self.0).start(task)).await.map_err(failed)? {
+                Start::Started => return Ok(id),
+                Start::Refused => {
+                    let problem = "this process has as many runs as it may have; start the run again in a few seconds";
+                    return Err(StartRunError::new(&id, NotStarted::Overloaded, problem));
+                }
+                Start::Exists(existing) => existing,
+            };
+            if existing.is_chat() != is_chat {
+                let problem = "the id is that of another kind of run; choose another one";
+                return Err(StartRunError::new(&id, NotStarted::Foreign, problem));
+            }
+            if uses_existing {
                 return Ok(id);
             }
-            let existing = rows::find(&self.0.settings.store, &task.key).await.map_err(failed)?;
-            match existing {
-                Some(existing) if existing.is_chat() != is_chat => {
-                    let problem = "the id is that of another kind of run; choose another one";
-                    Err(StartRunError::new(&id, NotStarted::Foreign, problem))
-                }
-                _ if uses_existing => Ok(id),
-                _ => Err(StartRunError::new(&id, NotStarted::Exists, "a run with this id exists")),
-            }
+            Err(StartRunError::new(&id, NotStarted::Exists, "a run with this id exists"))
         }
         .boxed()
     }
@@ -178,20 +186,14 @@ impl Client {
 
     /// Sends a mail, and waits for its answer.
     async fn ask<T: DeserializeOwned>(&self, id: &str, mail: String, body: Mail) -> Result<T, ProcessRunError> {
-        let (store, process) = (&self.0.settings.store, &*self.0.settings.process);
-        let key = key_of(id);
+        let (store, key) = (&self.0.settings.store, key_of(id));
         // It may own the task after this, and no longer runs any.
         if self.0.is_stopping() {
             return Err(ProcessRunError::Unanswered(id.to_owned()));
         }
-        match mail::post(store, &key, &mail, &body, process).await? {
+        match SqlStore::finish(post(Arc::clone(&self.0), key.clone(), mail.clone(), body)).await? {
             Posted::Nowhere => return Err(ProcessRunError::NotFound(id.to_owned())),
-            Posted::Claimed => {
-                if let Some(task) = rows::find(store, &key).await? {
-                    self.0.take_up(task).await?;
-                }
-            }
-            Posted::ToOwner => {}
+            Posted::ToOwner | Posted::Claimed => {}
             Posted::Ended => return self.answer_of_ended(id, &mail).await,
         }
         let deadline = Instant::now() + ANSWER_TIMEOUT;
@@ -215,6 +217,23 @@ impl Client {
         let answer = mail::answer(&self.0.settings.store, &key_of(id), mail).await?.flatten();
         answer.map_or_else(|| Err(ProcessRunError::Ended(id.to_owned())), |answer| read(id, answer))
     }
+}
+
+/// Sends a mail, and runs its task here if no process does.
+async fn post(process: Arc<Process>, key: String, mail: String, body: Mail) -> Result<Posted, SqlStoreError> {
+    let store = &process.settings.store;
+    let posted = mail::post(store, &key, &mail, &body, &process.settings.process).await?;
+    if let Posted::Claimed = posted
+        && let Some(task) = rows::find(store, &key).await?
+    {
+        process.take_up(task).await?;
+    }
+    Ok(posted)
+}
+
+/// Returns the name of the agent of a request.
+fn agent_name(agent: Option<&String>, spec: Option<&SpecRef>) -> Option<String> {
+    agent.cloned().or_else(|| spec.map(|spec| spec.name.clone()))
 }
 
 fn read<T: DeserializeOwned>(id: &str, answer: Value) -> Result<T, ProcessRunError> {

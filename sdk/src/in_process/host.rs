@@ -20,6 +20,7 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use super::{
+    admission::{Admission, Place},
     inbox::TaskInbox,
     writer::{Entry, RunLog},
 };
@@ -70,6 +71,9 @@ pub(super) struct TaskHost {
     pub(super) mail: Arc<AtomicI64>,
     /// `true` until a run that was taken over waits again: its pause is known.
     pub(super) takes_over: Cell<bool>,
+    pub(super) admission: Arc<Admission>,
+    /// The place of the run; `None` while it waits for people.
+    pub(super) place: RefCell<Option<Place>>,
     /// The note about a pause, until the run waits.
     pub(super) pause: RefCell<Option<RunNote>>,
 }
@@ -95,6 +99,7 @@ impl TaskHost {
         };
         self.changes(Some(json!(paused)));
         self.log.release();
+        self.place.replace(None);
     }
 
     fn changes(&self, paused: Option<Value>) {
@@ -265,6 +270,12 @@ impl Host for TaskHost {
                 return WaitOutcome::Cancelled;
             }
             if outcome == WaitOutcome::Decided {
+                if self.place.borrow().is_none() {
+                    let Some(place) = scope.run_until_cancelled(self.admission.place()).await else {
+                        return WaitOutcome::Cancelled;
+                    };
+                    self.place.replace(Some(place));
+                }
                 // The next pause is a new one, also if this one was over at once.
                 self.takes_over.set(false);
                 self.changes(None);

@@ -1,6 +1,6 @@
 //! The tasks of a process that has died, in the process that takes them over.
 //!
-//! A run that waits continues. One that was under way has failed: its tools may have taken effect,
+//! A run that waits continues, and one that has not begun begins. One that was under way has failed: its tools may have taken effect,
 //! and nothing says which. The message of a chat has failed with its run; the chat continues.
 
 use std::{sync::Arc, time::SystemTime};
@@ -28,7 +28,7 @@ const STOPPED: &str = "the process that ran it was stopped before the run had en
 /// # Errors
 /// The store fails; the task is then claimed, and is taken over when this process has died.
 pub(super) async fn take_over(process: &Arc<Process>, task: Task) -> Result<(), SqlStoreError> {
-    if task.paused.is_some() {
+    if task.paused.is_some() || task.may_begin() {
         return process.take_up(task).await;
     }
     let owned = Owned::new(&process.settings, &task, task.inbox.clone(), Vec::new());
@@ -54,6 +54,10 @@ pub(super) async fn stop(process: &Process, owned: &Owned) -> Result<(), SqlStor
     let Some(task) = rows::find(&process.settings.store, &owned.key).await? else { return Ok(()) };
     // It has ended, or was left.
     if task.owner != process.settings.process {
+        return Ok(());
+    }
+    // Another process begins it, after a lease.
+    if task.may_begin() {
         return Ok(());
     }
     if task.paused.is_none() {

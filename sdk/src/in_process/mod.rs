@@ -27,8 +27,10 @@
 //! | file | content |
 //! |---|---|
 //! | `runs.rs` | the tasks of this process: starts, owns, stops them |
+//! | `admission.rs` | how many runs work at the same time |
 //! | `task.rs`, `host.rs`, `inbox.rs` | one task, and one run on it |
 //! | `chat.rs` | the messages of a chat |
+//! | `specs.rs` | agents as data |
 //! | `watch.rs` | the loops of a process: mail, heartbeat, processes that have died |
 //! | `lost.rs` | takes over the tasks of a process that has died |
 //! | `mail.rs`, `rows.rs` | the tables |
@@ -43,6 +45,11 @@
 //! event. It is not repeated: its tools may have taken effect. Beats are counted, so that clocks
 //! need not agree.
 //!
+//! **A run that was accepted begins.** Its row notes before its first effect that it has begun. A run
+//! without this note is begun by the process that takes it over: a process may die, and a database
+//! may fail, after the row is written and before the run begins. The note costs one small
+//! transaction at the start of a run.
+//!
 //! **The engine, the inbox and the chat are those of the workflows.** Only what surrounds them
 //! differs: mail in a table in place of updates, facts in a table in place of a history.
 //!
@@ -55,6 +62,7 @@
     reason = "the worker half runs outside of workflows: it may use clock, environment and tasks"
 )]
 
+mod admission;
 mod chat;
 mod client;
 mod host;
@@ -65,6 +73,7 @@ mod mail;
 mod reader;
 mod rows;
 mod runs;
+mod specs;
 mod task;
 mod watch;
 mod writer;

@@ -20,6 +20,7 @@ use crate::{
     },
     wire::{
         AgentState, RunEvent, RunMode, RunStatus,
+        agent_spec::LoadedSpec,
         ready_made::{AGENT_WORKFLOW, CHAT_WORKFLOW},
     },
     workflow::AgentInbox,
@@ -37,6 +38,8 @@ pub(super) struct Task {
     pub(super) run: RunRow,
     /// The process that runs it; empty for none.
     pub(super) owner: String,
+    /// `false` if no effect of the task has been made: then it may begin anew.
+    pub(super) has_begun: bool,
     /// The request with which it was started, as JSON.
     pub(super) request: String,
     pub(super) state: Option<AgentState>,
@@ -45,6 +48,8 @@ pub(super) struct Task {
     pub(super) chat: Option<Value>,
     /// The run, while it waits for decisions.
     pub(super) paused: Option<Value>,
+    /// The record of its agents, if they are data and were loaded.
+    pub(super) specs: Option<Vec<LoadedSpec>>,
 }
 
 impl Task {
@@ -52,9 +57,20 @@ impl Task {
     pub(super) fn new(id: &str, is_chat: bool, request: String, owner: &str) -> Self {
         let mut run = RunRow::new(Uuid::new_v4().simple().to_string(), id, RunMode::InProcess);
         run.workflow_type = String::from(if is_chat { CHAT_WORKFLOW } else { AGENT_WORKFLOW });
-        run.status = RunStatus::Running;
-        let (state, inbox, chat, paused) = (None, None, None, None);
-        Self { key: key_of(id), run, owner: owner.to_owned(), request, state, inbox, chat, paused }
+        // A run waits for its place; a chat for messages.
+        run.status = if is_chat { RunStatus::Running } else { RunStatus::Queued };
+        Self {
+            key: key_of(id),
+            run,
+            owner: owner.to_owned(),
+            has_begun: false,
+            request,
+            state: None,
+            inbox: None,
+            chat: None,
+            paused: None,
+            specs: None,
+        }
     }
 
     fn of(row: &AnyRow) -> Result<Self, SqlStoreError> {
@@ -64,12 +80,20 @@ impl Task {
             key: row.try_get("task_key")?,
             run: RunRow::of(row)?,
             owner: row.try_get("task_owner")?,
+            has_begun: row.try_get::<i64, _>("begun")? != 0,
             request: row.try_get("request")?,
             state: text("state")?.and_then(|state| serde_json::from_str(&state).ok()),
             inbox: json("inbox")?,
             chat: json("chat")?,
             paused: json("paused")?,
+            specs: text("specs")?.map(|specs| serde_json::from_str(&specs)).transpose()?,
         })
+    }
+
+    /// Returns `true` for a run of which no effect has been made: it may begin, wherever its row is
+    /// found.
+    pub(super) fn may_begin(&self) -> bool {
+        !self.is_chat() && !self.has_begun && self.run.ended_at.is_none()
     }
 
     pub(super) fn is_chat(&self) -> bool {
@@ -118,18 +142,20 @@ pub(super) fn json_of(value: &impl serde::Serialize) -> String {
 /// Returns the columns of a task, with the values that may be large or without them.
 fn columns(with_values: bool) -> String {
     let values = if with_values {
-        "request, state, inbox, chat, paused"
+        "request, state, inbox, chat, paused, specs"
     } else {
-        "'' AS request, state, CAST(NULL AS TEXT) AS inbox, CAST(NULL AS TEXT) AS chat, CAST(NULL AS TEXT) AS paused"
+        "'' AS request, state, CAST(NULL AS TEXT) AS inbox, CAST(NULL AS TEXT) AS chat, CAST(NULL AS TEXT) AS paused, \
+         CAST(NULL AS TEXT) AS specs"
     };
-    format!("task_key, task_owner, {values}, {COLUMNS}")
+    format!("task_key, task_owner, begun, {values}, {COLUMNS}")
 }
 
-/// Adds a task; returns `false` if there is one with this id.
+/// Adds a task; returns `false` if there is one with this id. After a commit whose outcome is
+/// unknown, the store is asked.
 pub(super) async fn insert(store: &SqlStore, task: &Task) -> Result<bool, SqlStoreError> {
     let mut transaction = store.begin().await?;
-    let statement = "INSERT INTO agents_tasks (task_key, run, task_owner, request, mail) VALUES ($1, $2, $3, $4, 0) ON \
-                     CONFLICT (task_key) DO NOTHING";
+    let statement = "INSERT INTO agents_tasks (task_key, run, task_owner, request, mail, begun) VALUES ($1, $2, $3, $4, 0, 0) \
+                     ON CONFLICT (task_key) DO NOTHING";
     let inserted = sqlx::query(statement)
         .bind(&*task.key)
         .bind(&*task.run.key)
@@ -138,11 +164,17 @@ pub(super) async fn insert(store: &SqlStore, task: &Task) -> Result<bool, SqlSto
         .execute(&mut *transaction)
         .await?;
     if inserted.rows_affected() == 0 {
+        transaction.rollback().await?;
         return Ok(false);
     }
     insert_run(&mut transaction, &task.run).await?;
-    transaction.commit().await?;
-    Ok(true)
+    match transaction.commit().await {
+        Ok(()) => Ok(true),
+        Err(error) => match find(store, &task.key).await {
+            Ok(Some(found)) if found.run.key == task.run.key => Ok(true),
+            _ => Err(error),
+        },
+    }
 }
 
 /// Returns the task with this key.

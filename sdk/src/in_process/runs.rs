@@ -11,10 +11,11 @@ use std::{
 };
 
 use serde_json::{Value, json};
-use tokio::sync::Notify;
+use tokio::sync::{Mutex as AsyncMutex, Notify};
 use uuid::Uuid;
 
 use super::{
+    admission::{Admission, Admitted},
     chat,
     host::PausedTask,
     lost, mail,
@@ -36,8 +37,12 @@ use crate::{
     workflow::{AgentSet, AskedTools, Requested},
 };
 
-/// Time after which the tasks of a process that does not beat are taken over.
-const LEASE: Duration = Duration::from_secs(15);
+/// Time after which the tasks of a process that does not beat are taken over. Longer than a
+/// database usually takes to fail over, because a process that cannot write for so long loses its
+/// runs.
+const LEASE: Duration = Duration::from_mins(1);
+/// Number of locks for starts of runs with the same id; starts with different ids rarely share one.
+const START_LOCKS: usize = 64;
 
 /// Runs and chats as tasks of this process, in a store that other processes share; see the
 /// [module](crate::in_process). Clones share their tasks.
@@ -54,6 +59,7 @@ pub(super) struct Settings {
     pub(super) agents: AgentSet,
     pub(super) runner: InlineRunner,
     pub(super) lease: Duration,
+    pub(super) admission: Arc<Admission>,
     /// Id of this process.
     pub(super) process: String,
     /// Wakes those who wait for an answer.
@@ -64,6 +70,8 @@ pub(super) struct Settings {
 pub(super) struct Process {
     pub(super) settings: Settings,
     owned: Mutex<BTreeMap<String, Arc<Owned>>>,
+    /// Held while a run is started, by its id.
+    starts: [AsyncMutex<()>; START_LOCKS],
     pub(super) followed: Mutex<BTreeMap<String, Weak<Following>>>,
     /// Wakes the reader of mail.
     pub(super) posted: Notify,
@@ -78,16 +86,45 @@ impl InProcessRuns {
     pub fn new(store: SqlStore, agents: AgentSet, resources: impl Into<Resources>) -> Self {
         let runner = InlineRunner::with_config(resources, RunConfig::clone(&agents.config));
         let process = Uuid::new_v4().simple().to_string();
-        let settings = Settings { store, agents, runner, lease: LEASE, process, answered: Arc::default() };
+        let settings = Settings {
+            store,
+            agents,
+            runner,
+            lease: LEASE,
+            admission: Arc::default(),
+            process,
+            answered: Arc::default(),
+        };
         Self { settings, process: Arc::default() }
     }
 
     /// Sets the time after which other processes take over the tasks of this one, if it does not
-    /// beat: default 15 seconds. All processes that share the store have the same lease. Must be
-    /// called before the first use.
+    /// beat: default 60 seconds. A store that is unavailable for a whole lease costs this process the
+    /// runs that are under way: they fail as `ProcessLost`. All processes that share the store have
+    /// the same lease. Must be called before the first use.
     #[must_use]
     pub fn lease(mut self, lease: Duration) -> Self {
         self.settings.lease = lease;
+        self
+    }
+
+    /// Sets the maximum number of runs of this process that work at the same time. Defaults to 256.
+    ///
+    /// Further runs wait with the status `queued`. A run that waits for people does not count. Must
+    /// be called before the first use.
+    #[must_use]
+    pub fn max_at_work(mut self, runs: usize) -> Self {
+        self.settings.admission = Arc::new(self.settings.admission.with_max_at_work(runs));
+        self
+    }
+
+    /// Sets the maximum number of new runs that wait until they may work. Defaults to 1,000.
+    ///
+    /// Further starts are refused before anything is written: over HTTP with 503 and `retry-after`.
+    /// Must be called before the first use.
+    #[must_use]
+    pub fn max_queued(mut self, runs: usize) -> Self {
+        self.settings.admission = Arc::new(self.settings.admission.with_max_queued(runs));
         self
     }
 
@@ -125,6 +162,7 @@ impl InProcessRuns {
             let process = Arc::new(Process {
                 settings: self.settings.clone(),
                 owned: Mutex::default(),
+                starts: std::array::from_fn(|_| AsyncMutex::default()),
                 followed: Mutex::default(),
                 posted: Notify::new(),
                 is_stopping: AtomicBool::new(false),
@@ -145,7 +183,38 @@ impl fmt::Debug for InProcessRuns {
     }
 }
 
+/// The outcome of a start.
+pub(super) enum Start {
+    Started,
+    /// There is a task with this id.
+    Exists(Box<Task>),
+    /// Too many runs wait, or are being started. Nothing was written.
+    Refused,
+}
+
 impl Process {
+    /// Writes the row of a task, and starts it. A task of this process that is in the store and has
+    /// not begun is started, too: the outcome of its first start was unknown.
+    ///
+    /// The caller runs this to its end: the row and the task belong together.
+    pub(super) async fn start(self: Arc<Self>, task: Task) -> Result<Start, SqlStoreError> {
+        let Some(mut admitted) = self.settings.admission.admit() else { return Ok(Start::Refused) };
+        let lock = task.key.bytes().fold(0, |sum, byte| (sum * 31 + usize::from(byte)) % START_LOCKS);
+        let _starting = self.starts[lock].lock().await;
+        if rows::insert(&self.settings.store, &task).await? {
+            admitted.has_started();
+            self.spawn_admitted(task, Vec::new(), Some(admitted));
+            return Ok(Start::Started);
+        }
+        let Some(existing) = rows::find(&self.settings.store, &task.key).await? else { return Ok(Start::Refused) };
+        let is_unstarted = existing.may_begin() && existing.owner == self.settings.process;
+        if is_unstarted && self.owned(&existing.key).is_none() {
+            admitted.has_started();
+            self.spawn_admitted(existing.clone(), Vec::new(), Some(admitted));
+        }
+        Ok(Start::Exists(Box::new(existing)))
+    }
+
     /// Returns the task with this key, if this process owns it.
     pub(super) fn owned(&self, key: &str) -> Option<Arc<Owned>> {
         self.lock().get(key).cloned()
@@ -184,10 +253,15 @@ impl Process {
     }
 
     /// Adds a task that belongs to this process, and starts it.
-    pub(super) fn spawn(self: &Arc<Self>, task: Task, known: Vec<String>) -> Arc<Owned> {
+    fn spawn(self: &Arc<Self>, task: Task, known: Vec<String>) -> Arc<Owned> {
+        self.spawn_admitted(task, known, None)
+    }
+
+    fn spawn_admitted(self: &Arc<Self>, task: Task, known: Vec<String>, admitted: Option<Admitted>) -> Arc<Owned> {
         let paused = task.paused.clone().map(serde_json::from_value::<PausedTask>).transpose();
         let inbox = paused.as_ref().ok().and_then(Option::as_ref).map(|paused| paused.inbox.clone());
         let owned = Owned::new(&self.settings, &task, inbox.or_else(|| task.inbox.clone()), known);
+        owned.waits_for_place(admitted);
         self.lock().insert(task.key.clone(), Arc::clone(&owned));
         if self.is_stopping() {
             owned.stopped.cancel();
@@ -248,11 +322,8 @@ impl Process {
     /// Runs the agent of a request.
     async fn run(&self, owned: &Arc<Owned>, task: &Task, paused: Option<From>) -> Result<Value, Box<RunFailure>> {
         let request: AgentRequest = serde_json::from_str(&task.request).map_err(|error| unreadable(&error))?;
-        if let Some(spec) = &request.spec {
-            return Err(Box::new(no_specs(&spec.name)));
-        }
         let agents = &self.settings.agents;
-        let name = agents.name(request.agent.as_deref()).map_err(RunFailure::from)?;
+        let name = agents.name_of(request.agent.as_deref(), request.spec.as_ref()).map_err(RunFailure::from)?;
         let asked = Requested {
             input: request.input.items(),
             context: &request.context,
@@ -264,7 +335,7 @@ impl Process {
         let AgentRequest { toolsets, user, untrusted, gates, .. } = request.clone();
         let tools = AskedTools { toolsets, user, untrusted, gates, is_child: false };
         agents.admit_tools(&name, &tools).map_err(RunFailure::from)?;
-        let agent = agents.choose(&name, |_| true).map_err(RunFailure::from)?.agent;
+        let agent = self.agent(owned, task, &name, request.spec.as_ref()).await?;
         let mut config = RunConfig::clone(&agents.config);
         config.max_turns = request.max_turns.or(config.max_turns);
         config.context.extend(request.context);
@@ -275,7 +346,7 @@ impl Process {
             config.trace = asked.within(&config.trace);
         }
         let from = paused.unwrap_or_else(|| From::Input(request.input.into_items()));
-        let result = self.run_on(owned, (*agent).clone(), config, from).await?;
+        let result = self.run_on(owned, agent, config, from).await?;
         if !request.report {
             return Ok(result.final_output);
         }
@@ -286,7 +357,7 @@ impl Process {
         Ok(json!(report))
     }
 
-    /// Makes one run on a task.
+    /// Makes one run on a task, when there is a place for it.
     pub(super) async fn run_on(
         &self,
         owned: &Arc<Owned>,
@@ -294,7 +365,8 @@ impl Process {
         config: RunConfig,
         from: From,
     ) -> Result<RunResult<Value>, Box<RunFailure>> {
-        Box::pin(owned.run(&self.settings.runner, agent, config, from)).await.map_err(Box::new)
+        let place = owned.place_for(&self.settings.admission, &from).await.map_err(Box::new)?;
+        Box::pin(owned.run(&self.settings, (agent, config), from, place)).await.map_err(Box::new)
     }
 
     /// Returns `true` once the process takes no new tasks.
@@ -307,12 +379,6 @@ impl Process {
 pub(super) fn unreadable(error: &serde_json::Error) -> RunFailure {
     let message = format!("the request of the run cannot be read: {error}");
     RunError::User { agent: String::new(), message, has_run_data: false }.into()
-}
-
-/// Returns the failure of a task that names an agent as data.
-pub(super) fn no_specs(agent: &str) -> RunFailure {
-    let message = "agents as data run in workflows; start the run in mode \"temporal\"".to_owned();
-    RunError::User { agent: agent.to_owned(), message, has_run_data: false }.into()
 }
 
 /// Returns the conversation with a message of the user after it.

@@ -14,6 +14,7 @@ use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use super::{
+    admission::{Admission, Admitted, Place},
     host::{PausedTask, TaskHost},
     hub::Hub,
     inbox::{RunContext, TaskInbox},
@@ -27,7 +28,7 @@ use crate::{
     drive::{Outputs, Run, RunConfig, RunFailure, RunInput, RunResult, finished, run_agents},
     engine::RunError,
     events::{EventPublisher, Facts, RunObserver, rfc3339},
-    inline::{InlineRunner, run_threads::run_on_run_thread},
+    inline::run_threads::run_on_run_thread,
     store::{SqlStore, SqlStoreError, sql::runs::RunEnd},
     wire::{
         AgentDecision, DecisionAnswer, EventKind, Item, RecordedFailure, RunEvent, RunStatus,
@@ -61,6 +62,10 @@ pub(super) struct Owned {
     begins: bool,
     /// Wakes a chat that waits for messages.
     pub(super) news: Notify,
+    /// `true` once the row says that an effect may have been made; of a chat always.
+    has_begun: AtomicBool,
+    /// What the start of the run has reserved, until the run has its place.
+    admitted: Mutex<Option<Admitted>>,
 }
 
 impl Owned {
@@ -103,6 +108,8 @@ impl Owned {
             publisher: Mutex::default(),
             begins: !task.is_chat() || task.paused.is_some(),
             news: Notify::new(),
+            has_begun: AtomicBool::new(task.has_begun || task.is_chat()),
+            admitted: Mutex::default(),
         })
     }
 
@@ -116,7 +123,7 @@ impl Owned {
         }
         let publisher = self.publisher();
         // Without the facts of the run, a decision would count and have no fact.
-        if self.begins && publisher.is_none() {
+        if self.begins && publisher.is_none() && matches!(mail, Mail::Decision { .. }) {
             return false;
         }
         // The answer comes before all that the task does with the mail: after its end, nothing more
@@ -217,30 +224,61 @@ impl Owned {
         Arc::new(EventPublisher::keeping(run, facts, keeper, Some(sink)).with_observer(observer))
     }
 
+    /// Keeps what the start of the run has reserved, until it has its place. A chat has no run yet.
+    pub(super) fn waits_for_place(&self, admitted: Option<Admitted>) {
+        if self.chat.is_none() {
+            *self.admitted.lock().unwrap_or_else(PoisonError::into_inner) = admitted;
+        }
+    }
+
+    /// Waits for the place of a run that begins, and notes in the row that it begins. A run that
+    /// waits for people takes its place when it goes on.
+    ///
+    /// # Errors
+    /// The task was cancelled meanwhile, or belongs to another process.
+    pub(super) async fn place_for(&self, admission: &Admission, from: &From) -> Result<Option<Place>, RunFailure> {
+        if matches!(from, From::Paused(..)) {
+            return Ok(None);
+        }
+        let place = self.cancelled.run_until_cancelled(admission.place()).await.ok_or_else(|| self.lost())?;
+        self.waits_for_place(None);
+        if !self.has_begun.load(Ordering::Relaxed) {
+            self.log.push(Entry::Begun);
+            if !self.log.flush().await {
+                return Err(self.lost());
+            }
+            self.has_begun.store(true, Ordering::Relaxed);
+        }
+        Ok(Some(place))
+    }
+
+    /// Returns the failure of a run that this process must not make.
+    fn lost(&self) -> RunFailure {
+        RunError::Cancelled { agent: self.agent.clone(), turn: 0 }.into()
+    }
+
     /// Runs an agent on this task, from a beginning or from a pause.
     pub(super) async fn run(
         self: &Arc<Self>,
-        runner: &InlineRunner,
-        agent: AgentDef,
-        config: RunConfig,
+        settings: &Settings,
+        (agent, config): (AgentDef, RunConfig),
         from: From,
+        place: Option<Place>,
     ) -> Result<RunResult<Value>, RunFailure> {
-        let (owned, runner) = (Arc::clone(self), runner.clone());
-        let cancelled = self.cancelled.child_token();
+        let (owned, settings) = (Arc::clone(self), settings.clone());
         let ended =
-            run_on_run_thread(move |_| async move { owned.run_here(runner, &agent, &config, from, cancelled).await });
-        let lost = || Err(RunError::Cancelled { agent: self.agent.clone(), turn: 0 }.into());
-        ended.await.unwrap_or_else(lost)
+            run_on_run_thread(move |_| async move { owned.run_here(settings, (&agent, &config), from, place).await });
+        ended.await.unwrap_or_else(|| Err(self.lost()))
     }
 
     async fn run_here(
         &self,
-        runner: InlineRunner,
-        agent: &AgentDef,
-        config: &RunConfig,
+        Settings { runner, admission, .. }: Settings,
+        (agent, config): (&AgentDef, &RunConfig),
         from: From,
-        cancelled: CancellationToken,
+        place: Option<Place>,
     ) -> Result<RunResult<Value>, RunFailure> {
+        let cancelled = self.cancelled.child_token();
         let Parts { run, facts, session_writes, decisions, from } = from.parts(&self.execution);
         let publisher = self.publisher_of(&run, facts, runner.observer_with(config, &from, None));
         let paused = match &from {
@@ -261,6 +299,8 @@ impl Owned {
             log: self.log.clone(),
             mail: Arc::clone(&self.mail),
             takes_over: Cell::new(paused.is_some()),
+            admission,
+            place: RefCell::new(place),
             pause: RefCell::default(),
         };
         let ended = run_agents(&host, agent, config, from, Outputs::OfAnyType).await;

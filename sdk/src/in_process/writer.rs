@@ -12,6 +12,10 @@
 //! **A fence.** Each transaction begins with an update of the row that only its owner can make. A
 //! process whose task has another owner writes nothing more, and cancels the task.
 //!
+//! **A write has an id,** which the fence leaves in the row. A connection may break after the
+//! database has committed and before its answer: the next attempt finds the id, and the batch counts
+//! as written.
+//!
 //! **If the store is unavailable,** the write is tried for as long as the lease lasts. Then another
 //! process takes the task over, and it ends here.
 
@@ -24,7 +28,7 @@ use std::{
 };
 
 use serde_json::Value;
-use sqlx::{Any, Transaction};
+use sqlx::Row as _;
 use tokio::{
     sync::{
         Notify,
@@ -34,12 +38,16 @@ use tokio::{
     time::{Instant, sleep, timeout},
 };
 use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
 
 use super::{hub::Hub, inbox::TaskInbox, mail, rows};
 use crate::{
     store::{
         SqlStore, SqlStoreError,
-        sql::runs::{NewEvents, RunEnd, RunRow, append, is_stored, millis},
+        sql::{
+            Transaction,
+            runs::{NewEvents, RunEnd, RunRow, append, is_stored, millis, row_after},
+        },
     },
     wire::{EventKind, RecordedFailure, RunEvent, RunStatus},
     workflow::Chat,
@@ -64,6 +72,10 @@ pub(super) enum Entry {
         mail: String,
         answer: Value,
     },
+    /// The first effect of the task is about to be made.
+    Begun,
+    /// The specs of the task's agents were loaded: their record, as JSON.
+    Specs(String),
     /// The run waits, or continues.
     Paused(Option<Box<Value>>),
     /// The end of the task.
@@ -219,8 +231,10 @@ impl Writing {
         if batch.iter().any(is_written) {
             let deadline = Instant::now() + self.lease;
             let mut pause = FIRST_PAUSE;
+            let mut write = WriteId { id: Uuid::new_v4().simple().to_string(), is_repeated: false };
             written = loop {
-                let attempt = timeout(self.lease / ATTEMPTS_IN_LEASE, self.attempt(batch)).await;
+                let attempt = timeout(self.lease / ATTEMPTS_IN_LEASE, self.attempt(batch, &write)).await;
+                write.is_repeated = true;
                 match attempt.unwrap_or_else(|_| Err(sqlx::Error::PoolTimedOut.into())) {
                     Ok(Some(written)) => break written,
                     Ok(None) => return Err(Lost),
@@ -241,27 +255,35 @@ impl Writing {
     }
 
     /// Writes a batch in one transaction; returns `None` if the task has another owner.
-    async fn attempt(&self, batch: &[Entry]) -> Result<Option<Written>, SqlStoreError> {
+    async fn attempt(&self, batch: &[Entry], write: &WriteId) -> Result<Option<Written>, SqlStoreError> {
         let mut transaction = self.store.begin().await?;
-        let fence = "UPDATE agents_tasks SET mail = mail WHERE task_key = $1 AND task_owner = $2";
-        let fenced = sqlx::query(fence).bind(&*self.key).bind(&*self.owner).execute(&mut *transaction).await?;
-        if fenced.rows_affected() == 0 {
+        let new = self.new_events(batch);
+        if write.is_repeated
+            && let Some(owner) = self.owner_after(&mut transaction, &write.id).await?
+        {
+            transaction.rollback().await?;
+            let is_left = owner != self.owner && new.end.is_none();
+            return Ok(Some(Written { row: Some(row_after(&self.row, &new)), events: new.events, is_left }));
+        }
+        let fence = "UPDATE agents_tasks SET last_write = $3 WHERE task_key = $1 AND task_owner = $2";
+        let fenced = sqlx::query(fence).bind(&*self.key).bind(&*self.owner).bind(&*write.id);
+        if fenced.execute(&mut *transaction).await?.rows_affected() == 0 {
+            transaction.rollback().await?;
             return Ok(None);
         }
-        let mut new = NewEvents::default();
         let mut is_left = false;
         for entry in batch {
             match entry {
-                Entry::Event(event) if self.is_new(event) => {
-                    let number = self.row.sequence + 1 + i64::try_from(new.events.len()).unwrap_or_default();
-                    new.events.push(self.placed(event, number));
+                Entry::Begun => {
+                    let begun = "UPDATE agents_tasks SET begun = 1 WHERE task_key = $1";
+                    sqlx::query(begun).bind(&*self.key).execute(&mut *transaction).await?;
                 }
+                Entry::Specs(specs) => self.set(&mut transaction, "specs", Some(specs.clone())).await?,
                 Entry::Answer { mail, answer } => mail::set_answer(&mut transaction, &self.key, mail, answer).await?,
                 Entry::Paused(paused) => {
                     self.set(&mut transaction, "paused", paused.as_ref().map(ToString::to_string)).await?;
                 }
-                Entry::End(end) => {
-                    new.end = Some(RunEnd::clone(end));
+                Entry::End(_) => {
                     self.set(&mut transaction, "paused", None).await?;
                     self.set(&mut transaction, "task_owner", Some(String::new())).await?;
                 }
@@ -273,11 +295,40 @@ impl Writing {
         self.write_values(&mut transaction, batch).await?;
         let mut row = None;
         if !new.events.is_empty() || new.end.is_some() {
-            let Some(next) = append(&mut transaction, &self.row, &new).await? else { return Ok(None) };
-            row = Some(next);
+            row = append(&mut transaction, &self.row, &new).await?;
+            if row.is_none() {
+                transaction.rollback().await?;
+                return Ok(None);
+            }
         }
         transaction.commit().await?;
         Ok(Some(Written { events: new.events, row, is_left }))
+    }
+
+    /// Returns the facts of a batch, with their places, and the end.
+    fn new_events(&self, batch: &[Entry]) -> NewEvents {
+        let mut new = NewEvents::default();
+        for entry in batch {
+            match entry {
+                Entry::Event(event) if self.is_new(event) => {
+                    let number = self.row.sequence + 1 + i64::try_from(new.events.len()).unwrap_or_default();
+                    new.events.push(self.placed(event, number));
+                }
+                Entry::End(end) => new.end = Some(RunEnd::clone(end)),
+                _ => {}
+            }
+        }
+        new
+    }
+
+    /// Returns the owner of the task if an earlier attempt at this write was committed. Locks the
+    /// row first: that attempt may be under way at the database.
+    async fn owner_after(&self, transaction: &mut Transaction, write: &str) -> Result<Option<String>, SqlStoreError> {
+        let lock = "UPDATE agents_tasks SET mail = mail WHERE task_key = $1";
+        sqlx::query(lock).bind(&*self.key).execute(&mut **transaction).await?;
+        let statement = "SELECT task_owner FROM agents_tasks WHERE task_key = $1 AND last_write = $2";
+        let row = sqlx::query(statement).bind(&*self.key).bind(write).fetch_optional(&mut **transaction).await?;
+        Ok(row.map(|row| row.try_get("task_owner")).transpose()?)
     }
 
     /// Returns `true` if the chat has accepted a message that it has not begun to answer.
@@ -288,11 +339,7 @@ impl Writing {
 
     /// Writes the inbox and the chat, if they have changed, once: the inbox of now, and the latest
     /// chat of the batch.
-    async fn write_values(
-        &self,
-        transaction: &mut Transaction<'static, Any>,
-        batch: &[Entry],
-    ) -> Result<(), SqlStoreError> {
+    async fn write_values(&self, transaction: &mut Transaction, batch: &[Entry]) -> Result<(), SqlStoreError> {
         if batch.iter().any(|entry| matches!(entry, Entry::Inbox)) {
             self.set(transaction, "state", Some(rows::json_of(&self.inbox.state()))).await?;
             self.set(transaction, "inbox", Some(self.inbox.value().to_string())).await?;
@@ -309,7 +356,7 @@ impl Writing {
 
     async fn set(
         &self,
-        transaction: &mut Transaction<'static, Any>,
+        transaction: &mut Transaction,
         column: &str,
         value: Option<String>,
     ) -> Result<(), SqlStoreError> {
@@ -335,7 +382,13 @@ impl Writing {
                     self.hub.push(number, self.placed(&event, number));
                 }
                 Entry::Answer { .. } => self.answered.notify_waiters(),
-                Entry::Event(_) | Entry::Paused(_) | Entry::End(_) | Entry::Inbox | Entry::Chat(_) => {}
+                Entry::Event(_)
+                | Entry::Begun
+                | Entry::Specs(_)
+                | Entry::Paused(_)
+                | Entry::End(_)
+                | Entry::Inbox
+                | Entry::Chat(_) => {}
                 Entry::Leave(left) => drop(left.send(written.is_left)),
                 Entry::Flush(waits) => drop(waits.send(())),
             }
@@ -353,6 +406,13 @@ impl Writing {
     fn placed(&self, event: &RunEvent, number: i64) -> RunEvent {
         RunEvent { cursor: Some(cursor(&self.row.key, number)), ..event.clone() }
     }
+}
+
+/// The id of a write, which its attempts share.
+struct WriteId {
+    id: String,
+    /// `true` if an attempt was made whose outcome is unknown.
+    is_repeated: bool,
 }
 
 /// The outcome of a transaction.

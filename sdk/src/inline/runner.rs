@@ -90,6 +90,12 @@ impl InlineRunner {
         Self { resources: resources.into().of_one_host(), config, ..Self::default() }
     }
 
+    /// Returns the resources of its runs.
+    #[cfg(any(feature = "postgres", feature = "sqlite"))]
+    pub(crate) fn resources(&self) -> &Resources {
+        &self.resources
+    }
+
     /// Sets the session from which a run reads the earlier items of the conversation, and to which
     /// it adds its own.
     #[must_use]

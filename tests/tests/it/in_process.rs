@@ -3,6 +3,7 @@
 
 mod chats;
 mod frontend_results;
+mod interrupted_starts;
 mod lost;
 mod same_events;
 mod starts;

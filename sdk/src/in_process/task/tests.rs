@@ -36,6 +36,7 @@ async fn task() -> (Arc<Owned>, SqlStore, tempfile::TempDir) {
         agents: AgentSet::new(()),
         runner: InlineRunner::new(Resources::new()),
         lease: Duration::from_secs(15),
+        admission: Arc::default(),
         process: "own".to_owned(),
         answered: Arc::default(),
     };

@@ -64,7 +64,7 @@ impl AgentSet {
     ///
     /// # Errors
     /// The names in the request differ, or no version of the set has the agent.
-    pub(super) fn name_of(&self, agent: Option<&str>, spec: Option<&SpecRef>) -> Result<String, RunError> {
+    pub(crate) fn name_of(&self, agent: Option<&str>, spec: Option<&SpecRef>) -> Result<String, RunError> {
         match (agent, spec) {
             (agent, None) => self.name(agent),
             (Some(agent), Some(spec)) if agent != spec.name => {
@@ -73,6 +73,29 @@ impl AgentSet {
             }
             (_, Some(spec)) => Ok(spec.name.clone()),
         }
+    }
+
+    /// Checks that callers may run agents as data.
+    ///
+    /// # Errors
+    /// [`RunError::Refused`].
+    pub(crate) fn check_permits_specs(&self, spec: &SpecRef) -> Result<(), RunError> {
+        self.parts(spec).map(drop)
+    }
+
+    /// Returns the agent of a spec from its record; `issues` are the problems that were found when
+    /// it was loaded.
+    ///
+    /// # Errors
+    /// [`RunError::Refused`] if the set runs no specs, [`RunError::Spec`].
+    pub(crate) fn agent_of_record(
+        &self,
+        spec: &SpecRef,
+        specs: &[LoadedSpec],
+        issues: Vec<String>,
+    ) -> Result<AgentDef, RunError> {
+        let resolved = self.parts(spec)?.resolve(specs, &self.surroundings(issues));
+        resolved.map_err(|error| RunError::Spec { agent: spec.name.clone(), source: error.into() })
     }
 
     fn parts(&self, spec: &SpecRef) -> Result<&SpecParts, RunError> {
@@ -105,13 +128,13 @@ pub(super) async fn spec_agent<W: 'static>(
 ) -> Result<SpecAgent, RunError> {
     let invalid = |source| RunError::Spec { agent: spec.name.clone(), source };
     let is_carried = !loaded.is_empty();
-    let resolved = match set.parts(spec) {
+    let resolved = match set.check_permits_specs(spec) {
         Err(error) => Err(error),
-        Ok(parts) if is_carried => {
-            let resolved = parts.resolve(&loaded, &set.surroundings(Vec::new()));
-            resolved.map(|agent| SpecAgent { agent: Arc::new(agent), loaded }).map_err(|error| invalid(error.into()))
+        Ok(()) if is_carried => {
+            let resolved = set.agent_of_record(spec, &loaded, Vec::new());
+            resolved.map(|agent| SpecAgent { agent: Arc::new(agent), loaded })
         }
-        Ok(parts) => {
+        Ok(()) => {
             let durable: Rc<dyn DurableContext> = Rc::new(ctx.clone());
             let LoadAgentReply { version: _, specs, issues } =
                 load(&durable, spec, set.calls_models_elsewhere()).await?;
@@ -119,10 +142,8 @@ pub(super) async fn spec_agent<W: 'static>(
                 let message = format!("{LOAD_AGENT_ACTIVITY} has returned another agent than {:?}", spec.name);
                 return Err(invalid(message.into()));
             }
-            let resolved = parts.resolve(&specs, &set.surroundings(issues));
-            resolved
-                .map(|agent| SpecAgent { agent: Arc::new(agent), loaded: specs })
-                .map_err(|error| invalid(error.into()))
+            let resolved = set.agent_of_record(spec, &specs, issues);
+            resolved.map(|agent| SpecAgent { agent: Arc::new(agent), loaded: specs })
         }
     };
     if let (Err(error), true) = (&resolved, is_carried) {

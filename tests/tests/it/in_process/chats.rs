@@ -1,5 +1,7 @@
 //! Chats of frontends: AG-UI and the AI SDK, with runs that are tasks.
 
+use std::time::Duration;
+
 use axum::{Router, http::header};
 use http_body_util::BodyExt;
 use rstest::rstest;
@@ -268,6 +270,38 @@ async fn a_message_that_is_sent_again_counts_once_and_an_ended_chat_takes_none()
     assert_eq!(post(&other, "/runs/clerk:t/cancel", &json!({})).await?.0, 202);
     super::support::until(&one, "clerk:t", "cancelled").await?;
     assert_eq!(post(&one, "/agui/clerk", &agui("r2", "Hi.", json!([]))).await?.0, 409);
+    Ok(())
+}
+
+/// A chat takes messages of 128 KiB in all while it is busy.
+#[rstest]
+#[tokio::test]
+async fn a_message_that_a_chat_refuses_is_a_conflict(#[values(true, false)] is_workflow: bool) -> anyhow::Result<()> {
+    let model = FakeModel::script([text("Late.").delayed(Duration::from_mins(10))]);
+    let database = Database::sqlite().await?;
+    let (env, service) = if is_workflow {
+        let (env, service) = workflows(&model).await?;
+        (Some(env), service)
+    } else {
+        (None, database.replica(&model).await?)
+    };
+    let chat = env.as_ref().map_or("chat".to_owned(), |env| format!("chat-{}", env.task_queue()));
+    post(&service, "/runs", &json!({"agent": "clerk", "chat": true, "id": chat})).await?;
+    let say = async |id: &str, text: &str| {
+        post(&service, &format!("/runs/{chat}/messages"), &json!({"id": id, "text": text})).await
+    };
+    assert_eq!(say("m1", "Hi.").await?.0, 202);
+    let path = format!("/runs/{chat}/events");
+    super::support::first(&service, &path, "model_call_scheduled").await?;
+    let long = "x".repeat(100 * 1024);
+    assert_eq!(say("m2", &long).await?.0, 202);
+    let (status, refused) = say("m3", &long).await?;
+    assert_eq!((status.as_u16(), &refused["error"]["code"]), (409, &json!("refused")));
+    assert!(refused["error"]["message"].as_str().is_some_and(|text| text.contains("128 KiB")), "{refused}");
+    if let Some(env) = env {
+        post(&service, &format!("/runs/{chat}/cancel"), &json!({})).await?;
+        env.finish().await?;
+    }
     Ok(())
 }
 

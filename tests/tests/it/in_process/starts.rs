@@ -3,12 +3,14 @@
 use std::time::Duration;
 
 use rstest::rstest;
-use serde_json::json;
+use serde_json::{Value, json};
 use temporal_agents::{
-    RunConfig,
+    Resources, RunConfig, Tool,
+    agent::SpecParts,
     client::{AgentRuns, NewRun},
+    http::AgentsService,
     in_process::InProcessRuns,
-    store::SqlStore,
+    store::{AgentStore, SqlStore},
     wire::{AgentRequest, Decision, RunMode},
 };
 use temporal_agents_testing::{
@@ -99,8 +101,7 @@ async fn a_service_with_both_modes_starts_each_run_in_the_one_that_it_chooses() 
     let (env, _) = workflows(&model).await?;
     let tasks = database.tasks(&model).await?;
     let runs = AgentRuns::new(env.client(), env.task_queue()).with_in_process(&tasks);
-    let both =
-        temporal_agents::http::AgentsService::with_runs(runs.clone()).agents((super::support::clerk,)).into_router();
+    let both = AgentsService::with_runs(runs.clone()).agents((super::support::clerk,)).into_router();
     let id = |name: &str| format!("{name}-{}", env.task_queue());
     for (name, mode) in [("w", "temporal"), ("t", "inprocess")] {
         let new = json!({"agent": "clerk", "input": "Hi.", "id": id(name), "mode": mode});
@@ -156,5 +157,63 @@ async fn questions_expire_also_in_the_process_that_takes_the_run_over(
     let decided: Vec<_> = events.iter().filter(|event| event["kind"] == "question_decided").collect();
     assert_eq!(decided.len(), 1, "{events:#?}");
     assert_eq!(decided[0]["by"], "expired");
+    Ok(())
+}
+
+/// The run waits, its agent changes, and another process takes it over.
+#[tokio::test]
+async fn agents_as_data_run_in_processes_as_they_were_recorded() -> anyhow::Result<()> {
+    let database = Database::sqlite().await?;
+    let store = SqlStore::connect(&database.url).await?;
+    let desk =
+        |instructions: &str| json!({"name": "desk", "model": "gpt-5", "instructions": instructions, "tools": ["pay"]});
+    store.put("desk", &desk("You pay."), 0, None).await?;
+    let replica = async |model: &FakeModel| {
+        let parts = SpecParts::new().tool(super::support::pay.needs_approval());
+        let resources = Resources::new().model_provider(model.clone()).agent_store(store.clone());
+        let tasks = InProcessRuns::new(SqlStore::connect(&database.url).await?, set().specs(parts), resources);
+        let service = AgentsService::with_runs(AgentRuns::in_process(&tasks)).agent_store(store.clone()).into_router();
+        anyhow::Ok((tasks, service))
+    };
+    let (owner, service) = replica(&FakeModel::script([tool_call("pay", json!({"amount": 40}))])).await?;
+    let run = json!({"spec": {"name": "desk"}, "input": "Pay me 40.", "id": "run-1"});
+    assert_eq!(post(&service, "/runs", &run).await?.0, 201);
+    assert_eq!(post(&service, "/runs", &json!({"spec": {"name": "desk"}, "chat": true, "id": "chat-1"})).await?.0, 201);
+    let run = until(&service, "run-1", "waiting").await?;
+    assert_eq!(run["agent"], "desk");
+    store.put("desk", &desk("You refuse."), 1, None).await?;
+    owner.shutdown(Duration::ZERO).await;
+    let model = FakeModel::script([text("You have your money."), text("Good morning.")]);
+    let (_other, service) = replica(&model).await?;
+    let decision = json!({"question_id": run["questions"][0]["question_id"], "approved": true});
+    assert_eq!(post(&service, "/runs/run-1/decisions", &decision).await?.0, 200);
+    assert_eq!(until(&service, "run-1", "completed").await?["output"], "You have your money.");
+    assert_eq!(post(&service, "/runs/chat-1/messages", &json!({"text": "Hi.", "id": "m1"})).await?.0, 202);
+    super::support::first(&service, "/runs/chat-1/events", "run_finished").await?;
+    let instructions: Vec<_> = model.calls().iter().map(|call| call.definitions.instructions.clone()).collect();
+    assert_eq!(instructions, [Some("You pay.".to_owned()), Some("You pay.".to_owned())]);
+    Ok(())
+}
+
+#[tokio::test]
+async fn edited_arguments_are_checked_before_they_are_sent() -> anyhow::Result<()> {
+    let database = Database::sqlite().await?;
+    let service = database.replica(&pays()).await?;
+    post(&service, "/runs", &json!({"agent": "clerk", "input": "Pay me 40.", "id": "run-1"})).await?;
+    let run = until(&service, "run-1", "waiting").await?;
+    let question = &run["questions"][0]["question_id"];
+    let decide = async |arguments: Value| {
+        let decision = json!({"question_id": question, "approved": true, "arguments": arguments});
+        post(&service, "/runs/run-1/decisions", &decision).await
+    };
+    let (status, refused) = decide(json!({"amount": "lots"})).await?;
+    assert_eq!((status.as_u16(), &refused["error"]["code"]), (422, &json!("invalid_arguments")));
+    let message = refused["error"]["message"].as_str().unwrap_or_default();
+    assert!(message.contains("amount") && message.contains("pay") && !message.contains("lots"), "{message}");
+    assert_eq!(decide(json!({"amount": 30})).await?.0, 200);
+    until(&service, "run-1", "completed").await?;
+    let events = events(&service, "run-1", "?deltas=false").await?;
+    let output = events.iter().find(|event| event["kind"] == "tool_output").expect("an output");
+    assert!(output.to_string().contains("paid 30"), "{output}");
     Ok(())
 }

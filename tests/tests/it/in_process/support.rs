@@ -30,7 +30,7 @@ use crate::PATIENCE;
 
 /// Pays money back.
 #[tool(start_to_close = "20s")]
-async fn pay(amount: u32) -> String {
+pub(super) async fn pay(amount: u32) -> String {
     format!("paid {amount}")
 }
 
