@@ -28,6 +28,7 @@
 //! | file | content |
 //! |---|---|
 //! | `pages.rs` | the events of one execution, page by page, with retries |
+//! | `turns.rs` | how many histories are polled at the same time |
 //! | `execution.rs` | the events of one execution, as facts and published deltas |
 //! | `chat_messages.rs` | the messages of a chat, with the ids that it assigns |
 //! | `chain.rs` | the executions of one workflow: continue-as-new, retries, resets |
@@ -71,6 +72,7 @@ mod published;
 )]
 mod reading;
 mod sessions;
+mod turns;
 
 use std::{
     collections::HashMap,

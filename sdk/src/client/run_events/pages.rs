@@ -13,7 +13,7 @@ use temporalio_common::protos::temporal::api::{
 use tokio::time::sleep;
 use tonic::Code;
 
-use super::RunEventsError;
+use super::{RunEventsError, turns::TURNS};
 
 /// Maximum number of events in a page.
 const PAGE: i32 = 500;
@@ -74,7 +74,8 @@ impl Pages {
     pub(super) async fn next(&mut self) -> Result<Option<Vec<HistoryEvent>>, RunEventsError> {
         let (mut pause, mut failures) = (FIRST_PAUSE, 0);
         while !self.has_ended {
-            match self.request().await {
+            let Some(answer) = TURNS.poll(self.request()).await else { continue };
+            match answer {
                 Ok(events) => {
                     self.page_size = (self.page_size * 2).min(PAGE);
                     return Ok(Some(events));
