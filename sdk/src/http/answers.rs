@@ -11,11 +11,16 @@
 
 use std::time::Duration;
 
+use axum::http::StatusCode;
+use serde_json::Value;
 use sha2::{Digest, Sha256};
 use tokio::time::timeout;
 
 use super::{access::Caller, error::ApiError, service::Shared};
-use crate::wire::{AgentDecision, DecisionAnswer, RunMode, SuppliedOutput};
+use crate::{
+    tool::schema::parse_arguments,
+    wire::{AgentDecision, AgentState, DecisionAnswer, RunMode, SuppliedOutput, Verdict},
+};
 
 /// Time in which a worker must answer a query or an update.
 const WORKER_TIMEOUT: Duration = Duration::from_secs(20);
@@ -52,7 +57,7 @@ impl Answer {
 ///
 /// # Errors
 /// 404 for a call that neither waits nor was answered, before anything is sent; 409 for a call that
-/// was answered in another way; 400 for an answer that does not fit its call; 504 and 502 as
+/// was answered in another way; 422 for edited arguments that do not fit the tool; 400 for an answer that does not fit its call; 504 and 503 as
 /// [`Shared::state`].
 pub(super) async fn send(
     shared: &Shared,
@@ -67,6 +72,9 @@ pub(super) async fn send(
     let known: Vec<&str> = waits.chain(state.decided.iter().map(|decided| &*decided.id)).collect();
     if let Some(unknown) = answers.iter().find(|answer| !known.contains(&answer.question())) {
         return Err(ApiError::no_question(unknown.question()));
+    }
+    for answer in &answers {
+        check_arguments(shared, &state, answer)?;
     }
     let waits = |answer: &Answer| state.interruptions.iter().any(|call| call.id == answer.question());
     let are_new = answers.iter().all(waits);
@@ -83,6 +91,35 @@ pub(super) async fn send(
         }
     }
     Ok(are_new)
+}
+
+/// Checks the edited arguments of a call against the schema of its tool, as far as the service knows
+/// the tool: of its agents, and of the parts of agents as data. The run checks all of them.
+///
+/// # Errors
+/// 422 with the violations.
+fn check_arguments(shared: &Shared, state: &AgentState, answer: &Answer) -> Result<(), ApiError> {
+    let Answer::Decision(AgentDecision { interruption_id, decision: Verdict::ApproveWith { arguments }, .. }) = answer
+    else {
+        return Ok(());
+    };
+    let Some(call) = state.interruptions.iter().find(|call| call.id == *interruption_id) else { return Ok(()) };
+    let arguments = Value::Object(arguments.clone()).to_string();
+    let mut violations = None;
+    for tool in shared.tools(&call.agent, &call.tool) {
+        match parse_arguments(tool.name(), &arguments, tool.accepts()) {
+            Ok(_) => return Ok(()),
+            Err(invalid) => violations = Some(invalid.issues),
+        }
+    }
+    let Some(violations) = violations else { return Ok(()) };
+    let violations: Vec<String> = violations.iter().map(ToString::to_string).collect();
+    let message = format!(
+        "the arguments do not fit tool {:?}: {}; nothing was sent, so change them and send the decision again",
+        call.tool,
+        violations.join("; ")
+    );
+    Err(ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid_arguments", message))
 }
 
 /// Waits for the answer of a worker.

@@ -3,7 +3,7 @@
 use axum::{
     Json,
     body::to_bytes,
-    http::{StatusCode, header},
+    http::{HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
 };
 use schemars::JsonSchema;
@@ -13,6 +13,8 @@ use crate::client::{AgentHandleError, NotStarted, ProcessRunError, RunEventsErro
 
 /// Maximum bytes of a message of axum that is passed on.
 const MAX_MESSAGE_BYTES: usize = 4 * 1024;
+/// Seconds after which a request that was refused for a passing reason may be sent again.
+const RETRY_AFTER: HeaderValue = HeaderValue::from_static("5");
 
 /// A refused request.
 #[derive(Clone, Debug)]
@@ -62,17 +64,33 @@ impl ApiError {
         Self::new(StatusCode::CONFLICT, "conflict", message)
     }
 
-    /// Returns the error of a server or a store that is unavailable or refuses.
+    /// Returns the error of a message that a chat does not accept.
+    pub(super) fn refused(reason: impl Into<String>) -> Self {
+        Self::new(StatusCode::CONFLICT, "refused", reason)
+    }
+
+    /// Returns the error of a Temporal server that is unavailable or refuses.
     pub(super) fn server(source: impl std::fmt::Display) -> Self {
-        tracing::warn!(error = %source, "a request to the server of the runs has failed");
-        Self::new(StatusCode::BAD_GATEWAY, "server_unavailable", "the server of the runs has refused the request")
+        tracing::warn!(error = %source, "a request to the Temporal server has failed");
+        let message = "the Temporal server cannot be reached, or has refused the request; send the same request again";
+        Self::unavailable("server_unavailable", message)
     }
 
     /// Returns the error of a database that is unavailable.
-    #[cfg(any(feature = "postgres", feature = "sqlite"))]
     pub(super) fn database(source: impl std::fmt::Display) -> Self {
         tracing::warn!(error = %source, "a request to the database has failed");
-        Self::new(StatusCode::BAD_GATEWAY, "database_unavailable", "the database cannot be read")
+        let message = "the database cannot be reached, or has too many requests; send the same request again";
+        Self::unavailable("database_unavailable", message)
+    }
+
+    /// Returns the error of a request that was refused because there are too many, before any work.
+    pub(super) fn overloaded(message: impl Into<String>) -> Self {
+        Self::unavailable("overloaded", message)
+    }
+
+    /// Returns a refusal for a passing reason: its answer says when to come back.
+    fn unavailable(code: &'static str, message: impl Into<String>) -> Self {
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, code, message)
     }
 
     pub(super) fn message(&self) -> &str {
@@ -107,7 +125,11 @@ impl ErrorBody {
 
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
-        (self.status, Json(ErrorBody::of(&self))).into_response()
+        let mut response = (self.status, Json(ErrorBody::of(&self))).into_response();
+        if self.status == StatusCode::SERVICE_UNAVAILABLE {
+            response.headers_mut().insert(header::RETRY_AFTER, RETRY_AFTER);
+        }
+        response
     }
 }
 
@@ -166,7 +188,7 @@ impl From<ProcessRunError> for ApiError {
             ProcessRunError::Ended(id) => Self::conflict(format!("run {id:?} has ended")),
             ProcessRunError::Unanswered(_) => Self::no_worker(),
             ProcessRunError::Invalid(message) => Self::invalid(message),
-            other @ ProcessRunError::Store(_) => Self::server(other),
+            other @ ProcessRunError::Store(_) => Self::database(other),
         }
     }
 }
@@ -179,6 +201,8 @@ impl From<StartRunError> for ApiError {
             NotStarted::Foreign => Self::other_run(&error.id),
             NotStarted::Ended => Self::conflict(format!("run {:?} has ended", error.id)),
             NotStarted::Server => Self::server(error),
+            NotStarted::Database => Self::database(error),
+            NotStarted::Overloaded => Self::overloaded(error.source.to_string()),
         }
     }
 }

@@ -1,4 +1,5 @@
-//! Runs of agents over HTTP: a router for any axum service.
+//! Runs of agents over HTTP: a router for any axum service. [`guide::service`](crate::guide::service)
+//! shows how to use it.
 //!
 //! ```no_run
 //! use temporal_agents::{Agent, http::{AgentsService, BearerToken}};
@@ -17,6 +18,7 @@
 //!
 //! | path | content |
 //! |---|---|
+//! | `GET /` | the page |
 //! | `GET /openapi.json` | the OpenAPI 3.1 description of these paths |
 //! | `GET /agents` | the agents |
 //! | `GET`, `PUT /agents/{name}`, `GET /agents/{name}/versions` | agents as data, with versions |
@@ -59,6 +61,7 @@ mod agui_routes;
 mod ai_sdk;
 mod answers;
 mod chat_routes;
+mod connections;
 mod door;
 mod error;
 mod kept_decisions;

@@ -27,7 +27,7 @@ impl Shared {
     /// Returns the runs that are workflows.
     ///
     /// # Errors
-    /// 502 if the service has no Temporal client.
+    /// 503 if the service has no Temporal client.
     pub(super) fn workflows(&self) -> Result<&WorkflowRuns, ApiError> {
         self.runs.workflows().ok_or_else(|| ApiError::server("this service has no Temporal client"))
     }
@@ -35,7 +35,7 @@ impl Shared {
     /// Returns the runs that are tasks of processes.
     ///
     /// # Errors
-    /// 502 if the service has none.
+    /// 503 if the service has none.
     pub(super) fn tasks(&self) -> Result<&dyn ProcessRuns, ApiError> {
         self.runs.process().map(|tasks| &**tasks).ok_or_else(|| ApiError::server("this service has no store of runs"))
     }
@@ -43,7 +43,7 @@ impl Shared {
     /// Returns the events of a run after the one with this cursor.
     ///
     /// # Errors
-    /// 502 if the mode is not available.
+    /// 503 if the mode is not available.
     pub(super) fn watch(
         &self,
         mode: RunMode,
@@ -67,7 +67,7 @@ impl Shared {
     /// Returns the state of a run; `None` if there is no such run.
     ///
     /// # Errors
-    /// 504 if no worker answers, 502 if the server refuses the query.
+    /// 504 if no worker answers, 503 if the server refuses the query.
     pub(super) async fn state(&self, mode: RunMode, id: &str) -> Result<Option<AgentState>, ApiError> {
         if mode == RunMode::InProcess {
             return Ok(self.tasks()?.state(id).await?);
@@ -112,7 +112,7 @@ impl Shared {
     /// Requests the cancellation of a run.
     ///
     /// # Errors
-    /// 409 if it has ended, 502 if the server refuses the request.
+    /// 409 if it has ended, 503 if the server refuses the request.
     pub(super) async fn cancel(&self, mode: RunMode, id: &str) -> Result<(), ApiError> {
         if mode == RunMode::InProcess {
             return Ok(self.tasks()?.cancel(id).await?);
@@ -146,6 +146,30 @@ impl Shared {
         Ok(reply(sent, ChatHandle::new(&workflows.client, id), message_id))
     }
 
+    /// Sends a message to a chat as [`send`](Self::send) does. Nobody waits for the reply here.
+    ///
+    /// # Errors
+    /// As `send`, and 409 if the chat refuses the message.
+    pub(super) async fn send_message(
+        &self,
+        mode: RunMode,
+        id: &str,
+        chat: ChatRequest,
+        message: ChatMessage,
+    ) -> Result<(), ApiError> {
+        let reply = if mode == RunMode::InProcess {
+            Some(self.tasks()?.send(id, chat, message).await?)
+        } else {
+            let workflows = self.workflows()?;
+            let sent = in_time(workflows.send(id, chat, message)).await??;
+            workflows.reply_by_now(&sent).await
+        };
+        match reply.map(|reply| reply.outcome) {
+            Some(ChatOutcome::Refused { reason }) => Err(ApiError::refused(reason)),
+            _ => Ok(()),
+        }
+    }
+
     /// Returns the conversation of a chat.
     ///
     /// # Errors
@@ -164,7 +188,7 @@ impl Shared {
     /// Waits for the reply to a message that a chat has accepted.
     ///
     /// # Errors
-    /// 502 if the mode is not available.
+    /// 503 if the mode is not available.
     pub(super) fn reply_to(&self, mode: RunMode, id: &str, message_id: &str) -> Result<Reply, ApiError> {
         if mode == RunMode::InProcess {
             return Ok(self.tasks()?.reply_to(id.to_owned(), message_id.to_owned()));

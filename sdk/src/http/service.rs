@@ -14,7 +14,7 @@ use axum::{
 };
 use serde_json::Value;
 use temporalio_client::Client;
-use tokio::{net::TcpListener, time::sleep};
+use tokio::{net::TcpListener, sync::Semaphore};
 use tokio_util::sync::CancellationToken;
 use tower::util::option_layer;
 use tower_http::{
@@ -26,7 +26,7 @@ use tower_http::{
 
 use super::{
     access::{AccessPolicy, Caller},
-    agents, agui_routes, chat_routes,
+    agents, agui_routes, chat_routes, connections,
     door::{self, LocalCallers},
     error::{self, ApiError},
     kept_decisions,
@@ -40,7 +40,7 @@ use crate::{
     agent::{AgentDef, AgentSources, Graph, SpecParts},
     client::{AgentRuns, DeltaReader, RunEvents},
     store::{AgentStore, DecisionStore, OptionalAgentStore, OptionalDecisionStore},
-    tool::ToolBinding,
+    tool::{ToolBinding, ToolDef},
 };
 
 /// Maximum bytes of a request's body.
@@ -49,8 +49,8 @@ const MAX_BODY_BYTES: usize = 4 * 1024 * 1024;
 const REQUEST_TIMEOUT: Duration = Duration::from_mins(1);
 /// Time in which a connection must take the next event of a stream.
 const SLOW_READER: Duration = Duration::from_secs(30);
-/// Time that open requests have when the service stops.
-const GRACE: Duration = Duration::from_secs(10);
+/// Maximum number of timelines that are drawn at the same time.
+const MAX_TIMELINES: usize = 2;
 /// Headers of answers that pages of other origins may read.
 const EXPOSED: [HeaderName; 2] =
     [HeaderName::from_static("x-request-id"), HeaderName::from_static("x-vercel-ai-ui-message-stream")];
@@ -91,6 +91,8 @@ pub(super) struct Shared {
     pub(super) run_store: RunStore,
     pub(super) streams: StreamLimits,
     pub(super) questions: QuestionWatch,
+    /// The timelines that are drawn at the same time.
+    pub(super) timelines: Semaphore,
     /// The description of the service.
     description: OnceLock<Value>,
 }
@@ -206,23 +208,20 @@ impl AgentsService {
     /// an event `cut`, so that their readers come back to another replica, and gives open requests
     /// 10 seconds.
     ///
+    /// A connection has 30 seconds for the headers of a request. Of connections without a request
+    /// under way, the 256 latest stay open. Put a proxy in front of a service for the public: it ends
+    /// TLS, and limits connections and requests by caller.
+    ///
     /// # Errors
-    /// Those of the listener.
+    /// None at present: a connection that cannot be accepted is logged.
     pub async fn serve(
         self,
         listener: TcpListener,
         stop: impl Future<Output = ()> + Send + 'static,
     ) -> std::io::Result<()> {
         let stopping = self.streams.stopping.clone();
-        let stopped = stopping.clone();
-        let served = axum::serve(listener, self.into_router()).with_graceful_shutdown(async move {
-            stop.await;
-            stopping.cancel();
-        });
-        tokio::select! {
-            ended = served.into_future() => ended,
-            () = async { stopped.cancelled().await; sleep(GRACE).await } => Ok(()),
-        }
+        connections::serve(listener, self.into_router(), connections::Limits::default(), stop, stopping).await;
+        Ok(())
     }
 
     /// Returns the router, with the paths in the [module's table](crate::http). Bodies are JSON of
@@ -245,6 +244,7 @@ impl AgentsService {
             run_store,
             streams,
             questions: QuestionWatch::default(),
+            timelines: Semaphore::new(MAX_TIMELINES),
             description: OnceLock::new(),
         });
         let (routes, description) = api().finish();
@@ -315,6 +315,18 @@ impl Shared {
     pub(super) fn startable(&self, caller: &Caller, agent: &str) -> Result<&AgentDef, ApiError> {
         let def = self.agents.get(agent).ok_or_else(|| ApiError::no_agent(agent))?;
         if self.access.may_start(caller, agent) { Ok(def) } else { Err(ApiError::forbidden("start this agent")) }
+    }
+
+    /// Returns the tools with this name that an agent may have, of the agents in the code and of the
+    /// parts of agents as data.
+    pub(super) fn tools(&self, agent: &str, tool: &str) -> Vec<ToolDef> {
+        let known = self.agents.values().find_map(|start| start.find(agent));
+        let tools = match (&known, &self.parts) {
+            (Some(agent), _) => &*agent.tools,
+            (None, Some(parts)) => parts.tool_defs(),
+            (None, None) => &[],
+        };
+        tools.iter().filter(|def| def.name() == tool).cloned().collect()
     }
 
     /// Checks that the caller may act on a run that it sees.

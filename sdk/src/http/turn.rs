@@ -106,7 +106,7 @@ impl Turn {
     /// it: it ends a turn whose run leaves no facts.
     ///
     /// # Errors
-    /// 502 if the mode is not available.
+    /// 503 if the mode is not available.
     pub(super) fn new(
         shared: &Arc<Shared>,
         (mode, workflow_id): (RunMode, &str),

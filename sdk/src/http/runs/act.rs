@@ -112,7 +112,7 @@ pub(in crate::http) async fn supply_output(
     answer(&shared, &caller, &row, Answer::Output(SuppliedOutput::new(question_id, output))).await
 }
 
-/// Sends a message to a chat. Returns once the chat has accepted it.
+/// Sends a message to a chat. Returns once the chat has accepted or refused it.
 pub(in crate::http) async fn send_message(
     State(shared): Service,
     Extension(caller): Extension<Caller>,
@@ -127,8 +127,8 @@ pub(in crate::http) async fn send_message(
     let message_id = message_id.unwrap_or_else(|| Uuid::new_v4().to_string());
     let chat = ChatRequest::new(row.agent.unwrap_or_default());
     check_message(&message_id, &text)?;
-    // The reply is in the events; nobody waits for it here.
-    drop(shared.send(row.mode, &id, chat, ChatMessage::new(&*message_id, text)).await?);
+    // The reply is in the events.
+    shared.send_message(row.mode, &id, chat, ChatMessage::new(&*message_id, text)).await?;
     Ok(Accepted(MessageAccepted { message_id }))
 }
 

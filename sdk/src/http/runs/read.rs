@@ -190,7 +190,7 @@ pub(in crate::http) async fn events(
 /// it has them.
 ///
 /// # Errors
-/// 502 if the server or the database refuses.
+/// 503 if the server or the database refuses.
 pub(super) async fn events_of(
     shared: &Shared,
     row: &Row,
@@ -217,7 +217,7 @@ pub(in crate::http) struct OpenRun {
 /// Returns the runs that may wait for people, of those that `may_see` selects by id.
 ///
 /// # Errors
-/// 502 if the server or the store refuses.
+/// 503 if the server or the store refuses.
 pub(in crate::http) async fn open_runs(
     shared: &Shared,
     may_see: impl Fn(&str) -> bool,
@@ -260,7 +260,7 @@ pub(in crate::http) enum Found {
 /// Looks for the task or the workflow with this id.
 ///
 /// # Errors
-/// 502 if the server or the store refuses.
+/// 503 if the server or the store refuses.
 pub(in crate::http) async fn find(shared: &Shared, id: &str) -> Result<Found, ApiError> {
     if let Some(tasks) = shared.runs.process()
         && let Some(task) = tasks.find(id).await?
@@ -347,7 +347,7 @@ async fn with_state(shared: &Shared, mut row: Row) -> (Row, Option<Vec<AgentInte
 /// answers.
 ///
 /// # Errors
-/// 502 if the history cannot be read.
+/// 503 if the history cannot be read.
 async fn with_questions(shared: &Shared, row: Row) -> Result<(Row, Vec<AgentInterruption>), ApiError> {
     let (mut row, questions) = with_state(shared, row).await;
     let questions = match questions {

@@ -161,7 +161,10 @@ pub(in crate::http) async fn start(
     }
     let described = RunStore::describe(&run);
     let id = match shared.runs.start_run(run).await {
-        Ok(id) => id,
+        Ok(id) => {
+            shared.run_store.record_start(&shared, described, &id).await;
+            id
+        }
         Err(error) => {
             // The answer has the error, and so has the run for those who look for it later.
             shared.run_store.record_failed_start(&shared, described, &error).await;

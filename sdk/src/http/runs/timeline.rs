@@ -1,5 +1,8 @@
 //! `GET /runs/{id}/timeline.svg`.
 //!
+//! A picture takes some ten times the memory of the history that it shows while it is drawn, so the
+//! service draws few at the same time.
+//!
 //! The history of a workflow has more than its facts: queues, attempts, sessions. A run without a
 //! history, or with one that this process cannot decode, is drawn from its facts.
 
@@ -36,6 +39,8 @@ pub(in crate::http) async fn timeline(
     Path(id): Path<String>,
 ) -> Result<Svg, ApiError> {
     let row = seen(&shared, &caller, &id).await?;
+    // Closed never: the service ends with its requests.
+    let _turn = shared.timelines.acquire().await.map_err(ApiError::server)?;
     let image = match of_history(&shared, &row).await? {
         Some(image) => Some(image),
         None => of_facts(&shared, &row).await?,

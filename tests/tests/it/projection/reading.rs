@@ -105,6 +105,25 @@ async fn runs_and_events_outlive_the_server_s_retention() -> anyhow::Result<()> 
     Ok(())
 }
 
+/// Nobody projects here, and no worker takes the run.
+#[tokio::test]
+async fn a_started_run_has_a_row_at_once() -> anyhow::Result<()> {
+    let env = environment().await?;
+    let database = Database::start(Kind::Sqlite).await?;
+    let queue = format!("nobody-{}", env.task_queue());
+    let service = AgentsService::new(env.client(), &*queue).agents((clerk,)).run_store(&database.store).into_router();
+    let new = json!({"agent": "clerk", "input": "Good morning!", "id": queue, "labels": {"customer": "7"}});
+    for _ in 0..2 {
+        assert_eq!(send(&service, "POST", "/runs", &new).await?.0, StatusCode::CREATED);
+    }
+    let rows: Vec<(String, String, String, i64)> =
+        sqlx::query_as("SELECT id, agent, labels, sequence FROM agents_runs").fetch_all(&database.rows).await?;
+    assert_eq!(rows, [(queue.clone(), "clerk".to_owned(), r#"{"customer":"7"}"#.to_owned(), 0)]);
+    delete(env.client(), &queue).await?;
+    env.finish().await?;
+    Ok(())
+}
+
 #[tokio::test]
 async fn a_run_whose_start_has_failed_says_why() -> anyhow::Result<()> {
     let env = environment().await?;
@@ -114,7 +133,7 @@ async fn a_run_whose_start_has_failed_says_why() -> anyhow::Result<()> {
     let service = AgentsService::new(&nowhere, "q").agents((clerk,)).run_store(&database.store).into_router();
     let new = json!({"agent": "clerk", "input": "Good morning!", "id": "run", "labels": {"customer": "7"}});
     for _ in 0..2 {
-        assert_eq!(send(&service, "POST", "/runs", &new).await?.0, StatusCode::BAD_GATEWAY);
+        assert_eq!(send(&service, "POST", "/runs", &new).await?.0, StatusCode::SERVICE_UNAVAILABLE);
     }
     let (status, run) = get(&service, "/runs/run").await?;
     assert_eq!((status, &run["status"], &run["agent"]), (StatusCode::OK, &json!("failed"), &json!("clerk")));

@@ -34,7 +34,7 @@ use crate::PATIENCE;
 pub(super) struct Database {
     pub(super) store: SqlStore,
     pub(super) url: String,
-    rows: AnyPool,
+    pub(super) rows: AnyPool,
     /// Removes the database when it is dropped.
     _created: TestDatabase,
 }

@@ -6,20 +6,21 @@ mod events;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    time::SystemTime,
+    time::{Duration, SystemTime},
 };
 
 use temporalio_client::NamespacedClient as _;
+use tokio::time::timeout;
 
 pub(super) use self::events::StoredEvents;
 use self::events::{follow_stored, sequence_of};
 use super::row::{Kind, Row, StoredResult};
 use crate::{
-    client::{NewRun, NotStarted, RunEventsError, StartRunError, described, execution_of},
+    client::{NewRun, NotStarted, RunEventsError, StartRunError, WorkflowRuns, described, execution_of},
     http::{error::ApiError, service::Shared},
     store::{
         SqlStore,
-        sql::runs::{FailedStart, RunFilter, RunRow, rfc3339},
+        sql::runs::{FailedStart, RunFilter, RunRow, millis, rfc3339},
     },
     wire::{
         RecordedFailure, RunMode, RunStatus,
@@ -30,6 +31,8 @@ use crate::{
 /// Number of rows that are read together, and maximum number of those for one list.
 const PAGE: u32 = 500;
 const MAX_SCANNED: usize = 10_000;
+/// Time in which the server must describe a run that was started.
+const DESCRIBE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The database of a service, if it has one.
 #[derive(Clone, Default)]
@@ -135,19 +138,39 @@ impl RunStore {
         }
     }
 
+    /// Records that a run was started. The projector finds the row and fills it; without this, the
+    /// row would come some seconds later. A failure is only logged: the run has been started.
+    pub(super) async fn record_start(&self, shared: &Shared, run: DescribedRun, id: &str) {
+        let (Some(store), Some(workflows)) = (&self.0, shared.runs.workflows()) else { return };
+        let found = timeout(DESCRIBE_TIMEOUT, described(&workflows.client, id, None)).await;
+        // A run of the mode "inprocess" has its row already, and is no workflow.
+        let Ok(Ok(found)) = found else { return };
+        let info = found.workflow_execution_info.unwrap_or_default();
+        let execution = info.execution.unwrap_or_default().run_id;
+        let first = Some(info.first_run_id).filter(|id| !id.is_empty()).unwrap_or_else(|| execution.clone());
+        let mut row = run.into_row(workflows, first, id);
+        row.execution = execution;
+        if let Some(start) = info.start_time.and_then(|start| SystemTime::try_from(start).ok()) {
+            row.started_at = millis(start);
+        }
+        let store = store.clone();
+        if let Err(error) = SqlStore::finish(async move { store.insert_run(&row).await }).await {
+            tracing::warn!(%error, id, "the row of a run cannot be written now; the projector writes it");
+        }
+    }
+
     /// Records that a run could not be started, and why.
     pub(super) async fn record_failed_start(&self, shared: &Shared, run: DescribedRun, error: &StartRunError) {
         let (Some(store), Some(workflows)) = (&self.0, shared.runs.workflows()) else { return };
         if error.reason != NotStarted::Server {
             return;
         }
-        let DescribedRun { workflow_type, agent, thread, labels } = run;
-        let mut row = RunRow::new("", &*error.id, RunMode::Temporal);
-        (row.namespace, row.task_queue) = (workflows.client.namespace(), workflows.task_queue.clone());
-        (row.workflow_type, row.agent, row.labels) = (workflow_type.to_owned(), agent, labels);
-        row.thread = thread;
+        let row = run.into_row(workflows, String::new(), &error.id);
         let failure = RecordedFailure::new("StartRunError", error.to_string());
-        if let Err(error) = store.record_failed_start(FailedStart { row, failure }).await {
+        let store = store.clone();
+        let recorded =
+            SqlStore::finish(async move { store.record_failed_start(FailedStart { row, failure }).await }).await;
+        if let Err(error) = recorded {
             tracing::warn!(%error, "the failed start of a run cannot be recorded");
         }
     }
@@ -156,6 +179,21 @@ impl RunStore {
         let (Some(store), Some(filter)) = (&self.0, filter(shared)) else { return Ok(None) };
         let row = store.run(&filter.namespace, id).await.map_err(ApiError::database)?;
         Ok(row.filter(|row| filter.has(row)))
+    }
+}
+
+impl DescribedRun {
+    /// Returns the row of the run as a workflow.
+    fn into_row(self, workflows: &WorkflowRuns, key: String, id: &str) -> RunRow {
+        let Self { workflow_type, agent, thread, labels } = self;
+        let mut row = RunRow::new(key, id, RunMode::Temporal);
+        row.namespace = workflows.client.namespace();
+        row.task_queue.clone_from(&workflows.task_queue);
+        workflow_type.clone_into(&mut row.workflow_type);
+        row.agent = agent;
+        row.thread = thread;
+        row.labels = labels;
+        row
     }
 }
 
