@@ -70,7 +70,8 @@
 //!   [agents as data](guide::agents_as_data)
 //! - **Conversations**: [memory](guide::memory), [long runs and chats](guide::long_runs)
 //! - **In production**: [providers](guide::providers), [secrets](guide::secrets),
-//!   [deploying](guide::deploying), [watching](guide::watching), [streams](guide::streams),
+//!   [deploying](guide::deploying), [a service](guide::service), [watching](guide::watching),
+//!   [streams](guide::streams),
 //!   [transcripts](guide::transcripts), [traces](guide::tracing),
 //!   [metrics and cost](guide::metrics)
 //! - **In other workflows**: [agentic sessions](guide::agentic_sessions)

@@ -94,6 +94,8 @@ mod guide {
     struct Deploying;
     #[doc = include_str!("../../sdk/src/guide/testing.md")]
     struct Testing;
+    #[doc = include_str!("../../sdk/src/guide/service.md")]
+    struct Service;
     #[doc = include_str!("../../sdk/src/guide/watching.md")]
     struct Watching;
     #[doc = include_str!("../../sdk/src/guide/streams.md")]

@@ -19,6 +19,7 @@
 //! | [`secrets`] | what history holds, redaction, encryption |
 //! | [`deploying`] | what may change while runs are open |
 //! | [`testing`] | scripted models, a real server, replay |
+//! | [`service`] | runs over HTTP, frontends, the page, who may do what |
 //! | [`watching`] | the events of a run, live and later |
 //! | [`streams`] | items that a workflow streams, for subscribers in any language |
 //! | [`transcripts`] | reading the history of a run |
@@ -78,6 +79,9 @@ pub mod deploying {}
 
 #[cfg_attr(not(doctest), doc = include_str!("testing.md"))]
 pub mod testing {}
+
+#[cfg_attr(not(doctest), doc = include_str!("service.md"))]
+pub mod service {}
 
 #[cfg_attr(not(doctest), doc = include_str!("watching.md"))]
 pub mod watching {}
