@@ -16,6 +16,7 @@ pub(crate) mod kept_decisions;
 pub(crate) mod kept_state;
 pub(crate) mod load_agent;
 pub(crate) mod log_span;
+pub(crate) mod lost_attempt;
 pub(crate) mod message;
 pub(crate) mod model_failure;
 #[cfg(feature = "nexus")]

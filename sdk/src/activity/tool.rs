@@ -10,7 +10,9 @@ use temporalio_sdk::activities::{ActivityContext, ActivityError, ActivityInfo};
 
 use super::{
     answer::{CheckedAnswer, Returned, answer, run},
+    failed_attempt::ToolAttempt,
     heartbeat::HeartbeatSender,
+    lost_attempt::lost_attempt,
     message::Request,
 };
 use crate::{
@@ -49,13 +51,25 @@ impl ToolActivity {
         ctx: &Arc<ActivityContext>,
         request: ToolRequest,
     ) -> Result<ToolReply, ActivityError> {
+        let attempt = ToolAttempt::new(ctx.info(), &request);
+        if let Some(reason) = lost_attempt(ctx).await {
+            attempt.warn_of_lost_attempt(&reason);
+        }
         let details = HeartbeatDetails::new(ctx.info().attempt);
         let deltas = AttemptDeltas::start(&self.deltas, &request.agent, ctx, &details);
         let beat = Arc::new(Beat(Arc::clone(ctx)));
-        let mut call = self.begin(ctx.info(), request, beat, deltas).map_err(|error| failed(&error))?;
-        let outcome = self.beater.beating(ctx, &details, GRACE, call.run(self)).await?;
+        let mut call = self.begin(ctx.info(), request, beat, deltas).map_err(|error| {
+            attempt.warn(&error);
+            failed(&error)
+        })?;
+        let (outcome, is_late) = attempt.until_ended(self.beater.beating(ctx, &details, GRACE, call.run(self))).await;
         let call_id = call.ctx.info().call_id.clone();
-        let answer = call.end(self, outcome).await.map_err(|error| failed(&error))?;
+        let answer = call.end(self, outcome?).await.map_err(|error| {
+            if !is_late {
+                attempt.warn(&error);
+            }
+            failed(&error)
+        })?;
         let CheckedAnswer { output, context_patch, side_data } = answer;
         self.conversations.returned(ctx.info(), &ctx.info().activity_id, &call_id, &output);
         Ok(ToolReply { version: WIRE_VERSION, output, context_patch, side_data, question: None })

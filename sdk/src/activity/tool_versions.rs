@@ -22,6 +22,7 @@ use serde_json::{Map, Value};
 use temporalio_sdk::activities::{ActivityContext, ActivityError};
 
 use super::{
+    failed_attempt::ToolAttempt,
     message::Request,
     tool::{ToolActivity, read},
 };
@@ -64,7 +65,9 @@ impl ToolVersions {
         if let Some(version) = self.version_of(&request) {
             return version.perform(ctx, request).await;
         }
+        let attempt = ToolAttempt::new(ctx.info(), &request);
         let refused = VersionNotRegistered { tool: request.tool, schema: request.schema };
+        attempt.warn_of(&refused.to_string());
         Err(ActivityError::Application(Box::new(for_another_worker(ctx.info(), refused, true))))
     }
 

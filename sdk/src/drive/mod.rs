@@ -50,12 +50,12 @@ pub use config::{
     NameCollisions, RunConfig, RunInput, SessionInputCallback, ToolErrorFormatter, ToolErrorMessage,
     ToolErrorMessageKind,
 };
-pub(crate) use host::Stays;
 pub use host::{
     EffectId, Host, KeptDecisionsEffect, LoopEvent, McpEffect, McpEffectError, ModelEffectError, SessionAction,
     SessionEffect, SessionEffectError, SourceEffectError, ToolAnswer, ToolEffect, ToolEffectError, ToolsetsEffect,
     WaitOutcome,
 };
+pub(crate) use host::{Stays, warn_of_attempt};
 pub use mcp_session::McpSessionLost;
 pub use request::{AgentRunner, IntoRun, RunEnd, RunRequest, RunsTo};
 pub use result::{PausedRun, RunFailure, RunOutcome, RunResult};

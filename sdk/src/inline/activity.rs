@@ -17,7 +17,7 @@ use crate::{
         answer::{CheckedAnswer, Returned, answer},
         tool::env_variable_error,
     },
-    drive::{ToolAnswer, ToolEffect, ToolEffectError},
+    drive::{ToolAnswer, ToolEffect, ToolEffectError, warn_of_attempt},
     secret::{Destination, worker_env::Given},
     tool::{
         ActivityBody, DeltaTransport, Heartbeat, RunContext, ToolActivityOptions, ToolContext, ToolError, ToolFailure,
@@ -40,7 +40,9 @@ impl InlineHost {
         let (mut attempt, mut given, mut settings) = (1, Given::default(), call.tool.settings().clone());
         let env = self.resources.providers.env.to([Destination::tool(call.tool.name())]);
         if let Err(withheld) = env.fill_members(&mut settings, &mut given) {
-            return Err(env_variable_error(call.tool, &withheld).into());
+            let error = env_variable_error(call.tool, &withheld);
+            warn_of_attempt(&call.info, None, error.message());
+            return Err(error.into());
         }
         let deltas: Option<Arc<dyn DeltaTransport>> = self
             .deltas(call.id.path(), call.tool)
@@ -84,25 +86,14 @@ impl InlineHost {
                 Err(elapsed) => {
                     // Before the pause, which is no part of the attempt.
                     drop(measured);
-                    let reason = format!("not finished within {limit:?}, its start_to_close");
+                    let reason = format!("not finished within {limit:?}, the time limit of an attempt");
                     (not_in_time(options, elapsed), reason)
                 }
             };
-            // Logged, because no history records it.
-            tracing::warn!(
-                agent = call.info.agent,
-                turn = call.info.turn,
-                tool = call.info.tool,
-                call_id = call.info.call_id,
-                attempt,
-                attempts = options.attempts(),
-                error = &*reason,
-                "an attempt at a tool call failed"
-            );
-            if attempt >= options.attempts() || !error.is_transient() {
-                return Err(error.into());
-            }
-            let pause = self.patience.pause(attempt);
+            let is_last = attempt >= options.attempts() || !error.is_transient();
+            let pause = (!is_last).then(|| self.patience.pause(attempt));
+            warn_of_attempt(&call.info.clone().at_attempt(attempt), pause, &reason);
+            let Some(pause) = pause else { return Err(error.into()) };
             observed.fails(attempt, || of_tool_error(&error), pause);
             if scope.run_until_cancelled(sleep(pause)).await.is_none() {
                 return Err(ToolEffectError::Cancelled);

@@ -41,9 +41,9 @@ pub(crate) async fn call(
         let left = ALL_ATTEMPTS.saturating_sub(began.elapsed());
         // An attempt may not outlast the limit of the whole call.
         let limit = if left < time {
-            AttemptLimit { time: left, setting: "all attempts at a call, 6 h" }
+            AttemptLimit { time: left, stated: left, setting: "all attempts at a call, 6 h" }
         } else {
-            AttemptLimit { time, setting }
+            AttemptLimit { time, stated: time, setting }
         };
         observed.begins(attempt);
         let inference = observed.inference(&call);

@@ -17,6 +17,7 @@ use super::{
 };
 use crate::{
     activity::{
+        failed_attempt::ToolAttempt,
         heartbeat::HeartbeatSender,
         message::{Reply, Request},
         registration::Body,
@@ -94,7 +95,9 @@ fn calling(
             Err(of_activity(McpFailure::SessionLost { server, began, reason }))
         };
         if session.as_ref().is_some_and(|id| !server.sessions().has(id)) {
-            return lost(false, "it was closed, or its worker has begun anew");
+            let reason = "the session was closed, or its worker has begun anew";
+            ToolAttempt::new(ctx.info(), &request).warn_of(reason);
+            return lost(false, reason);
         }
         let (body, question) = body(&server, target);
         let binding = ToolBinding::Activity { body: Arc::clone(&body), options: ToolActivityOptions::default() };

@@ -31,6 +31,8 @@ pub(crate) struct Providers {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct AttemptLimit {
     pub(crate) time: Duration,
+    /// The limit in the error message: the value of the setting, of which a part may be over.
+    pub(crate) stated: Duration,
     /// The setting that changes the limit, for the error message.
     pub(crate) setting: &'static str,
 }
@@ -60,14 +62,13 @@ impl Providers {
         match timeout(limit.time, self.call(call, deltas)).await {
             Ok(settled) => settled,
             Err(elapsed) => {
-                let message = exceeded(&agent, &model, limit.time, limit.setting);
+                let message = exceeded(&agent, &model, limit.stated, limit.setting);
                 Err(ModelError::new(ModelFailureKind::Timeout, message).caused_by(elapsed))
             }
         }
     }
 
-    /// Makes a model call, once, without a time limit of its own: its activity has one. With a
-    /// receiver of deltas, the model streams.
+    /// Makes a model call, once, without a time limit. With a receiver of deltas, the model streams.
     pub(crate) async fn call(
         &self,
         mut call: ModelCall,

@@ -57,8 +57,8 @@ impl Lost {
             Self::Unknown => ToolError::tell_model(OUTCOME_UNKNOWN),
             Self::TimedOut => ToolError::tell_model(format!("Tool '{name}' timed out after {seconds} seconds.")),
             Self::NotPublished(reason) => {
-                tracing::warn!(tool = name, toolset = target.toolset, reason, "a remote call was not published");
-                ToolError::tell_model(format!("Tool '{name}' was not called: its provider cannot be reached."))
+                let message = format!("Tool '{name}' was not called: its provider cannot be reached.");
+                ToolError::tell_model(message).caused_by(reason.clone())
             }
             Self::NoProvider => {
                 let toolset = &target.toolset;

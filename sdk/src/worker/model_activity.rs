@@ -13,7 +13,10 @@
 //! attempts last 6 hours in all, 1 to 60 seconds apart, so that a run survives a long outage of the
 //! provider.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use temporalio_client::NamespacedClient;
 use temporalio_common::{
@@ -24,16 +27,23 @@ use temporalio_sdk::activities::{ActivityContext, ActivityError};
 
 use crate::{
     activity::{
-        failed_attempt::{FailedAttempt, pause_after},
+        failed_attempt::{FailedAttempt, pause_after, time_limit},
         heartbeat::HeartbeatSender,
+        lost_attempt::lost_attempt,
         message::Request,
         model_failure::{Retry, failure, version_mismatch},
     },
     conversations::{ConversationCache, ConversationCacheStats, ReadError},
     deltas::{AttemptDeltas, Deltas, HeartbeatDetails},
-    drive::guard::guarded,
+    drive::{
+        guard::guarded,
+        model_limits::{TIMEOUT_SETTING, attempt_limit},
+    },
     metrics::Metrics,
-    provider::{ModelDeltas, ModelError, providers::Providers},
+    provider::{
+        ModelDeltas, ModelError,
+        providers::{AttemptLimit, Providers},
+    },
     wire::{
         ModelCall, ModelFailureKind, ModelReply, ModelRequest, ModelResponse, WIRE_VERSION, WireDecodeError,
         failure::{CONVERSATION_UNAVAILABLE, ConversationUnavailable},
@@ -47,6 +57,9 @@ use crate::{
 /// again and again. For smaller replies over the server's limit of a payload (2 MiB by default),
 /// the server, or Temporal's SDK in its place, fails the call without a retry.
 const MAX_REPLY_BYTES: usize = 4_000_000;
+
+/// The longest time by which an attempt fails before the server ends it.
+const MAX_MARGIN: Duration = Duration::from_secs(1);
 
 /// The parts of a worker that model calls need.
 pub(super) struct ModelActivity {
@@ -73,7 +86,7 @@ impl ModelActivity {
         details: &HeartbeatDetails,
         request: &Request,
     ) -> Result<ModelReply, Box<ApplicationFailure>> {
-        let info = ctx.info();
+        let (info, began) = (ctx.info(), Instant::now());
         let call = self.read(ctx, request).await;
         if let Some(metrics) = &self.metrics {
             let ConversationCacheStats { hits, misses, rebuilt_bytes, .. } = self.conversations.take_uncounted();
@@ -81,9 +94,16 @@ impl ModelActivity {
         }
         let call = call?;
         let (agent, turn, model) = (call.agent.clone(), call.turn, call.model.clone());
+        let failed_attempt =
+            |attempt, next_pause| FailedAttempt { agent: &agent, turn, model: &model, attempt, next_pause };
+        if let Some(reason) = lost_attempt(ctx).await {
+            let lost = ModelError::new(ModelFailureKind::Timeout, reason);
+            failed_attempt(info.attempt.saturating_sub(1), None).warn(&lost);
+        }
+        let limit = time_limit(info).map(|limit| limit_of(&call, limit, began.elapsed()));
         let deltas = AttemptDeltas::start(&self.deltas, &agent, ctx, details);
         let receiver = deltas.as_ref().map(|deltas| deltas.of_model(&call));
-        let error = match self.counted_call(call, receiver).await {
+        let error = match self.counted_call(call, limit, receiver).await {
             Ok(response) => {
                 let reply = ModelReply::from(response);
                 match too_large(ctx, &reply).await {
@@ -100,17 +120,29 @@ impl ModelActivity {
             Err(error) => error,
         };
         let next_pause = pause_after(info).and_then(|pause| Retry::of(info, &error).pause(pause));
-        FailedAttempt { agent: &agent, turn, model: &model, attempt: info.attempt, next_pause }.warn(&error);
+        failed_attempt(info.attempt, next_pause).warn(&error);
         Err(Box::new(failure(info, &agent, &model, error)))
     }
 
     /// Makes the call, and counts it.
-    async fn counted_call(&self, call: ModelCall, deltas: Option<ModelDeltas>) -> Result<ModelResponse, ModelError> {
-        let Some(metrics) = &self.metrics else { return self.providers.call(call, deltas).await };
-        let inference = metrics.inference(&call.agent, &call.model);
-        let deltas = deltas.map(|deltas| inference.streams(deltas));
-        let outcome = self.providers.call(call, deltas).await;
-        inference.end(&outcome);
+    async fn counted_call(
+        &self,
+        call: ModelCall,
+        limit: Option<AttemptLimit>,
+        deltas: Option<ModelDeltas>,
+    ) -> Result<ModelResponse, ModelError> {
+        let inference = self.metrics.as_ref().map(|metrics| metrics.inference(&call.agent, &call.model));
+        let deltas = match &inference {
+            Some(inference) => deltas.map(|deltas| inference.streams(deltas)),
+            None => deltas,
+        };
+        let outcome = match limit {
+            Some(limit) => self.providers.call_with_limit(limit, call, deltas).await,
+            None => self.providers.call(call, deltas).await,
+        };
+        if let Some(inference) = inference {
+            inference.end(&outcome);
+        }
         outcome
     }
 
@@ -148,6 +180,17 @@ impl ModelActivity {
             Err(error) => Err(malformed(&error)),
         }
     }
+}
+
+/// Returns the time limit of the provider's call in an attempt that has `limit`, of which `passed`
+/// is over. The attempt fails before the server ends it, so that its failure says why and is logged.
+fn limit_of(call: &ModelCall, limit: Duration, passed: Duration) -> AttemptLimit {
+    let margin = (limit / 10).min(MAX_MARGIN);
+    let setting = match attempt_limit(&call.definitions.settings) {
+        Some(_) => TIMEOUT_SETTING,
+        None => "ModelActivityOptions::start_to_close",
+    };
+    AttemptLimit { time: limit.saturating_sub(margin + passed), stated: limit, setting }
 }
 
 /// Returns the failure of a reply that does not fit into a message to the server; `None` if the

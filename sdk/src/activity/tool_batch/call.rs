@@ -13,7 +13,7 @@ use tokio::{
 use tracing::Instrument;
 
 use super::{
-    super::{answer::CheckedAnswer, tool::GRACE, tool_versions::ToolVersions},
+    super::{answer::CheckedAnswer, failed_attempt::ToolAttempt, tool::GRACE, tool_versions::ToolVersions},
     Attempt,
     heartbeats::BatchHeartbeats,
 };
@@ -52,10 +52,11 @@ impl OpenCall {
     /// Makes the call. Returns its number and its end.
     pub(super) async fn make(self, attempt: &Attempt) -> (u32, CallEnd) {
         let (index, limit) = (self.index, attempt.time_limit);
+        let of_call = ToolAttempt::new(attempt.ctx.info(), &self.request);
         let beat = Arc::new(CallBeat::default());
         let performed = self.perform(Arc::clone(&attempt.ctx), Arc::clone(&attempt.heartbeats), Arc::clone(&beat));
         let mut body = AbortOnDrop(tokio::spawn(performed.in_current_span()));
-        let ended = |returned| (index, CallEnd::Ended(Box::new(attempt.outcome(index, returned))));
+        let ended = |returned| (index, CallEnd::Ended(Box::new(attempt.outcome(index, &of_call, returned))));
         tokio::select! {
             biased;
             returned = &mut body.0 => return ended(returned),
@@ -63,6 +64,7 @@ impl OpenCall {
             () = sleep(limit) => {
                 beat.cancel();
                 body.end_later();
+                of_call.warn_of_timeout(limit);
                 return (index, CallEnd::Ended(Box::new(attempt.timed_out(index))));
             }
         }
@@ -94,7 +96,7 @@ impl OpenCall {
 }
 
 impl Attempt {
-    fn outcome(&self, index: u32, returned: Result<Returned, JoinError>) -> BatchedOutcome {
+    fn outcome(&self, index: u32, of_call: &ToolAttempt, returned: Result<Returned, JoinError>) -> BatchedOutcome {
         // A panic of the body is a result: this is one outside of it, as in a store for outputs.
         // Its message may hold what the tool redacts.
         let returned = returned.unwrap_or_else(|_| {
@@ -114,6 +116,7 @@ impl Attempt {
             }
             Err(error) => error,
         };
+        of_call.warn(&error);
         let failure = error.failure();
         let failure = BatchedFailure {
             failure_type: failure.activity_failure_type().to_owned(),

@@ -34,8 +34,9 @@ use self::{
     heartbeats::BatchHeartbeats,
 };
 use super::{
-    failed_attempt::pause_after,
+    failed_attempt::{ToolAttempt, pause_after},
     heartbeat::{BeatDetails, HeartbeatSender},
+    lost_attempt::lost_attempt,
     message::Request,
     tool::read,
     tool_versions::ToolVersions,
@@ -95,6 +96,7 @@ impl ToolBatchActivity {
         let has_deadline = request.schedule_to_close_ms.is_some();
         let end_the_run = request.calls.iter().filter(|call| call.fails_run).map(|call| call.index).collect();
         let calls = self.open_calls(&attempt, request);
+        attempt.warn_of_lost_attempt(&calls).await;
         let _until_dropped = self.beater.start(ctx, Arc::<BatchHeartbeats>::clone(&heartbeats) as Arc<dyn BeatDetails>);
         let (stopped, ends_run) = attempt.make(calls, &end_the_run).await;
         if ends_run {
@@ -132,6 +134,21 @@ impl ToolBatchActivity {
 }
 
 impl Attempt {
+    /// Logs that the attempt before this one was lost, for each call that had not ended by then.
+    async fn warn_of_lost_attempt(&self, calls: &[OpenCall]) {
+        let info = self.ctx.info();
+        let Some(reason) = lost_attempt(&self.ctx).await else { return };
+        let outcomes = self.heartbeats.outcomes();
+        for call in calls {
+            let failed_itself = |outcome: &BatchedOutcome| {
+                outcome.index == call.index && outcome.failure.is_some() && outcome.attempt + 1 == info.attempt
+            };
+            if !outcomes.iter().any(failed_itself) {
+                ToolAttempt::new(info, &call.request).warn_of_lost_attempt(&reason);
+            }
+        }
+    }
+
     /// Makes the calls. Returns the numbers of those that were stopped, and `true` if one of the
     /// others ends the run.
     async fn make(&self, calls: Vec<OpenCall>, end_the_run: &BTreeSet<u32>) -> (Vec<u32>, bool) {

@@ -1,6 +1,9 @@
 //! Events of the loop, for its host.
 
+use std::time::Duration;
+
 use crate::{
+    drive::tool_failure::truncated_reason,
     tool::CallInfo,
     wire::{ModelResponse, RunState, run_state::Interruption},
 };
@@ -118,13 +121,11 @@ pub enum LoopEvent<'a> {
 }
 
 impl LoopEvent<'_> {
-    /// Logs a warning for a reason that neither the history nor the model receives: of a refused
-    /// call, a failed approval rule, or a missing summary.
+    /// Logs a warning for a reason that the history may not have: of a call that failed in the loop,
+    /// a failed approval rule, or a missing summary.
     pub(crate) fn warn(&self) {
         match self {
-            Self::CallRefused { call, reason } => {
-                warn_of(call, reason, "the model receives only a message that the tool call failed");
-            }
+            Self::CallRefused { call, reason } => warn_of_attempt(call, None, reason),
             Self::ApprovalRuleFailed { call, reason } => {
                 warn_of(call, reason, "the approval rule failed, so the call waits for a decision");
             }
@@ -144,6 +145,15 @@ impl LoopEvent<'_> {
             _ => {}
         }
     }
+}
+
+/// Logs the warning for a failed attempt at this tool call, whose error contains nothing that the
+/// tool redacts. `next_pause` is the pause before the next attempt, if one follows.
+pub(crate) fn warn_of_attempt(call: &CallInfo, next_pause: Option<Duration>, error: &str) {
+    let CallInfo { agent, turn, tool, call_id, attempt, .. } = call;
+    let error = &*truncated_reason(error);
+    let next_pause = next_pause.map(tracing::field::debug);
+    tracing::warn!(agent, turn, tool, call_id, attempt, next_pause, error, "an attempt at a tool call failed");
 }
 
 fn warn_of(call: &CallInfo, reason: &str, message: &str) {

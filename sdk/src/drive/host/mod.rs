@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use futures::{FutureExt, future::LocalBoxFuture};
 
+pub(crate) use self::event::warn_of_attempt;
 pub use self::{
     effect::{
         EffectId, KeptDecisionsEffect, McpEffect, SessionAction, SessionEffect, ToolAnswer, ToolEffect, ToolsetsEffect,

@@ -48,7 +48,8 @@ async fn deltas_after_the_end_of_a_call_are_ignored() {
         let (sender, received) = mpsc::channel();
         let deltas = ModelDeltas::new(move |delta| drop(sender.send(delta))).with_native();
         let call = ModelCall::new("agent", model, Definitions::default(), Vec::new());
-        let limit = AttemptLimit { time: Duration::from_millis(50), setting: "the test" };
+        let time = Duration::from_millis(50);
+        let limit = AttemptLimit { time, stated: time, setting: "the test" };
         let outcome = providers.call_with_limit(limit, call, Some(deltas)).await;
         assert_eq!(outcome.is_ok(), model == "answers");
         let kept = keeper.0.lock().expect("not poisoned").take().expect("the model keeps it");

@@ -165,6 +165,13 @@ pub(in crate::workflow) fn timeout_of(failure: &ActivityExecutionError) -> Optio
     }
 }
 
+/// Returns the reason for the loss of the last attempt with its worker, if it was lost: no worker
+/// has logged it.
+pub(in crate::workflow) fn lost_attempt(failure: &ActivityExecutionError) -> Option<String> {
+    let is_lost = timeout_of(failure) == Some(TimeoutType::Heartbeat) || failure_type(failure) == Some(WORKER_SHUTDOWN);
+    is_lost.then(|| message_of(failure))
+}
+
 /// Returns the data of the first detail of the failure behind a failed activity: of its last
 /// heartbeat if it has timed out, otherwise of its own application failure.
 pub(in crate::workflow) fn details_of(failure: &ActivityExecutionError) -> Option<&[u8]> {

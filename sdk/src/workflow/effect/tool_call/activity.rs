@@ -8,7 +8,7 @@ use temporalio_workflow::{
 };
 
 use crate::{
-    drive::{ToolAnswer, ToolEffect, ToolEffectError},
+    drive::{ToolAnswer, ToolEffect, ToolEffectError, warn_of_attempt},
     tool::{CallInfo, ToolActivityOptions, ToolBinding, ToolFailure, ToolFailureKind},
     wire::{
         ToolReply, ToolRequest, WIRE_VERSION,
@@ -21,7 +21,7 @@ use crate::{
         effect::{
             failure::{
                 EffectFailure, NEVER_RETRIED, PAYLOADS_TOO_LARGE, WORKER_SHUTDOWN, detail, failure_type,
-                is_not_registered, message_of, timeout_of,
+                is_not_registered, lost_attempt, message_of, timeout_of,
             },
             mcp_session,
             time::{LONGEST, accepted},
@@ -128,6 +128,14 @@ pub(super) async fn call(
                 ToolBinding::Remote(binding) => binding.is_idempotent(),
                 _ => options.idempotent,
             };
+            if let Some(reason) = lost_attempt(&failure).filter(|_| !ctx.is_replaying()) {
+                let ToolRequest { tool, call_id, agent, turn, .. } = request;
+                warn_of_attempt(
+                    &CallInfo::new(tool, call_id, agent, turn).at_attempt(options.attempts()),
+                    None,
+                    &reason,
+                );
+            }
             let options = ToolActivityOptions { idempotent, ..options.clone() };
             Err(classify(failure, tried_for, tool.name(), &options, task_queue))
         }

@@ -14,7 +14,7 @@ use temporalio_workflow::{ActivityExecutionError, WorkflowCancellationToken};
 
 use super::activity::{activity_options, failure_of, shortest};
 use crate::{
-    drive::{ToolAnswer, ToolEffect, ToolEffectError},
+    drive::{ToolAnswer, ToolEffect, ToolEffectError, warn_of_attempt},
     tool::{ToolActivityOptions, ToolBinding, ToolFailure},
     wire::{
         WIRE_VERSION,
@@ -27,7 +27,7 @@ use crate::{
     workflow::{
         context::DurableContext,
         effect::{
-            failure::{details_of, failure_type, timeout_of},
+            failure::{WORKER_SHUTDOWN, details_of, failure_type, lost_attempt, timeout_of},
             time::accepted,
         },
     },
@@ -86,6 +86,9 @@ pub(in crate::workflow) async fn call(
     match ctx.tool_batch_activity(request, scheduled).await {
         Ok(reply) => match reply.read::<ToolBatchReply>("tool batch reply") {
             Ok(ToolBatchReply { version: _, outcomes }) => {
+                for (call, failure) in calls.iter().filter_map(|call| Some((call, abandoned(call, &outcomes)?))) {
+                    warn_of_loss(ctx, call, options, &failure.message);
+                }
                 let none = |_: &Member<'_, '_>| ToolEffectError::Cancelled;
                 calls.iter().map(|call| ended(call, options, BatchEnd::Completed, &outcomes, &none)).collect()
             }
@@ -94,7 +97,21 @@ pub(in crate::workflow) async fn call(
                 calls.iter().map(unreadable).collect()
             }
         },
-        Err(failure) => failed(calls, options, &failure),
+        Err(failure) => {
+            let lost = lost_attempt(&failure);
+            failed(calls, options, &failure, &|call| {
+                if let Some(reason) = &lost {
+                    warn_of_loss(ctx, call, options, reason);
+                }
+            })
+        }
+    }
+}
+
+/// Logs, once and not on replay, that the last attempt at a call was lost with its worker.
+fn warn_of_loss(ctx: &Rc<dyn DurableContext>, call: &Member<'_, '_>, options: &ToolActivityOptions, reason: &str) {
+    if !ctx.is_replaying() {
+        warn_of_attempt(&call.effect.info.clone().at_attempt(options.attempts()), None, reason);
     }
 }
 
@@ -133,7 +150,12 @@ fn batched(call: &Member<'_, '_>) -> BatchedCall {
 }
 
 /// Returns the results of the calls of an activity that has failed.
-fn failed(calls: &[Member<'_, '_>], options: &ToolActivityOptions, failure: &ActivityExecutionError) -> Vec<Batched> {
+fn failed(
+    calls: &[Member<'_, '_>],
+    options: &ToolActivityOptions,
+    failure: &ActivityExecutionError,
+    fails_as_activity: &dyn Fn(&Member<'_, '_>),
+) -> Vec<Batched> {
     let is_cancelled = matches!(failure, ActivityExecutionError::Cancelled(_)) || failure.as_cancelled().is_some();
     let end = match timeout_of(failure) {
         _ if is_cancelled => BatchEnd::Cancelled,
@@ -142,8 +164,17 @@ fn failed(calls: &[Member<'_, '_>], options: &ToolActivityOptions, failure: &Act
     };
     let details = details_of(failure).and_then(ToolBatchDetails::read);
     let outcomes = details.map(|details| details.outcomes).unwrap_or_default();
-    let as_activity = |call: &Member<'_, '_>| failure_of(failure, call.effect.tool.name(), options).into();
+    let as_activity = |call: &Member<'_, '_>| {
+        fails_as_activity(call);
+        failure_of(failure, call.effect.tool.name(), options).into()
+    };
     calls.iter().map(|call| ended(call, options, end, &outcomes, &as_activity)).collect()
+}
+
+/// Returns the failure of a call whose last attempt the worker has abandoned because it shut down.
+fn abandoned<'o>(call: &Member<'_, '_>, outcomes: &'o [BatchedOutcome]) -> Option<&'o BatchedFailure> {
+    let outcome = outcomes.iter().find(|outcome| outcome.index == index_of(call))?;
+    outcome.failure.as_ref().filter(|failure| failure.failure_type == WORKER_SHUTDOWN)
 }
 
 /// Returns the result of a call by its outcome; `as_activity` is its failure if that is the one of
