@@ -60,7 +60,7 @@ fn main() -> anyhow::Result<()> {
 async fn demonstrate(arguments: &Arguments) -> anyhow::Result<()> {
     println!("Starting a Temporal dev server ...");
     let server = DevServer::start_with(DevServerOptions::builder().ui(true).build()).await?;
-    println!("Server {}, UI {}", server.address(), server.ui_url().unwrap_or_default());
+    println!("Server {}", server.address());
     model::announce();
     let outcome = run(&server, arguments).await;
     if arguments.keep {
@@ -105,16 +105,19 @@ async fn run(server: &DevServer, arguments: &Arguments) -> anyhow::Result<()> {
         traces.flush().await;
     }
     let run_id = handle.info().run_id.clone().unwrap_or_default();
-    let link = server
-        .ui_url()
-        .map(|ui| format!("{ui}/namespaces/{}/workflows/{workflow_id}/{run_id}/history", server.namespace()));
     let result = handle.get_result(WorkflowGetResultOptions::default()).await;
     println!();
     if let Ok(plan) = &result {
         println!("Answer: go to {} for {} euros, because {}", plan.city, plan.euros, plan.reason);
     }
     println!("{}", printer.summary().unwrap_or_default());
-    println!("Workflow {workflow_id}: {}", link.unwrap_or_default());
+    match server.ui_url().filter(|_| arguments.keep) {
+        Some(ui) => {
+            let namespace = server.namespace();
+            println!("Workflow {workflow_id}: {ui}/namespaces/{namespace}/workflows/{workflow_id}/{run_id}/history");
+        }
+        None => println!("Workflow {workflow_id}; with --keep the server stays up, to look at it in the UI."),
+    }
     anyhow::ensure!(result.is_ok(), "the run failed; its last event says why");
     Ok(())
 }

@@ -10,6 +10,7 @@ use tokio::time::sleep;
 use super::message::TraceContext;
 use super::message::{CallMessage, ToolCallMeta};
 use crate::{
+    drive::timed_out_message,
     tool::{OUTCOME_UNKNOWN, ToolContext, ToolError},
     wire::{SideData, ToolOutput, remote_call::RemoteTarget},
 };
@@ -52,10 +53,12 @@ impl Lost {
 
     /// Returns the failure of the call.
     pub(super) fn failure(&self, ctx: &ToolContext, target: &RemoteTarget) -> ToolError {
-        let (name, seconds) = (&ctx.info().tool, target.timeout_seconds);
+        let name = &ctx.info().tool;
         match self {
             Self::Unknown => ToolError::tell_model(OUTCOME_UNKNOWN),
-            Self::TimedOut => ToolError::tell_model(format!("Tool '{name}' timed out after {seconds} seconds.")),
+            Self::TimedOut => {
+                ToolError::tell_model(timed_out_message(name, Duration::from_secs(target.timeout_seconds)))
+            }
             Self::NotPublished(reason) => {
                 let message = format!("Tool '{name}' was not called: its provider cannot be reached.");
                 ToolError::tell_model(message).caused_by(reason.clone())

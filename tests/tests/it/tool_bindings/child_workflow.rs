@@ -82,7 +82,7 @@ async fn workflows_of_a_python_worker_are_tools_and_their_failures_outcomes(
             json!(json!({"id": derived, "shipped": "1"}).to_string()),
             json!(r#"{"id":"order-2","shipped":"2"}"#),
             json!(FAILED),
-            json!("Tool 'hurry' timed out after 1 seconds."),
+            json!("Tool 'hurry' timed out after 1 second."),
         ]
     );
     assert_eq!(run.output()?, "done");

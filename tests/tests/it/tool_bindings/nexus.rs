@@ -157,7 +157,7 @@ async fn operations_of_a_python_handler_are_tools_and_their_failures_outcomes(
             r#"{"id":"shipment-7","shipped":"7"}"#,
             FAILED,
             "The order is closed.",
-            "Tool 'dawdle' timed out after 1 seconds.",
+            "Tool 'dawdle' timed out after 1 second.",
             "The tool call was interrupted. It is not known whether it took effect. Do not repeat it.",
         ]
         .map(|text| json!(text))
@@ -214,7 +214,7 @@ async fn a_failure_has_a_kind_and_says_which_operation_and_why() -> anyhow::Resu
             format!("Failed: {} failed: the handler answered BAD_REQUEST: no such port", what("refuse")),
             format!("Failed: {} failed: the parcel fell into the sea", what("ship")),
             "Told: The port is closed.".to_owned(),
-            "TimedOut: Tool 'nobody' timed out after 1 seconds.".to_owned(),
+            "TimedOut: Tool 'nobody' timed out after 1 second.".to_owned(),
             "NotRegistered: the call of tool \"lost\" by agent \"curious\" at turn 1 failed: the server has no Nexus \
              endpoint \"lost-endpoint\"; create it, or use the name of an existing one"
                 .to_owned(),

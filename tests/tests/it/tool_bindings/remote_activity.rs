@@ -99,7 +99,7 @@ async fn activities_of_a_python_worker_are_tools_and_their_failures_outcomes(
             "null",
             FAILED,
             "The order is closed.",
-            "Tool 'dawdle' timed out after 1 seconds.",
+            "Tool 'dawdle' timed out after 1 second.",
             "The tool call was interrupted. It is not known whether it took effect. Do not repeat it.",
         ]
         .map(|text| json!(text))

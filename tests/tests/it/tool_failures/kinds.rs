@@ -115,7 +115,7 @@ const EXPECTED: [&str; 10] = [
     "told ***",
     "Failed: failed ***",
     "Panicked: it panicked: panicked ***",
-    "TimedOut: Tool 'fail' timed out after 1 seconds.",
+    "TimedOut: Tool 'fail' timed out after 1 second.",
     "well ***",
     "Failed: tool \"fail\" changes key \"money\" of the run context, which it does not declare; add it to the context \
      keys of the tool",

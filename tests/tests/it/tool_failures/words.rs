@@ -114,7 +114,7 @@ async fn a_limit_on_all_attempts_is_told_as_one_on_each() -> anyhow::Result<()> 
     let model = FakeModel::script([tool_call("dawdle", json!({})), text("done")]);
     let env = Cache::On.environment::<Clerk>()?.model(&model).agents((clerk,)).start().await?;
     let run = env.run(Clerk::run, "Dawdle.".to_owned()).await?;
-    assert_eq!(last_outputs(&model), [json!("Tool 'dawdle' timed out after 1 seconds.")]);
+    assert_eq!(last_outputs(&model), [json!("Tool 'dawdle' timed out after 1 second.")]);
     assert_eq!(run.output()?, "done");
     env.finish().await?;
     Ok(())
