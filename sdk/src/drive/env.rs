@@ -22,7 +22,7 @@ use crate::{
     engine::{Engine, Once, RunError, StateMismatch, unknown_agent},
     gate::Gate,
     tool::{RunContext, ToolDef, idempotency_key},
-    wire::ToolsetSnapshot,
+    wire::{ToolsetSnapshot, event::RefusedCallNote},
 };
 
 /// The environment of one agent loop.
@@ -51,6 +51,9 @@ pub(super) struct Env<'r, H: Host> {
     pub(super) mcp_sessions: McpSessions,
     /// Ids of the calls of the current turn whose outputs an effect of the host shows.
     pub(super) shown: RefCell<BTreeSet<String>>,
+    /// The calls of the current turn that have failed and that no effect of the host shows, with
+    /// their indexes.
+    pub(super) refused: RefCell<Vec<(usize, RefusedCallNote)>>,
     /// The decisions that are kept for the user, shared like the lists of MCP servers.
     pub(super) kept: Rc<Kept>,
     /// The tools that were selected for the run: those of the outermost run alone.
@@ -67,7 +70,7 @@ impl<'r, H: Host> Env<'r, H> {
         let guard_scope = host.child(&scope);
         let (once, mcp, mcp_tools) = (RefCell::default(), Rc::default(), RefCell::default());
         let (mcp_sessions, shown, selected) = (McpSessions::default(), RefCell::default(), OnceCell::new());
-        let (parent_call, kept) = (None, Rc::default());
+        let (parent_call, kept, refused) = (None, Rc::default(), RefCell::default());
         let session_id = match &config.session {
             Some(SessionRef::Stored { session_id, .. }) => Some(session_id.clone()),
             Some(SessionRef::Memory(_)) | None => None,
@@ -85,6 +88,7 @@ impl<'r, H: Host> Env<'r, H> {
             mcp,
             mcp_sessions,
             shown,
+            refused,
             kept,
             selected,
             mcp_tools,

@@ -80,6 +80,16 @@ pub(super) fn gated<H: Host>(env: &Env<'_, H>, agent: &str, turn: u32, calls: Ve
     }
 }
 
+/// Notes the calls of this response that have failed and that no recorded effect shows, in call
+/// order.
+pub(super) fn refused<H: Host>(env: &Env<'_, H>, agent: &str, turn: u32) {
+    let mut calls = env.refused.take();
+    calls.sort_by_key(|(index, _)| *index);
+    if let Some(note) = RunNote::refused(agent, turn, calls.into_iter().map(|(_, call)| call).collect()) {
+        env.host.note(&env.path, note, &[]);
+    }
+}
+
 /// Notes that the conversation was shortened.
 pub(super) fn compacted<H: Host>(env: &Env<'_, H>, state: &RunState, shortened: Shortened) {
     let count = |items: usize| u32::try_from(items).unwrap_or(u32::MAX);

@@ -74,6 +74,9 @@ pub(super) struct OpenCall {
     #[serde(rename = "told")]
     pub(super) reported: Option<Digest>,
     pub(super) outputs: u32,
+    /// `true` if the call has failed: its output is the message that the model receives.
+    #[serde(skip_serializing_if = "is_false")]
+    pub(super) has_failed: bool,
     /// Data of the output that is not reported yet, which the model does not receive.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) side_data: Option<Box<SideData>>,
@@ -145,6 +148,11 @@ impl OpenCall {
     }
 
     fn new(call_id: &str, name: &str, index: Option<usize>) -> Self {
-        Self { call_id: call_id.to_owned(), name: name.to_owned(), index, reported: None, outputs: 0, side_data: None }
+        Self { call_id: call_id.to_owned(), name: name.to_owned(), index, ..Self::default() }
     }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_false(value: &bool) -> bool {
+    !value
 }

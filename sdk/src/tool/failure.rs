@@ -251,7 +251,6 @@ impl ToolFailure {
 /// The form in the failure of an activity: its type, its message, and its first detail.
 impl ToolFailure {
     /// Returns the failure type of an activity that fails in this way.
-    #[cfg(feature = "worker")]
     pub(crate) fn activity_failure_type(&self) -> &'static str {
         match self.kind {
             ToolFailureKind::FailsRun => TOOL_FAILS_RUN,

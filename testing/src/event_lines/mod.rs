@@ -133,7 +133,7 @@ impl EventLines {
         match &event.kind {
             EventKind::ModelCallAnswered { usage, .. } => self.usage.add(usage),
             EventKind::Message { text, .. } => drop(self.said.insert(event.run.clone(), text.clone())),
-            kind if kind.ends_the_run() => drop(self.said.remove(&event.run)),
+            kind if kind.ends_the_run() && event.path.is_empty() => drop(self.said.remove(&event.run)),
             _ => {}
         }
     }

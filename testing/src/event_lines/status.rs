@@ -24,7 +24,7 @@ impl Status {
                 self.waits_for = Some(format!("{} runs {}", start(&event.agent), start(name)));
             }
             EventKind::RunPaused {} => self.waits_for = Some("waits for a decision".to_owned()),
-            kind if kind.ends_the_run() => self.waits_for = None,
+            kind if kind.ends_the_run() && event.path.is_empty() => self.waits_for = None,
             _ => {}
         }
     }

@@ -137,9 +137,15 @@ fn of_tool(event: &RunEvent) -> Option<Line> {
     let (colour, text) = match &event.kind {
         // The line of the handoff follows.
         EventKind::ToolOutput { output, attempts: 0, .. } if is_transfer(output) => return None,
+        EventKind::ToolOutput { name, output, is_failure: true, .. } => {
+            (Colour::Red, format!("<- {} (failed) = {}{}", one_line(name), text_of(output), opaque(event)))
+        }
         EventKind::ToolOutput { name, output, attempts, earlier_failure, .. } => {
             let retried = retried(*attempts, earlier_failure.as_ref());
             (Colour::Cyan, format!("<- {} = {}{retried}{}", one_line(name), text_of(output), opaque(event)))
+        }
+        EventKind::ToolFailed { name, attempts: 0, failure, .. } => {
+            (Colour::Red, format!("! {} failed: {}", one_line(name), reason(failure)))
         }
         EventKind::ToolFailed { name, attempts, failure, .. } => {
             (Colour::Red, format!("! {} failed after {}: {}", one_line(name), times(*attempts), reason(failure)))

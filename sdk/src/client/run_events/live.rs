@@ -42,6 +42,8 @@ pub(super) fn live(
 struct Live {
     poller: Arc<LivePoller>,
     snapshots: watch::Receiver<Arc<Vec<OpenAttempt>>>,
+    /// The latest snapshot.
+    latest: Arc<Vec<OpenAttempt>>,
     /// Set while calls are open.
     wanted: Option<Wanted>,
     merge: Merge,
@@ -49,9 +51,9 @@ struct Live {
 
 impl Live {
     fn new(poller: Arc<LivePoller>, cursor: Option<String>) -> Self {
-        let merge = Merge { cursor, ..Merge::default() };
+        let merge = Merge { sees_all: cursor.is_none(), cursor, ..Merge::default() };
         // A reader that continues from a cursor does not know which calls are open.
-        Self { snapshots: poller.attempts(), wanted: Some(poller.want()), poller, merge }
+        Self { snapshots: poller.attempts(), latest: Arc::default(), wanted: Some(poller.want()), poller, merge }
     }
 
     async fn next(&mut self, facts: &mut RunEventStream) -> Option<Result<RunEvent, RunEventsError>> {
@@ -72,6 +74,9 @@ impl Live {
                         }
                         Some(Ok(fact)) => {
                             self.merge.fact(fact);
+                            if self.merge.holds_back {
+                                self.merge.snapshot(&Arc::clone(&self.latest));
+                            }
                             self.want();
                             match &fact.kind {
                                 EventKind::ModelCallScheduled { .. } => {
@@ -88,8 +93,8 @@ impl Live {
                     return event;
                 }
                 Ok(()) = self.snapshots.changed() => {
-                    let snapshot = Arc::clone(&self.snapshots.borrow_and_update());
-                    self.merge.snapshot(&snapshot);
+                    self.latest = Arc::clone(&self.snapshots.borrow_and_update());
+                    self.merge.snapshot(&self.latest);
                     self.want();
                 }
             }
@@ -125,6 +130,22 @@ struct Merge {
     /// The calls that have ended, latest last.
     ended: VecDeque<String>,
     seen: BTreeMap<String, Seen>,
+    /// The latest turn of each run of the workflow, by the run's id and path.
+    turns: BTreeMap<(String, Vec<String>), Turn>,
+    /// `true` if the subscriber receives all facts about open calls; `false` if some may have come
+    /// before its first one.
+    sees_all: bool,
+    /// `true` if the latest snapshot has an attempt whose facts are still to come.
+    holds_back: bool,
+}
+
+/// The latest turn of a run, according to its facts.
+#[derive(Default)]
+struct Turn {
+    agent: String,
+    number: u32,
+    /// `true` if its model call was not scheduled yet.
+    awaits_model: bool,
 }
 
 /// The deltas of one call that the subscriber has received.
@@ -175,12 +196,13 @@ impl Merge {
 
     fn fact(&mut self, fact: &RunEvent) {
         self.cursor.clone_from(&fact.cursor);
+        self.move_to(fact);
         let (id, suffix) = without_suffix(&fact.id);
         let call = |end: &str| id.strip_suffix(end).unwrap_or(&id).to_owned();
         match &fact.kind {
             EventKind::RunReset { .. } => {
                 // The calls of the undone part are made again, with the same ids but for the
-                // suffix.
+                // suffix. Those of the part before are open, and have no facts again.
                 let (cursor, suffix) = (self.cursor.take(), suffix.to_owned());
                 *self = Self { cursor, suffix, ..Self::default() };
             }
@@ -208,9 +230,40 @@ impl Merge {
             EventKind::TurnStarted {} => {
                 self.open.remove(&fact.run);
             }
-            EventKind::RunPaused {} => self.open.clear(),
-            kind if kind.ends_the_run() => self.open.clear(),
+            // Of a run inside, the calls of the runs around it are still open.
+            EventKind::RunPaused {} if fact.path.is_empty() => self.open.clear(),
+            kind if kind.ends_the_run() && fact.path.is_empty() => self.open.clear(),
             _ => {}
+        }
+    }
+
+    /// Keeps the turn of the run that the fact is of.
+    fn move_to(&mut self, fact: &RunEvent) {
+        if fact.workflow.is_some() || fact.run.is_empty() {
+            return;
+        }
+        let turn = self.turns.entry((fact.run.clone(), fact.path.clone())).or_default();
+        turn.agent.clone_from(&fact.agent);
+        turn.number = fact.turn;
+        turn.awaits_model = match &fact.kind {
+            EventKind::ModelCallScheduled { .. } => false,
+            EventKind::RunStarted { .. } | EventKind::TurnStarted {} | EventKind::Handoff { .. } => true,
+            _ => turn.awaits_model,
+        };
+    }
+
+    /// Returns the agent of an attempt; `None` if the facts about its call are still to come. The
+    /// agent is empty if the subscriber has begun after these facts.
+    fn agent_of(&self, open: &OpenAttempt) -> Option<String> {
+        let RunEvent { run, path, turn, .. } = &open.event;
+        match self.turns.get(&(run.clone(), path.clone())) {
+            None => (!self.sees_all).then(String::new),
+            Some(known) if known.number < *turn => None,
+            Some(known) if known.number == *turn => {
+                let is_due = !(open.is_model && known.awaits_model);
+                is_due.then(|| known.agent.clone())
+            }
+            Some(_) => Some(String::new()),
         }
     }
 
@@ -236,13 +289,22 @@ impl Merge {
 
     fn snapshot(&mut self, attempts: &[OpenAttempt]) {
         self.has_attempts = Some(!attempts.is_empty());
+        self.holds_back = false;
         for open in attempts {
             if open.call.is_empty() || self.ended.contains(&open.call) {
                 continue;
             }
+            let mut event = open.event.clone();
+            if !open.is_of_session {
+                let Some(agent) = self.agent_of(open) else {
+                    self.holds_back = true;
+                    continue;
+                };
+                event.agent = agent;
+            }
             let seen = self.seen.entry(open.call.clone()).or_default();
             let mut due = Vec::new();
-            seen.attempt(&open.event, &open.call, &mut due);
+            seen.attempt(&event, &open.call, &mut due);
             if let Some(window) = &open.window {
                 seen.window(window, &open.call, &mut due);
             }

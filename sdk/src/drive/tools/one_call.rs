@@ -25,7 +25,8 @@ use crate::{
         schema::{self, InvalidArguments, Validate},
     },
     wire::{
-        PassedGate, RunState, SideData, ToolOutput, Usage,
+        PassedGate, RecordedFailure, RunState, SideData, ToolOutput, Usage,
+        event::RefusedCallNote,
         remote_call::RemoteTarget,
         size::{Bytes, encoded_len},
         tool_call_meta::ToolCallMeta,
@@ -119,7 +120,8 @@ impl<H: Host> CallExecution<'_, '_, '_, H> {
         let context =
             if stays { self.context.borrow().clone() } else { named_keys(&self.context.borrow(), tool.context_keys()) };
         if !stays && let Some(failure) = sizes::of_request(info, &arguments, &context)? {
-            return self.refused(FailedCall::of_arguments(failure), "its arguments are too large");
+            let reason = failure.message.clone();
+            return self.refused(FailedCall::of_arguments(failure), &reason);
         }
         // For these bindings, history records the failure of the activity, and the worker has
         // already applied the redaction and the size limit.
@@ -334,6 +336,9 @@ impl<H: Host> CallExecution<'_, '_, '_, H> {
         let info = &self.call.info;
         let reason = &*tool_failure::truncated_reason(reason);
         self.env.host.observe(&LoopEvent::CallRefused { call: info, reason });
+        let failure = RecordedFailure::short(failed.failure.activity_failure_type(), reason.to_owned());
+        let note = RefusedCallNote { call_id: info.call_id.clone(), tool: info.tool.clone(), failure };
+        self.env.refused.borrow_mut().push((self.call.index, note));
         self.settled(failed)
     }
 
@@ -360,12 +365,15 @@ impl<H: Host> CallExecution<'_, '_, '_, H> {
             let message = format!(
                 "tool {name:?} returns {beside} of data for other readers than the model, over its limit of {limit}"
             );
-            let failure = ToolFailure::new(ToolFailureKind::Oversized, message);
-            return self.refused(failure.into(), "its data for other readers is too large");
+            let failure = ToolFailure::new(ToolFailureKind::Oversized, &*message);
+            return self.refused(failure.into(), &message);
         }
         match limit.fit(self.tool.name(), output) {
             Ok(output) => Ok(Body { side_data, ..Body::output(output) }),
-            Err(too_large) => self.refused(ToolFailure::from(too_large).into(), "its output is too large"),
+            Err(too_large) => {
+                let reason = too_large.to_string();
+                self.refused(ToolFailure::from(too_large).into(), &reason)
+            }
         }
     }
 

@@ -26,6 +26,7 @@ impl Facts {
         if has_begun {
             self.goes_on(&run);
             self.outputs(&run, call.items);
+            self.calls_ended(&run);
             let is_handoff = before != agent || handed_off_to.as_deref() == Some(&*agent);
             if is_new_turn && is_handoff && !before.is_empty() {
                 let local = format!("{}/handoff", self.run(&run).turn);
@@ -127,6 +128,7 @@ impl Facts {
         let index = effect.rsplit_once('-').and_then(|(_, index)| index.parse().ok());
         let call = self.run(&run).call(call_id, name);
         call.index = index;
+        call.has_failed = false;
         call.report(output.unwrap_or(&Value::Null));
         let kind = EventKind::ToolOutput {
             call_id: call_id.to_owned(),
@@ -135,6 +137,7 @@ impl Facts {
             attempts: number,
             earlier_failure,
             side_data,
+            is_failure: false,
         };
         self.tell(&run, &format!("{effect}/output"), kind);
         self.mark_opaque(output.is_none(), 1);
@@ -153,6 +156,7 @@ impl Facts {
             return;
         }
         let Attempts { number, earlier_failure } = attempts;
+        self.run(&run).call(call_id, name).has_failed = true;
         let (call_id, name) = (call_id.to_owned(), name.to_owned());
         let kind = EventKind::ToolFailed { call_id, name, attempts: number, failure, earlier_failure };
         self.tell(&run, &format!("{effect}/failed"), kind);
@@ -201,17 +205,27 @@ impl Facts {
             ItemView::NativeCallOutput { call_id, output } => (call_id, output, true),
             _ => return,
         };
-        let turn = self.run(run).turn;
+        let own = self.effect_of_call(run, call_id);
         let call = self.run(run).call(call_id, "");
         // The output of a tool in another form is no other output.
         if is_native && call.outputs > 0 || !call.report(output) {
             return;
         }
-        let own = call.index.map_or_else(|| format!("{turn}-call-{call_id}"), |index| format!("{turn}-tool-{index}"));
         let local = if call.outputs == 1 { format!("{own}/output") } else { format!("{own}/output-{}", call.outputs) };
         let (call_id, name, output) = (call_id.to_owned(), call.name.clone(), output.clone());
-        let side_data = call.side_data.take();
-        let kind = EventKind::ToolOutput { call_id, name, output, attempts: 0, earlier_failure: None, side_data };
+        let (side_data, is_failure) = (call.side_data.take(), call.has_failed);
+        self.nested_ended(run, &own, &EventKind::RunFinished { output: output.clone(), usage: None });
+        let (attempts, earlier_failure) = (0, None);
+        let kind = EventKind::ToolOutput { call_id, name, output, attempts, earlier_failure, side_data, is_failure };
         self.tell(run, &local, kind);
+    }
+
+    /// Returns the id of the effect of a call in this run, or its stand-in for a call whose
+    /// response was not observed.
+    pub(super) fn effect_of_call(&mut self, run: &str, call_id: &str) -> String {
+        let observed = self.run(run);
+        let turn = observed.turn;
+        let index = observed.call(call_id, "").index;
+        index.map_or_else(|| format!("{turn}-call-{call_id}"), |index| format!("{turn}-tool-{index}"))
     }
 }

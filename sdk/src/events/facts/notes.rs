@@ -6,9 +6,9 @@ use super::{Facts, call_id_of};
 use crate::{
     events::run::ObservedRun,
     wire::{
-        AgentDecision, EventKind, Verdict,
+        AgentDecision, EventKind, RecordedFailure, Verdict,
         asked_questions::{AskedQuestions, PendingQuestion},
-        event::{GatedCallNote, NoteKind, NotedDecision, NotedOutput, RunNote, TrippedGuardrail},
+        event::{GatedCallNote, NoteKind, NotedDecision, NotedOutput, RefusedCallNote, RunNote, TrippedGuardrail},
     },
 };
 
@@ -34,6 +34,7 @@ impl Facts {
             return;
         }
         observed.hands_off_to = None;
+        self.root_goes_on(&run);
         match &note {
             NoteKind::GuardrailTripped { .. } | NoteKind::Failed { guardrail: Some(_), .. } => {
                 self.answer_failed(&run, true);
@@ -76,6 +77,11 @@ impl Facts {
                 for GatedCallNote { call_id, tool, is_denied, rule, reason } in calls {
                     let local = self.run(&run).numbered("gated");
                     self.tell(&run, &local, EventKind::ToolGated { call_id, tool, is_denied, rule, reason });
+                }
+            }
+            NoteKind::Refused { calls } => {
+                for RefusedCallNote { call_id, tool, failure } in calls {
+                    self.refused(&run, call_id, tool, failure);
                 }
             }
             NoteKind::Compacted { before, after } => {
@@ -175,6 +181,16 @@ impl Facts {
         }
         let local = observed.numbered("decision");
         self.tell(run, &local, EventKind::QuestionDecided { question_id: id, decision, always, by });
+    }
+
+    /// Reports that a call has failed which no recorded effect shows, after the end of the run that
+    /// has answered it.
+    fn refused(&mut self, run: &str, call_id: String, name: String, failure: RecordedFailure) {
+        self.run(run).call(&call_id, &name).has_failed = true;
+        let own = self.effect_of_call(run, &call_id);
+        self.nested_ended(run, &own, &EventKind::RunFailed { failure: failure.clone(), usage: None });
+        let kind = EventKind::ToolFailed { call_id, name, attempts: 0, failure, earlier_failure: None };
+        self.tell(run, &format!("{own}/failed"), kind);
     }
 
     fn tripped(&mut self, run: &str, guardrail: TrippedGuardrail) {

@@ -53,6 +53,7 @@ fn facts() -> Vec<RunEvent> {
         attempts: 2,
         earlier_failure: None,
         side_data: None,
+        is_failure: false,
     };
     vec![
         event("/started", EventKind::RunStarted { input: vec![item(json!({"role": "user", "content": "Read a."}))] }),

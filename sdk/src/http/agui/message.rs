@@ -83,6 +83,13 @@ impl AguiMessage {
         Self { tool_call_id: Some(tool_call_id.to_owned()), ..Self::new(id, AguiRole::Tool, text) }
     }
 
+    /// Returns the result of a tool call that has failed: the text is its `error` as well.
+    pub(crate) fn failed_result(id: &str, tool_call_id: &str, text: &str) -> Self {
+        let mut result = Self::result(id, tool_call_id, text);
+        result.other.insert("error".to_owned(), text.into());
+        result
+    }
+
     /// Returns the text of the content: the string, or its parts of type `text`, joined; `None` if
     /// it has no text.
     pub(crate) fn text(&self) -> Option<String> {

@@ -53,6 +53,8 @@ pub(in crate::http) enum Chunk {
     ToolApprovalRequest { approval_id: String, tool_call_id: String },
     /// The call of a tool part has an output.
     ToolOutputAvailable { tool_call_id: String, output: Value, dynamic: bool },
+    /// The call of a tool part has failed.
+    ToolOutputError { tool_call_id: String, error_text: String, dynamic: bool },
     /// The call of a tool part was rejected by a person.
     ToolOutputDenied { tool_call_id: String },
     /// A part with a name of this crate, or of a tool.

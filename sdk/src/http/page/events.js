@@ -115,7 +115,8 @@ const STEPS = {
     ({ type: "other", title: event.item?.type ?? "item", value: event.item })),
   tool_output: (view, event) => {
     const fact = { output: event.output, streams: [], progress: undefined, emitted: [] };
-    return putTool(view, event, (tool) => withOutcome(tool, event, "answered", fact));
+    return putTool(view, event, (tool) => event.is_failure
+      ? { ...tool, ...fact, state: "failed" } : withOutcome(tool, event, "answered", fact));
   },
   tool_failed: (view, event) => putTool(view, event, (tool) => withOutcome(tool, event, "failed", {
     streams: [], progress: undefined,

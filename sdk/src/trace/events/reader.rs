@@ -147,6 +147,8 @@ impl Reader {
             EventKind::ToolOutput { call_id, name, output, attempts, .. } => {
                 self.tool_answered(event, (call_id, name), output, *attempts, at);
             }
+            // The output of a call without attempts ends its span.
+            EventKind::ToolFailed { attempts: 0, .. } => {}
             EventKind::ToolFailed { call_id, name, attempts, failure, .. } => {
                 self.tool_failed(event, (call_id, name), *attempts, failure, at);
             }

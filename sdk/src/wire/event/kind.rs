@@ -156,16 +156,21 @@ pub enum EventKind {
         /// `internal`, and the clients of a service see that for `timeline` only.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         side_data: Option<Box<SideData>>,
+        /// `true` if the call has failed (a [`ToolFailed`](Self::ToolFailed) came before): the
+        /// output is the message that the model receives about it.
+        #[serde(default, skip_serializing_if = "is_default")]
+        is_failure: bool,
     },
-    /// A call has failed, after all its attempts. If the run continues, a `ToolOutput` follows with
-    /// the message that the model receives.
+    /// A call has failed, after all its attempts, or because its arguments do not fit. If the run
+    /// continues, a `ToolOutput` follows with the message that the model receives, marked as a
+    /// failure.
     ToolFailed {
         /// Id of the call.
         call_id: String,
         /// Name of the tool.
         #[serde(default, skip_serializing_if = "is_default")]
         name: String,
-        /// Number of the last attempt, counted from 1.
+        /// Number of the last attempt, counted from 1; 0 for a call without attempts.
         attempts: u32,
         /// The failure.
         failure: RecordedFailure,

@@ -25,7 +25,8 @@ pub use self::{
     failure::RecordedFailure,
     kind::{EventKind, GuardrailStage},
     note::{
-        GatedCallNote, NoteKind, NotedDecision, NotedOutput, RUN_NOTE_MEMO, RunNote, TrippedGuardrail, untold_outputs,
+        GatedCallNote, NoteKind, NotedDecision, NotedOutput, RUN_NOTE_MEMO, RefusedCallNote, RunNote, TrippedGuardrail,
+        untold_outputs,
     },
 };
 #[cfg(any(feature = "http", feature = "postgres", feature = "sqlite"))]

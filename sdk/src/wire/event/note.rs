@@ -86,6 +86,12 @@ pub enum NoteKind {
         /// The calls, in call order; those beyond 64 KiB are left out.
         calls: Vec<GatedCallNote>,
     },
+    /// Calls of a response have failed without an effect that history records: their arguments do
+    /// not fit, or their bodies ran in the loop or elsewhere.
+    Refused {
+        /// The calls, in call order; those beyond 64 KiB are left out.
+        calls: Vec<RefusedCallNote>,
+    },
     /// Questions of the run have expired.
     Expired {
         /// The decisions that count since then.
@@ -136,6 +142,17 @@ pub struct GatedCallNote {
     /// The reason, at most 1 KiB.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reason: String,
+}
+
+/// The failure of a call.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RefusedCallNote {
+    /// Id of the call.
+    pub call_id: String,
+    /// Name of the tool.
+    pub tool: String,
+    /// The failure, with a message of at most 1 KiB.
+    pub failure: RecordedFailure,
 }
 
 /// The final output of a run, or its place.
@@ -241,6 +258,17 @@ impl RunNote {
         };
         let calls: Vec<_> = calls.into_iter().map(cut).take_while(fits).collect();
         (!calls.is_empty()).then(|| Self::new(agent, turn, NoteKind::Gated { calls }))
+    }
+
+    /// Returns the note of calls that have failed; `None` without any.
+    pub fn refused(agent: &str, turn: u32, calls: Vec<RefusedCallNote>) -> Option<Self> {
+        let mut left = MAX_SIDE_DATA_BYTES;
+        let fits = |call: &RefusedCallNote| {
+            left = left.saturating_sub(encoded_len(call).unwrap_or(usize::MAX));
+            left > 0
+        };
+        let calls: Vec<_> = calls.into_iter().take_while(fits).collect();
+        (!calls.is_empty()).then(|| Self::new(agent, turn, NoteKind::Refused { calls }))
     }
 
     /// Returns the note that the run begins from a state, with the decisions in it.

@@ -4,6 +4,7 @@ mod broker;
 mod cuts;
 mod deltas;
 mod facts;
+mod failed_calls;
 mod frozen;
 mod golden;
 mod live;

@@ -155,3 +155,32 @@ fn a_paused_run_expects_no_deltas() {
     merge.fact(&fact("r/paused", EventKind::RunPaused {}));
     assert!(!merge.expects_deltas());
 }
+
+#[test]
+fn a_delta_comes_after_the_facts_of_its_call_and_names_the_agent() {
+    let mut merge = Merge { sees_all: true, ..Merge::default() };
+    let mut second = open(2, 0, &["a"]);
+    (second.event.run, second.event.turn) = ("r".to_owned(), 1);
+    let fact = |id: &str, kind| RunEvent { agent: "desk".to_owned(), turn: 1, ..fact(id, kind) };
+    for (id, kind) in [("r/started", EventKind::RunStarted { input: Vec::new() }), ("r/1", EventKind::TurnStarted {})] {
+        merge.fact(&fact(id, kind));
+        merge.snapshot(&[second.clone()]);
+        assert!(merge.holds_back && merge.due.is_empty(), "{:?}", merge.due);
+    }
+    merge.fact(&fact(CALL, EventKind::ModelCallScheduled { model: "gpt-5".to_owned() }));
+    merge.snapshot(&[second]);
+    assert!(!merge.holds_back);
+    assert_eq!(merge.due.front().map(|delta| &*delta.agent), Some("desk"));
+    assert_eq!(due(&mut merge), ["attempt 2", "r/1-model#2.0 a"]);
+}
+
+#[test]
+fn the_end_of_a_nested_run_leaves_the_calls_around_it_open() {
+    let mut merge = Merge::default();
+    merge.fact(&fact(CALL, EventKind::ModelCallScheduled { model: String::new() }));
+    let ended = EventKind::RunFinished { output: json!("42"), usage: None };
+    merge.fact(&RunEvent { path: vec!["1-tool-0".to_owned()], ..fact("r/1-tool-0/ended", ended.clone()) });
+    assert!(merge.open.contains(CALL));
+    merge.fact(&fact("r/ended", ended));
+    assert!(merge.open.is_empty());
+}

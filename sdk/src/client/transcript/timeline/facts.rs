@@ -80,7 +80,7 @@ impl FactTimeline {
                 self.ended(call, BarKind::Tool, &End { at, attempts: *attempts, failure: None }, "");
             }
             EventKind::ToolFailed { call_id, attempts, failure, .. } => {
-                let call = self.tools.remove(&(run, call_id.clone()));
+                let call = self.tools.remove(&(run, call_id.clone())).filter(|_| *attempts > 0);
                 let end = End { at, attempts: *attempts, failure: Some(&failure.type_name) };
                 self.ended(call, BarKind::Tool, &end, "");
             }

@@ -5,7 +5,7 @@
 //! histories refer to it. Only a call of a nested run whose id another run has used is prefixed
 //! with the path of its run.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::AguiMapper;
 use crate::http::agui::{AguiEvent, AguiMessage, AguiRole};
@@ -75,8 +75,16 @@ impl AguiMapper {
     }
 
     /// Sends the output of a call, also of one that an earlier stream has sent. A later output
-    /// replaces the one before.
-    pub(super) fn tool_output(&mut self, scope: usize, event_id: &str, call_id: &str, output: &Value) {
+    /// replaces the one before. The protocol's result has no place for a failure, but its message
+    /// does: a custom event comes before the result of a call that has failed.
+    pub(super) fn tool_output(
+        &mut self,
+        scope: usize,
+        event_id: &str,
+        call_id: &str,
+        output: &Value,
+        is_failure: bool,
+    ) {
         let content = match output {
             Value::String(text) => text.clone(),
             other => other.to_string(),
@@ -85,6 +93,9 @@ impl AguiMapper {
         if self.calls.at(scope, call_id).is_none() {
             let call = Call { scope, chosen_id: call_id.to_owned(), id: tool_call_id.clone(), result: None };
             self.calls.calls.push(call);
+        }
+        if is_failure {
+            self.custom(scope, "tool_failed", json!({"toolCallId": tool_call_id, "error": content}));
         }
         let before = self.calls.at(scope, call_id).and_then(|call| call.result.clone());
         if let Some(message_id) = before {
@@ -101,7 +112,8 @@ impl AguiMapper {
             call.result = Some(message_id.clone());
         }
         let subagent_run_id = self.owner(scope);
-        self.log.push(subagent_run_id.clone(), AguiMessage::result(&message_id, &tool_call_id, &content));
+        let result = if is_failure { AguiMessage::failed_result } else { AguiMessage::result };
+        self.log.push(subagent_run_id.clone(), result(&message_id, &tool_call_id, &content));
         self.out.push(AguiEvent::ToolCallResult { message_id, tool_call_id, content, role: "tool", subagent_run_id });
     }
 

@@ -142,8 +142,8 @@ impl AguiMapper {
             EventKind::ToolCall { call_id, name, arguments, item: _ } => {
                 self.tool_call(scope, event.turn, call_id, name, arguments);
             }
-            EventKind::ToolOutput { call_id, output, side_data, .. } => {
-                self.tool_output(scope, &event.id, call_id, output);
+            EventKind::ToolOutput { call_id, output, side_data, is_failure, .. } => {
+                self.tool_output(scope, &event.id, call_id, output, *is_failure);
                 for data in side_data.iter().flat_map(|data| data.shown()) {
                     let tool_call_id = self.tool_call_id(scope, call_id);
                     let value = json!({"toolCallId": tool_call_id, "kind": data.kind, "data": data.data});
@@ -207,7 +207,7 @@ impl AguiMapper {
             | EventKind::RunTimedOut {} => self.run_ended(scope, &event.kind),
             // The arguments of a call are sent with its fact, which alone has the name of the tool.
             EventKind::ToolArgumentsDelta { .. }
-            // An output follows.
+            // An output follows, which is marked.
             | EventKind::ToolFailed { .. }
             // The caller reports the pause of the run.
             | EventKind::RunPaused {}

@@ -95,7 +95,18 @@ fn call(id: &str, call_id: &str, name: &str) -> RunEvent {
 
 fn output(id: &str, call_id: &str, output: Value) -> RunEvent {
     let (call_id, name) = (call_id.to_owned(), String::new());
-    event(id, EventKind::ToolOutput { call_id, name, output, attempts: 1, earlier_failure: None, side_data: None })
+    event(
+        id,
+        EventKind::ToolOutput {
+            call_id,
+            name,
+            output,
+            attempts: 1,
+            earlier_failure: None,
+            side_data: None,
+            is_failure: false,
+        },
+    )
 }
 
 fn handoff(from: &str, to: &str) -> RunEvent {

@@ -28,6 +28,16 @@ pub(super) struct Calls {
     rejected: BTreeSet<String>,
 }
 
+/// The output of a call.
+#[derive(Clone, Copy)]
+pub(super) struct CallOutput<'o> {
+    pub(super) output: &'o Value,
+    /// Number of the attempt that returned it; 0 for a call without attempts.
+    pub(super) attempts: u32,
+    /// `true` if it is the message that the model receives about a failed call.
+    pub(super) is_failure: bool,
+}
+
 #[derive(Clone)]
 struct CallInput {
     name: String,
@@ -55,11 +65,15 @@ impl Calls {
     }
 
     /// Sends the output of a call. A rejected call was never made: its output has no attempts.
-    pub(super) fn output(&mut self, call_id: &str, output: &Value, attempts: u32, steps: &mut Steps) {
+    pub(super) fn output(&mut self, call_id: &str, output: CallOutput<'_>, steps: &mut Steps) {
+        let CallOutput { output, attempts, is_failure } = output;
         self.find(call_id, steps);
         let is_rejected = self.rejected.remove(call_id) && attempts == 0;
         let tool_call_id = call_id.to_owned();
-        steps.keep(if is_rejected {
+        steps.keep(if is_failure {
+            let error_text = output.as_str().map_or_else(|| output.to_string(), str::to_owned);
+            Chunk::ToolOutputError { tool_call_id, error_text, dynamic: true }
+        } else if is_rejected {
             Chunk::ToolOutputDenied { tool_call_id }
         } else {
             Chunk::ToolOutputAvailable { tool_call_id, output: output.clone(), dynamic: true }
@@ -67,10 +81,10 @@ impl Calls {
     }
 
     /// Sends the output of a call of a nested agent, if the message has a part for it.
-    pub(super) fn nested_output(&mut self, call_id: &str, output: &Value, attempts: u32, steps: &mut Steps) {
+    pub(super) fn nested_output(&mut self, call_id: &str, output: CallOutput<'_>, steps: &mut Steps) {
         let is_it = |announced: &&String| announced.contains('/') && call_id_of(announced) == call_id;
         if let Some(announced) = self.announced.iter().find(is_it).cloned() {
-            self.output(&announced, output, attempts, steps);
+            self.output(&announced, output, steps);
         }
     }
 

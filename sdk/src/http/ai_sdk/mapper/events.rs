@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::{
     AiSdkMapper, Version,
+    calls::CallOutput,
     texts::{Delta, call_of},
 };
 use crate::{
@@ -23,8 +24,9 @@ impl AiSdkMapper {
             self.steps.keep(part);
         }
         match &event.kind {
-            EventKind::ToolOutput { call_id, output, attempts, .. } => {
-                self.calls.nested_output(call_id, output, *attempts, &mut self.steps);
+            EventKind::ToolOutput { call_id, output, attempts, is_failure, .. } => {
+                let output = CallOutput { output, attempts: *attempts, is_failure: *is_failure };
+                self.calls.nested_output(call_id, output, &mut self.steps);
             }
             EventKind::ToolGated { call_id, tool, is_denied, rule, reason } => {
                 let mut data = json!({"toolCallId": call_id, "tool": tool, "denied": is_denied, "reason": reason});
@@ -61,8 +63,9 @@ impl AiSdkMapper {
                 self.enter(event.turn);
                 self.calls.call(call_id, name, arguments, &mut self.steps);
             }
-            EventKind::ToolOutput { call_id, output, attempts, side_data, .. } => {
-                self.calls.output(call_id, output, *attempts, &mut self.steps);
+            EventKind::ToolOutput { call_id, output, attempts, side_data, is_failure, .. } => {
+                let output = CallOutput { output, attempts: *attempts, is_failure: *is_failure };
+                self.calls.output(call_id, output, &mut self.steps);
                 for shown in side_data.iter().flat_map(|data| data.shown()) {
                     let data = json!({"toolCallId": call_id, "kind": shown.kind, "data": shown.data});
                     self.steps.keep(Chunk::data("server-data", None, data));

@@ -116,7 +116,15 @@ fn call(call_id: &str, name: &str, arguments: &str) -> EventKind {
 
 fn output(call_id: &str, output: Value) -> EventKind {
     let (call_id, name) = (call_id.to_owned(), "look".to_owned());
-    EventKind::ToolOutput { call_id, name, output, attempts: 0, earlier_failure: None, side_data: None }
+    EventKind::ToolOutput {
+        call_id,
+        name,
+        output,
+        attempts: 0,
+        earlier_failure: None,
+        side_data: None,
+        is_failure: false,
+    }
 }
 
 fn decided(question: &str, decision: Verdict) -> EventKind {
@@ -213,6 +221,29 @@ fn a_turn_is_a_step_and_a_tool_call_has_its_input_and_its_output() {
     let first = [START, START_STEP, one, two, three, log, map, LOOK_OUTPUT, FINISH_STEP];
     let second = [START_STEP, &*start, &delta, &end, FINISH_STEP, FINISH];
     assert_eq!(stream.lines(), [&first[..], &second].concat());
+}
+
+#[test]
+fn the_output_of_a_failed_call_is_an_error() {
+    let mut stream = Stream::of(Version::V6, look());
+    let EventKind::ToolOutput { call_id, name, output, .. } = output("c1", json!("the tool failed")) else { return };
+    let (attempts, earlier_failure, side_data, is_failure) = (0, None, None, true);
+    let failed = EventKind::ToolOutput { call_id, name, output, attempts, earlier_failure, side_data, is_failure };
+    stream.event(&event("1-tool-0/output", 1, failed));
+    stream.finished();
+    let [one, two, three] = LOOK;
+    let error = r#"{"type":"tool-output-error","toolCallId":"c1","errorText":"the tool failed","dynamic":true}"#;
+    assert_eq!(stream.lines(), [START, START_STEP, one, two, three, error, FINISH_STEP, FINISH]);
+}
+
+#[test]
+fn a_nested_run_that_began_in_an_earlier_request_ends_in_this_one() {
+    let ended = EventKind::RunFinished { output: json!("42"), usage: None };
+    let ended = RunEvent { path: vec!["1-tool-0".to_owned()], ..event("1-tool-0/ended", 1, ended) };
+    let mut stream = Stream::of(Version::V6, [ended]);
+    stream.finished();
+    let done = r#"{"type":"data-subagent","id":"k/1-tool-0","data":{"agent":"desk","turn":1,"status":"done"}}"#;
+    assert!(stream.lines().contains(&done.to_owned()), "{:?}", stream.lines());
 }
 
 #[test]

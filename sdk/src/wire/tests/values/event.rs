@@ -8,7 +8,7 @@ use super::{model_call::priced_usage, tool_call, trace_settings};
 
 use crate::wire::{
     EventKind, GuardrailStage, Item, RecordedFailure, RunEvent, Usage, Verdict,
-    event::{GatedCallNote, NoteKind, NotedDecision, NotedOutput, RunNote, TrippedGuardrail},
+    event::{GatedCallNote, NoteKind, NotedDecision, NotedOutput, RefusedCallNote, RunNote, TrippedGuardrail},
     run_state::InterruptionKind,
 };
 
@@ -31,6 +31,14 @@ fn gated() -> GatedCallNote {
         is_denied: true,
         rule: Some("no-force".to_owned()),
         reason: "history is shared".to_owned(),
+    }
+}
+
+fn refused() -> RefusedCallNote {
+    RefusedCallNote {
+        call_id: "call_1".to_owned(),
+        tool: "refund".to_owned(),
+        failure: RecordedFailure::new("ToolError", "order: fails type, allowed: \"integer\""),
     }
 }
 
@@ -121,6 +129,7 @@ pub(in crate::wire) fn run_events() -> Vec<(&'static str, RunEvent)> {
                     attempts: 1,
                     earlier_failure: None,
                     side_data: None,
+                    is_failure: false,
                 },
             ),
         ),
@@ -135,6 +144,22 @@ pub(in crate::wire) fn run_events() -> Vec<(&'static str, RunEvent)> {
                     attempts: 1,
                     earlier_failure: None,
                     side_data: Some(tool_call::side_data().into()),
+                    is_failure: false,
+                },
+            ),
+        ),
+        (
+            "tool_output-failure",
+            event(
+                "1-tool-0/output",
+                EventKind::ToolOutput {
+                    call_id: "call_1".to_owned(),
+                    name: "refund".to_owned(),
+                    output: json!("An error occurred while running the tool. Please try again."),
+                    attempts: 0,
+                    earlier_failure: None,
+                    side_data: None,
+                    is_failure: true,
                 },
             ),
         ),
@@ -287,6 +312,7 @@ pub(in crate::wire::tests) fn run_notes() -> Vec<(&'static str, RunNote)> {
         ("resumed", note(NoteKind::Resumed { decisions: vec![decision] })),
         ("guardrail_tripped", note(NoteKind::GuardrailTripped { guardrail: guardrail() })),
         ("gated", note(NoteKind::Gated { calls: vec![gated()] })),
+        ("refused", note(NoteKind::Refused { calls: vec![refused()] })),
         ("compacted", note(NoteKind::Compacted { before: 40, after: 9 })),
         ("finished-text", note(NoteKind::Finished { output: NotedOutput::Text, usage: usage() })),
         ("finished-priced", note(NoteKind::Finished { output: NotedOutput::Text, usage: priced_usage() })),

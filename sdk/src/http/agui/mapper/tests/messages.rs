@@ -153,6 +153,21 @@ fn a_tool_call_is_sent_with_its_fact_and_then_its_result() {
 }
 
 #[test]
+fn a_failed_call_is_marked_before_its_result() {
+    let failed = output("k/1-tool-0/output", "c1", json!("the tool failed"));
+    let EventKind::ToolOutput { call_id, name, output, .. } = failed.kind else { panic!("an output") };
+    let (attempts, earlier_failure, side_data, is_failure) = (0, None, None, true);
+    let kind = EventKind::ToolOutput { call_id, name, output, attempts, earlier_failure, side_data, is_failure };
+    let failed = event("k/1-tool-0/output", kind);
+    let lines = Stream::new().feed([scheduled("k/1-model"), call("k/1-model/0", "c1", "look"), failed]).finish();
+    let marked =
+        json!({"type": "CUSTOM", "name": "tool_failed", "value": {"toolCallId": "c1", "error": "the tool failed"}});
+    let lines: Vec<&str> = lines.lines().collect();
+    let place = lines.iter().position(|line| **line == marked.to_string()).expect("the failure is sent");
+    assert!(lines[place + 1].contains("TOOL_CALL_RESULT"), "{lines:?}");
+}
+
+#[test]
 fn a_handoff_changes_the_step_and_the_state() {
     let events = [
         scheduled("k/1-model"),

@@ -90,6 +90,7 @@ fn any_kind() -> impl Strategy<Value = EventKind> {
             attempts: 1,
             earlier_failure: None,
             side_data: None,
+            is_failure: false,
         }),
         call_id().prop_map(|call_id| {
             EventKind::EmittedDelta { call_id, attempt: 1, name: "map".to_owned(), value: json!(1) }

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::super::Version;
 
-const KNOWN: [&str; 19] = [
+const KNOWN: [&str; 20] = [
     "start",
     "finish",
     "abort",
@@ -25,6 +25,7 @@ const KNOWN: [&str; 19] = [
     "tool-approval-request",
     "tool-output-available",
     "tool-output-denied",
+    "tool-output-error",
     "reset-step",
 ];
 
