@@ -82,7 +82,7 @@ impl ToolAttempt {
 
     /// Logs that the attempt has exceeded this time limit.
     pub(crate) fn warn_of_timeout(&self, limit: Duration) {
-        self.warn_of(&format!("not finished within {limit:?}, the time limit of an attempt"));
+        self.warn_of(&format!("not finished within {limit:?}, its start_to_close"));
     }
 
     /// Logs that the attempt before this one was lost.

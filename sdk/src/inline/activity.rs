@@ -86,7 +86,7 @@ impl InlineHost {
                 Err(elapsed) => {
                     // Before the pause, which is no part of the attempt.
                     drop(measured);
-                    let reason = format!("not finished within {limit:?}, the time limit of an attempt");
+                    let reason = format!("not finished within {limit:?}, its start_to_close");
                     (not_in_time(options, elapsed), reason)
                 }
             };

@@ -174,7 +174,7 @@ fn reader(tool: ToolDef) -> Agent {
 #[case::in_the_loop(
     read_in_the_workflow.definition().named("read_inline"),
     "fails",
-    "reason=\"the ledger cannot be read: the disk is gone\""
+    "error=\"the ledger cannot be read: the disk is gone\""
 )]
 #[tokio::test]
 async fn what_a_body_fails_with_inline_is_in_the_log(
@@ -216,6 +216,6 @@ async fn what_an_inline_tool_fails_with_is_logged_once_and_not_on_replay() -> an
     env.finish().await?;
     let lines = logs::with("tool=\"read_durably\"");
     let [line] = &*lines else { panic!("{lines:?}") };
-    assert!(line.contains("reason=\"the ledger cannot be read: the disk is gone\""), "{line}");
+    assert!(line.contains("error=\"the ledger cannot be read: the disk is gone\""), "{line}");
     Ok(())
 }

@@ -23,6 +23,7 @@ mod error_texts;
 mod examples;
 mod expired_conversation;
 mod expiring_questions;
+mod failed_attempts;
 mod forged_starts;
 mod fuzz;
 mod gate;

@@ -11,7 +11,8 @@ use temporal_agents::{
     agentic_session::AgenticSession,
     inline::InlineRunner,
     provider::ModelError,
-    wire::{ModelFailureKind, ModelRetryBackoff, ModelRetrySettings, ModelSettings},
+    wire::{AgentRequest, ModelFailureKind, ModelRetryBackoff, ModelRetrySettings, ModelSettings},
+    workflow::{AgentSet, AgentWorkflow},
 };
 use temporal_agents_testing::{
     AgentEnvironment, FakeModel, SessionEnvironment,
@@ -28,7 +29,7 @@ use tokio::time::timeout;
 
 use self::half_answer::HalfAnswer;
 
-use crate::PATIENCE;
+use crate::{PATIENCE, logs, rolling_deploys::warned::warnings_of};
 
 /// One attempt of a fifth of a second.
 fn hasty() -> Agent {
@@ -106,9 +107,38 @@ async fn a_workflow_is_told_which_limit_a_model_has_exceeded() -> anyhow::Result
     let env = AgentEnvironment::builder().workflow::<Asking>()?.model_provider(server.provider()).start().await?;
     let run = timeout(PATIENCE, env.run(Asking::run, ())).await??;
     let outcomes: Vec<_> = run.activities().into_iter().map(|record| record.outcome).collect();
-    assert_eq!(outcomes, [ActivityOutcome::Failed("Timeout".to_owned())]);
+    assert_eq!(outcomes, [ActivityOutcome::Failed("ModelInvocationError.Timeout".to_owned())]);
     assert_eq!(run.output()?, EXCEEDED);
     env.finish().await?;
+    Ok(())
+}
+
+fn slow_to_answer() -> Agent {
+    let retry = ModelRetrySettings::builder().max_retries(1).build();
+    Agent::new("slow_to_answer").model("gpt-5").settings(ModelSettings::builder().timeout(1.0).retry(retry).build())
+}
+
+#[tokio::test]
+async fn each_attempt_that_a_model_does_not_answer_in_time_is_one_warning() -> anyhow::Result<()> {
+    logs::keep();
+    let server = HalfAnswer::start().await?;
+    let env = AgentEnvironment::builder()
+        .workflow_with_factory::<AgentWorkflow, _>(AgentWorkflow::factory(AgentSet::new((slow_to_answer,))))?
+        .model_provider(server.provider())
+        .agent(slow_to_answer)
+        .start()
+        .await?;
+    let run = timeout(PATIENCE, env.run(AgentWorkflow::run, AgentRequest::new("slow_to_answer", "hello"))).await??;
+    assert!(run.result.is_err(), "{:?}", run.result);
+    env.finish().await?;
+    let heard: Vec<_> = warnings_of("slow_to_answer")
+        .into_iter()
+        .map(|fields| {
+            ["attempt", "next_pause", "kind", "error"].map(|name| fields.get(name).cloned().unwrap_or_default())
+        })
+        .collect();
+    let error = r#"model "gpt-5" did not answer agent "slow_to_answer" within 1s, the limit of ModelSettings::timeout"#;
+    assert_eq!(heard, [["1", "1s", "Timeout", error], ["2", "", "Timeout", error]]);
     Ok(())
 }
 

@@ -31,13 +31,15 @@ async fn a_hung_call_times_out_and_its_request_is_given_up() -> anyhow::Result<(
                 "the model call of agent \"asker\" at turn 1 (model \"gpt-5\") failed: model \"gpt-5\" did not answer \
                  agent \"asker\" within 2s, the limit of ModelActivityOptions::start_to_close"
             ),
-            ("Activity", "Activity task timed out"),
-            ("Timeout", "activity StartToClose timeout"),
-            // The attempt before.
-            ("Timeout", "activity StartToClose timeout"),
+            ("Activity", "Activity task failed"),
+            (
+                "ModelInvocationError.Timeout",
+                "model \"gpt-5\" did not answer agent \"asker\" within 2s, the limit of \
+                 ModelActivityOptions::start_to_close"
+            ),
         ])
     );
-    assert_eq!(attempts(&run), [(2, ActivityOutcome::Failed("Timeout".to_owned()))]);
+    assert_eq!(attempts(&run), [(2, ActivityOutcome::Failed("ModelInvocationError.Timeout".to_owned()))]);
     env.finish().await?;
     Ok(())
 }

@@ -22,7 +22,7 @@ use tracing_subscriber::{Layer, layer::Context};
 
 use crate::logs;
 
-type Fields = BTreeMap<String, String>;
+pub(crate) type Fields = BTreeMap<String, String>;
 
 /// The warnings of this library in this process.
 static WARNINGS: Mutex<Vec<Fields>> = Mutex::new(Vec::new());
@@ -53,7 +53,8 @@ impl Visit for Told {
     }
 }
 
-fn warnings_of(agent: &str) -> Vec<Fields> {
+/// The warnings so far that name this agent.
+pub(crate) fn warnings_of(agent: &str) -> Vec<Fields> {
     let all = WARNINGS.lock().unwrap_or_else(PoisonError::into_inner);
     all.iter().filter(|fields| fields.get("agent").is_some_and(|of| of == agent)).cloned().collect()
 }
