@@ -212,7 +212,7 @@ async fn an_attempt_that_is_lost_with_its_worker_is_one_warning(
         .without_workflow_cache()
         .model(&model)
         .agent(agent)
-        .plugin(|plugin| plugin.state(state))
+        .state(state)
         .start()
         .await?;
     let request = json!({"agent": name, "input": "Go.", "batch_tools": calls > 1});
