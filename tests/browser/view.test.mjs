@@ -87,6 +87,18 @@ test("a later attempt replaces the parts of the earlier one, and the fact replac
   assert.equal(said.partial, 0);
 });
 
+test("the output of a failed call does not make it an answer", () => {
+  const failure = { type: "ToolError", message: "the table is locked" };
+  const output = { turn: 1, call_id: "c1", name: "t", output: "An error occurred.", is_failure: true };
+  const view = viewOf([
+    call(1)[0],
+    event("tool_failed", "r/1-tool-0/failed", { turn: 1, call_id: "c1", name: "t", attempts: 3, failure }),
+    event("tool_output", "r/1-tool-0/output", output),
+  ]);
+  const tool = view.entries.find((entry) => entry.type === "tool");
+  assert.deepEqual([tool.state, tool.failure, tool.output], ["failed", failure, "An error occurred."]);
+});
+
 test("parts that come again after a lost connection are not doubled", () => {
   const part = (delta) => event("text_delta", "", {
     message_id: "r/1-model/0", attempt: 1, delta, cursor: "same",
