@@ -56,6 +56,12 @@ pub trait AgentSources {
     fn spec_parts(&self) -> Option<SpecParts> {
         None
     }
+
+    /// Returns the toolsets and devices that callers may select for a run: names, and prefixes that
+    /// end in `*`.
+    fn open_toolsets(&self) -> Vec<String> {
+        Vec::new()
+    }
 }
 
 impl AgentSources for () {

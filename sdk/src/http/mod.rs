@@ -26,7 +26,7 @@
 //! | `POST /runs` | starts a run, also one that continues a stored `thread`, or a chat |
 //! | `GET /runs`, `GET /runs/{id}` | runs with their status; a result, questions |
 //! | `GET /runs/{id}/events` | the events of a run (SSE); `Last-Event-ID` or `?from=` continues |
-//! | `GET /runs/{id}/timeline.svg` | the calls and waits of a run, as an image |
+//! | `GET /runs/{id}/timeline.svg`, `/usage` | the calls and waits of a run, as an image; its tokens and cost |
 //! | `POST /runs/{id}/decisions`, `/outputs`, `/messages`, `/cancel` | acts on a run |
 //! | `GET /questions`, `GET /questions/events` | the calls of all runs that wait for people |
 //! | `GET /kept-decisions`, `DELETE /kept-decisions/{id}` | the caller's decisions for later runs |

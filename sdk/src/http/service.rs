@@ -66,6 +66,7 @@ pub struct AgentsService {
     events: Option<RunEvents>,
     agents: BTreeMap<String, AgentDef>,
     parts: Option<SpecParts>,
+    toolsets: Vec<String>,
     store: OptionalAgentStore,
     decisions: OptionalDecisionStore,
     access: Option<Arc<dyn AccessPolicy>>,
@@ -79,6 +80,8 @@ pub(super) struct Shared {
     pub(super) agents: BTreeMap<String, AgentDef>,
     /// The parts that agents as data may use, if the service knows them.
     pub(super) parts: Option<SpecParts>,
+    /// The toolsets and devices that callers may select: names, and prefixes that end in `*`.
+    pub(super) toolsets: Vec<String>,
     /// The store of agents as data.
     pub(super) store: OptionalAgentStore,
     /// The store of decisions that hold beyond their run.
@@ -114,6 +117,7 @@ impl AgentsService {
             runs,
             agents: BTreeMap::new(),
             parts: None,
+            toolsets: Vec::new(),
             store: OptionalAgentStore::default(),
             decisions: OptionalDecisionStore::default(),
             access: None,
@@ -125,13 +129,14 @@ impl AgentsService {
 
     /// Adds the agents that callers may start, by name. The workers of the task queue serve
     /// `AgentWorkflow` and `ChatWorkflow` with the same agents. From an `AgentSet`, as
-    /// `.agents(&set)`, the service also knows the parts of agents as data, and checks specs
-    /// against them before it stores them.
+    /// `.agents(&set)`, the service also knows the parts of agents as data, checks specs against
+    /// them before it stores them, and lists the toolsets that callers may select.
     #[must_use]
     pub fn agents(mut self, agents: impl AgentSources) -> Self {
         if let Some(parts) = agents.spec_parts() {
             self.parts.get_or_insert_default().extend(parts);
         }
+        self.toolsets.extend(agents.open_toolsets());
         self.agents.extend(agents.agent_defs().into_iter().map(|agent| (agent.name.clone(), agent)));
         self
     }
@@ -229,7 +234,8 @@ impl AgentsService {
     /// `{"error": {"code": .., "message": ..}}`; one that was not answered may be sent again, with
     /// the same ids. A request is answered within a minute; streams have no such limit.
     pub fn into_router(self) -> Router {
-        let Self { runs, events, agents, parts, store, decisions, access, run_store, origins, streams } = self;
+        let Self { runs, events, agents, parts, toolsets, store, decisions, access, run_store, origins, streams } =
+            self;
         let is_local = access.is_none();
         let cors = cors(origins, is_local);
         let shared = Arc::new(Shared {
@@ -239,6 +245,7 @@ impl AgentsService {
             access: access.unwrap_or_else(|| Arc::new(LocalCallers)),
             agents,
             parts,
+            toolsets,
             store,
             decisions,
             run_store,
@@ -278,6 +285,7 @@ fn api() -> Api {
         .get("/runs/{id}", ("read_run", "Returns a run with its result, or with the calls that wait."), runs::read)
         .get("/runs/{id}/events", ("follow_run", "Streams the events of a run until it ends."), runs::events)
         .get("/runs/{id}/timeline.svg", ("draw_run", "Draws the calls and waits of a run so far."), runs::timeline)
+        .get("/runs/{id}/usage", ("read_usage", "Returns the tokens and the cost of a run so far."), runs::usage)
         .post("/runs/{id}/decisions", ("decide", "Approves or rejects a call that waits."), runs::decide)
         .post("/runs/{id}/outputs", ("supply_output", "Supplies the output of a call."), runs::supply_output)
         .post("/runs/{id}/messages", ("send_message", "Sends a message to a chat."), runs::send_message)

@@ -9,6 +9,7 @@ mod pairing;
 mod pictures;
 mod readers;
 mod rules;
+mod shown;
 mod starts;
 mod without_workers;
 

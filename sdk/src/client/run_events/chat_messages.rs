@@ -10,7 +10,7 @@ use temporalio_client::{Client, NamespacedClient};
 #[cfg(feature = "http")]
 use super::{RunEventsError, pages::Pages};
 #[cfg(feature = "http")]
-use crate::client::history::{HistoryReader, Record};
+use crate::client::history::{HistoryReader, Record, Start};
 use crate::wire::{ChatMessage, ChatReply};
 
 /// The messages that an execution of a chat begins with.
@@ -75,6 +75,25 @@ impl ChatMessages {
     }
 }
 
+/// Reads the start of an execution of a workflow, with one request; `None` if it is gone.
+///
+/// # Errors
+/// [`RunEventsError`] when the server refuses the request.
+#[cfg(feature = "http")]
+pub(super) async fn start(
+    client: &Client,
+    workflow_id: &str,
+    execution: &str,
+) -> Result<Option<Box<Start>>, RunEventsError> {
+    let first = Pages::first_event(client, workflow_id, execution).next().await?;
+    let Some(event) = first.into_iter().flatten().next() else { return Ok(None) };
+    let records = HistoryReader::new(client.data_converter()).read(event).await;
+    Ok(records.into_iter().find_map(|record| match record {
+        Record::Started(start) => Some(start),
+        _ => None,
+    }))
+}
+
 /// The beginning of one execution of a chat.
 #[cfg(feature = "http")]
 #[derive(Debug, Default)]
@@ -97,11 +116,7 @@ pub(super) async fn chat_start(
     workflow_id: &str,
     execution: &str,
 ) -> Result<ChatStart, RunEventsError> {
-    let mut reader = HistoryReader::new(client.data_converter());
-    let first = Pages::first_event(client, workflow_id, execution).next().await?;
-    let Some(event) = first.into_iter().flatten().next() else { return Ok(ChatStart::default()) };
-    let first = reader.read(event).await.into_iter().next();
-    let Some(Record::Started(start)) = first else { return Ok(ChatStart::default()) };
+    let Some(start) = start(client, workflow_id, execution).await? else { return Ok(ChatStart::default()) };
     let CarriedMessages { current, waiting: _, answered, count: _ } = CarriedMessages::of_input(&start.input);
     Ok(ChatStart { previous: start.continued_from, current: current.and_then(|message| message.id), answered })
 }

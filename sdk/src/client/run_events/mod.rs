@@ -259,6 +259,20 @@ impl RunEvents {
         chat_messages::chat_start(&self.client, workflow_id, execution).await
     }
 
+    /// Reads the input with which an execution has begun, with one request; null if it is gone.
+    ///
+    /// # Errors
+    /// [`RunEventsError`] when the server refuses the request.
+    #[cfg(feature = "http")]
+    pub(crate) async fn start_input(
+        &self,
+        workflow_id: &str,
+        execution: &str,
+    ) -> Result<serde_json::Value, RunEventsError> {
+        let start = chat_messages::start(&self.client, workflow_id, execution).await?;
+        Ok(start.map(|start| start.input).unwrap_or_default())
+    }
+
     /// Returns the attempts at calls of the workflow that are under way or due, as deltas: the
     /// number of each attempt, the failure of the one before, and the time of the next. History
     /// holds an attempt only when it was the last.

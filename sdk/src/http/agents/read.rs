@@ -34,6 +34,9 @@ pub(in crate::http) struct AgentList {
     /// The newest versions of those that are data; absent if the service has no store of them.
     #[serde(skip_serializing_if = "Option::is_none")]
     specs: Option<Vec<VersionRow>>,
+    /// Toolsets and devices that runs may select: names, and prefixes of names that end in `*`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    toolsets: Vec<String>,
     /// More follow after this name.
     #[serde(skip_serializing_if = "Option::is_none")]
     next: Option<String>,
@@ -53,7 +56,7 @@ pub(in crate::http) async fn list(
 ) -> Result<Json<AgentList>, ApiError> {
     let may_start = |name: &&String| shared.access.may_start(&caller, name);
     let agents = shared.agents.keys().filter(may_start).map(|name| AgentEntry { name: name.clone() }).collect();
-    let mut listed = AgentList { agents, specs: None, next: None };
+    let mut listed = AgentList { agents, specs: None, toolsets: shared.toolsets.clone(), next: None };
     if let Some(store) = &shared.store.0 {
         let limit = limit.unwrap_or(DEFAULT_ROWS).clamp(1, MAX_ROWS);
         let found = store.list(after.as_deref(), limit).await.map_err(unavailable)?;

@@ -11,6 +11,7 @@ mod stored;
 #[path = "not_stored.rs"]
 mod stored;
 mod timeline;
+mod usage;
 
 pub(super) use self::{
     act::{cancel, decide, send_message, supply_output},
@@ -20,4 +21,5 @@ pub(super) use self::{
     start::start,
     stored::RunStore,
     timeline::timeline,
+    usage::usage,
 };

@@ -34,7 +34,7 @@ use crate::{
         sse::{self, EventStream},
     },
     wire::{
-        AgentInterruption, RunEvent, RunStatus,
+        AgentInterruption, RunEvent, RunMode, RunStatus,
         ready_made::{AGENT_WORKFLOW, CHAT_WORKFLOW},
     },
 };
@@ -74,6 +74,9 @@ pub(in crate::http) struct RunList {
 pub(in crate::http) struct RunDetail {
     #[serde(flatten)]
     row: Row,
+    /// The input of a run that no worker has begun, or that has ended without an output.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    input: Option<Value>,
     /// The output of a run that has completed.
     #[serde(skip_serializing_if = "Option::is_none")]
     output: Option<Value>,
@@ -102,9 +105,11 @@ pub(in crate::http) async fn list(
     let mut rows = rows(&shared, open, limit, may_see).await?;
     shared.run_store.add_runs(&shared, &mut rows, open, limit, may_see).await?;
     let runs: Vec<Row> = stream::iter(rows)
-        .map(|row| with_state(&shared, row))
+        .map(|row| async {
+            let (row, _) = with_state(&shared, row).await;
+            with_idleness(&shared, row).await
+        })
         .buffered(MAX_QUERIES)
-        .map(|(row, _)| row)
         .collect()
         .await;
     Ok(Json(RunList { runs }))
@@ -117,10 +122,11 @@ pub(in crate::http) async fn read(
     Path(id): Path<String>,
 ) -> Result<Json<RunDetail>, ApiError> {
     let row = seen(&shared, &caller, &id).await?;
-    let (mut row, questions) = with_questions(&shared, row).await?;
+    let (row, questions) = with_questions(&shared, row).await?;
+    let mut row = with_idleness(&shared, row).await;
     if let Some(StoredResult { output, failure }) = row.stored.take() {
         let failure = failure.map(|message| FailureBody { message });
-        return Ok(Json(RunDetail { row, output, failure, questions: None }));
+        return Ok(Json(RunDetail { row, input: None, output, failure, questions: None }));
     }
     let (mut output, mut failure, mut open) = (None, None, None);
     match row.status {
@@ -130,7 +136,8 @@ pub(in crate::http) async fn read(
         },
         _ => open = Some(questions.iter().map(Question::of).collect()),
     }
-    Ok(Json(RunDetail { row, output, failure, questions: open }))
+    let input = input(&shared, &row).await;
+    Ok(Json(RunDetail { row, input, output, failure, questions: open }))
 }
 
 /// The query of `GET /runs/{id}/events`.
@@ -343,6 +350,33 @@ async fn with_state(shared: &Shared, mut row: Row) -> (Row, Option<Vec<AgentInte
     (row, Some(state.interruptions))
 }
 
+/// Adds to the row of a chat whether it waits for a message. No worker is needed for that: a chat
+/// that answers one has an activity, a child or a workflow task that is pending.
+async fn with_idleness(shared: &Shared, mut row: Row) -> Row {
+    if !row.is_chat() || row.status != RunStatus::Running || row.has_paused {
+        return row;
+    }
+    row.is_idle = match (row.mode, shared.runs.process(), shared.runs.workflows()) {
+        (RunMode::InProcess, Some(tasks), _) => {
+            let state = tasks.state(&row.id).await.ok().flatten();
+            state.is_some_and(|state| state.status.has_ended() || state.status == RunStatus::Queued)
+        }
+        (RunMode::Temporal, _, Some(workflows)) => {
+            let handle = workflows.client.get_workflow_handle::<RunType>(&*row.id);
+            let described = handle.describe(WorkflowDescribeOptions::default()).await;
+            described.is_ok_and(|described| {
+                let raw = described.raw();
+                raw.pending_workflow_task.is_none()
+                    && raw.pending_activities.is_empty()
+                    && raw.pending_children.is_empty()
+                    && raw.pending_nexus_operations.is_empty()
+            })
+        }
+        _ => false,
+    };
+    row
+}
+
 /// Returns the row with its status, and the calls that wait. Reads them from history if no worker
 /// answers.
 ///
@@ -380,6 +414,20 @@ async fn asked_in_history(shared: &Shared, row: &Row) -> Result<Vec<AgentInterru
         }
     }
     Ok(asked.open())
+}
+
+/// Returns the input of a run whose events may not have it, because it has ended before its first
+/// turn or has not begun; `None` if it cannot be read.
+async fn input(shared: &Shared, row: &Row) -> Option<Value> {
+    let is_wanted = match row.status {
+        RunStatus::Queued | RunStatus::Failed | RunStatus::Cancelled | RunStatus::Terminated | RunStatus::TimedOut => {
+            row.kind == Kind::Run && row.is_first_execution && row.mode == RunMode::Temporal
+        }
+        _ => false,
+    };
+    let events = shared.events.as_ref().filter(|_| is_wanted)?;
+    let mut start = events.start_input(&row.id, &row.execution).await.ok()?;
+    start.get_mut("input").map(Value::take)
 }
 
 /// Returns the result of a run that has ended, or the message of its failure.

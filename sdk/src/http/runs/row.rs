@@ -43,12 +43,11 @@ pub(in crate::http) struct Row {
     pub(in crate::http) status: RunStatus,
     /// Id of the latest execution (Temporal's run id).
     pub(in crate::http) execution: String,
+    /// `true` for a chat that waits for a message, and answers none.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(super) is_idle: bool,
     /// `true` if the workflow has not continued as new.
     #[serde(skip)]
-    #[cfg_attr(
-        not(any(feature = "postgres", feature = "sqlite")),
-        expect(dead_code, reason = "a service with a database reads it")
-    )]
     pub(super) is_first_execution: bool,
     /// RFC 3339, UTC.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -96,6 +95,7 @@ impl Row {
             agent: memo.get(AGENT_MEMO).ok().flatten(),
             thread: memo.get(THREAD_MEMO).ok().flatten(),
             status: status(raw),
+            is_idle: false,
             is_first_execution: raw.first_run_id == execution.run_id,
             execution: execution.run_id,
             started_at: raw.start_time.as_ref().map(ToString::to_string),
@@ -135,6 +135,7 @@ impl Row {
             thread,
             status: if waits { RunStatus::Waiting } else { status },
             execution,
+            is_idle: false,
             is_first_execution: true,
             started_at: Some(started_at),
             ended_at,

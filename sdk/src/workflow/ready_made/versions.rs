@@ -226,6 +226,10 @@ impl AgentSources for &AgentSet {
     fn spec_parts(&self) -> Option<SpecParts> {
         self.specs.clone()
     }
+
+    fn open_toolsets(&self) -> Vec<String> {
+        self.open_toolsets.clone()
+    }
 }
 
 /// Returns the activity types of the tools that these agents and parts have with different

@@ -13,7 +13,7 @@ use temporal_agents_testing::{
 use super::{agui, environment, get, post, replica, request, send, stream, until};
 
 /// The paths of the service, with their methods.
-const ROUTES: [(&str, &[&str]); 21] = [
+const ROUTES: [(&str, &[&str]); 22] = [
     ("/agents", &["get"]),
     ("/agents/{name}", &["get", "put"]),
     ("/agents/{name}/picture.svg", &["get"]),
@@ -35,6 +35,7 @@ const ROUTES: [(&str, &[&str]); 21] = [
     ("/runs/{id}/messages", &["post"]),
     ("/runs/{id}/outputs", &["post"]),
     ("/runs/{id}/timeline.svg", &["get"]),
+    ("/runs/{id}/usage", &["get"]),
 ];
 
 /// All values below a value that is named `name`.
@@ -145,6 +146,7 @@ async fn what_the_service_answers_fits_its_description() -> anyhow::Result<()> {
         check(&document, "/runs/{id}/events", "get", ("200", "text/event-stream"), event);
     }
     check(&document, "/runs/{id}", "get", ok, &get(&service, &path).await?.1);
+    check(&document, "/runs/{id}/usage", "get", ok, &get(&service, &format!("{path}/usage")).await?.1);
     check(&document, "/runs", "get", ok, &get(&service, "/runs").await?.1);
     let asked = stream(&service, request("POST", "/agui/clerk", Some(&agui("r1", json!([]))))).await?;
     for event in &asked {

@@ -225,6 +225,7 @@ fn shown(row: &RunRow) -> Row {
         status: row.status,
         execution: row.execution.clone(),
         mode: row.mode,
+        is_idle: false,
         is_first_execution: row.execution == row.key,
         started_at: Some(rfc3339(row.started_at)),
         ended_at: row.ended_at.map(rfc3339),
