@@ -22,7 +22,7 @@ const SCHEMA = {
 
 test("a schema becomes a form with labels, and what is filled in becomes its values", () =>
   withPage(process.env.SERVICE_URL, {}, async (page) => {
-    await page.getByTestId("open-only").waitFor();
+    await page.getByRole("heading", { name: "Runs", exact: true }).waitFor();
     await page.evaluate(async (schema) => {
       const { schemaFields } = await import(new URL("schema.js", location.href).href);
       const form = document.createElement("form");

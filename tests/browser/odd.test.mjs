@@ -49,7 +49,7 @@ test("the page asks for a token, refuses a wrong one kindly, and goes on with th
     await page.getByRole("heading", { name: "Runs", exact: true }).waitFor();
     // It is kept for this tab.
     await page.reload();
-    await page.getByTestId("open-only").waitFor();
+    await page.getByRole("heading", { name: "Runs", exact: true }).waitFor();
     await page.getByRole("heading", { name: "No access" }).waitFor({ state: "detached" });
   }));
 
@@ -93,7 +93,7 @@ test("what a person approves looks like what it is", () => withToken(async (page
   await screenshot(page, "hostile-question", { fullPage: true });
   await question.getByTestId("approve").click();
   await status(page, "completed");
-  await page.getByTestId("question-entry").getByText(/approved by tester/).waitFor();
+  await page.getByTestId("question-entry").getByText(/Approved by tester/).waitFor();
 }));
 
 test("retries of a tool have their reasons, and its progress is shown", () =>
@@ -125,7 +125,8 @@ test("an agent that is a tool is shown within its call", () => withToken(async (
   await run(page, "nested");
   await status(page, "completed");
   await page.locator(".depth-1").getByText("I have helped.").waitFor();
-  await page.getByTestId("turn").getByText("helper, turn 1 (within 1-tool-0)").waitFor();
+  await page.getByTestId("turn").getByText("Expert agent helper, turn 1").waitFor();
+  assert.doesNotMatch(await page.locator("main").innerText(), /tool-0/);
   const rows = await page.getByTestId("usage").locator("tbody th").allInnerTexts();
   assert.equal(rows.filter((name) => name === "helper m").length, 1, rows.join());
   // The conversation is still that of the agent that called it.
@@ -151,8 +152,9 @@ test("a long run has few elements, and all of its sums", () => withToken(async (
 test("a failure has its reason", () => withToken(async (page) => {
   await run(page, "failure");
   await status(page, "failed");
-  await page.getByTestId("note").getByText(MARKUP).first().waitFor();
-  await page.getByTestId("result").getByText(MARKUP).waitFor();
+  await page.getByTestId("failure").getByText(MARKUP).waitFor();
+  await page.getByTestId("turn").getByText("The model call has failed; the reason is at the top").waitFor();
+  assert.equal((await page.locator("main").innerText()).split(MARKUP).length - 1, 2, "and the name of the model");
   await checkAccessibility(page);
   await screenshot(page, "failure", { fullPage: true });
 }));

@@ -16,17 +16,20 @@ for (const [place, url] of [["serve", process.env.SERVICE_URL], ["a replica", ot
 
   test(`${place}: the list shows runs with their status`, () => withPage(url, {}, async (page) => {
     const { id } = await api(url, "runs", { agent: "desk", input: "What is the weather?" });
-    const row = page.locator(`[data-run-id="${id}"]`);
+    const row = page.locator(`tr[data-run-id="${id}"]`);
     await row.locator('[data-status=completed]').waitFor();
-    assert.match(await row.innerText(), /Run with desk/);
+    assert.match(await row.innerText(), /What is the weather\?|Run with desk/);
+    await row.locator(".in-tokens").getByText("240").waitFor();
+    assert.doesNotMatch(await row.innerText(), new RegExp(id));
     await checkAccessibility(page);
     await shot(page, "runs");
-    await page.getByTestId("open-only").check();
+    await page.getByTestId("filter-state").selectOption("Not ended");
     await row.waitFor({ state: "detached" });
-    await page.getByTestId("open-only").uncheck();
+    await page.getByTestId("filter-state").selectOption("All");
     await row.getByRole("link").click();
     await status(page, "completed");
-    await page.getByTestId("result").getByText(/12 degrees/).waitFor();
+    await page.locator(".is-answer").getByText(/12 degrees/).waitFor();
+    assert.equal(await page.getByTestId("result").isVisible(), false);
     for (const name of ["timeline-picture", "agents-picture"]) {
       const image = page.getByTestId(name);
       await page.locator("details", { has: image }).locator("summary").click();
@@ -62,6 +65,8 @@ for (const [place, url] of [["serve", process.env.SERVICE_URL], ["a replica", ot
       const rows = await page.getByTestId("usage").locator("tbody th").allInnerTexts();
       assert.deepEqual(rows, ["desk scripted", "parcels scripted"]);
       await page.getByTestId("tool-call").getByText("parcel 4711 is on the ferry").waitFor();
+      await status(page, "idle");
+      assert.doesNotMatch(await page.locator("main").innerText(), /transfer_to/);
       await checkAccessibility(page);
       await shot(page, "handoff", { fullPage: true });
     }));
@@ -97,7 +102,7 @@ for (const [place, url] of [["serve", process.env.SERVICE_URL], ["a replica", ot
       await keyboard.press("Enter");
       await answer(page, "refunded 40 euros for order A-17");
       await page.getByTestId("question").waitFor({ state: "detached" });
-      await page.getByTestId("question-entry").getByText("Approval for issue_refund: approved").waitFor();
+      await page.getByTestId("question-entry").getByText("Approved").waitFor();
       // The focus is not lost with the form that had it.
       assert.notEqual(await page.evaluate(() => document.activeElement.tagName), "BODY");
       await checkAccessibility(page);
@@ -110,13 +115,14 @@ for (const [place, url] of [["serve", process.env.SERVICE_URL], ["a replica", ot
       await say(page, "I want a refund.");
       await status(page, "waiting");
       await page.getByRole("link", { name: "Runs" }).click();
-      const question = page.getByTestId("question").filter({ hasText: id });
+      const question = page.locator(`[data-testid=question][data-run-id="${id}"]`);
+      await question.locator("summary").first().click();
       await question.getByText('"order": "A-17"').waitFor();
       await question.getByTestId("reject-reason").fill("Not before Monday.");
       await shot(page, "questions");
       await question.getByTestId("reject").click();
       await question.waitFor({ state: "detached" });
-      await page.locator(`[data-run-id="${id}"]`).getByRole("link").click();
+      await page.locator(`tr[data-run-id="${id}"]`).getByRole("link").click();
       await answer(page, "Not before Monday.");
       await page.getByTestId("question-entry").getByText("Not before Monday.").waitFor();
     }));
@@ -132,7 +138,7 @@ for (const [place, url] of [["serve", process.env.SERVICE_URL], ["a replica", ot
       await page.getByTestId("supply-output").click();
       await answer(page, '<img src=x onerror="document.title=1">');
       assert.equal(await page.locator("main img:not([data-testid$=-picture])").count(), 0);
-      assert.match(await page.title(), /^Run /);
+      assert.equal(await page.title(), "What do I see? · Agents");
     }));
 
   test(`${place}: a reload in mid-run shows the run, once`, () => withPage(url, {}, async (page) => {
@@ -194,6 +200,9 @@ for (const [place, url] of [["serve", process.env.SERVICE_URL], ["a replica", ot
       await page.getByTestId("question").waitFor();
       await checkAccessibility(page);
       await shot(page, `${label}-question`);
+      await page.getByRole("link", { name: "Runs", exact: true }).click();
+      await page.locator(".count").waitFor();
+      await checkAccessibility(page);
     }));
   }
 }

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Drives the page of the service with headless Chromium: a chat with an approval, a client tool, a handoff, lost
-# connections, hostile texts, by keyboard, in the dark and on a phone; checks names and roles with axe; takes
-# screenshots into the directory SCREENSHOTS (target/browser). Needs `chromium` on PATH and Node 20. Installs the driver
-# into a temporary directory; starts what it needs on free ports, and stops it by its process id. SERVE and PAGE_AGENTS
-# are programs that are built already.
+# Drives the page of the service with headless Chromium. With a mocked service: large lists, long runs, failures, each
+# wide, on a phone and in the dark. With a real one: a chat with an approval, a client tool, a handoff, lost connections,
+# hostile texts, by keyboard. Checks names and roles with axe; takes screenshots into the directory SCREENSHOTS
+# (target/browser). Needs `chromium` on PATH and Node 20. Installs the driver into a temporary directory; starts what it
+# needs on free ports, and stops it by its process id. SERVE and PAGE_AGENTS are programs that are built already.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 chromium=$(command -v chromium) || { echo 'SKIPPED: the page is not tested, because there is no chromium'; exit 0; }
@@ -38,7 +38,7 @@ stop() {
 trap stop EXIT
 cp tests/browser/package.json tests/browser/*.mjs "$work"
 mkdir "$work/page"
-cp sdk/src/http/page/*.js "$work/page"
+cp sdk/src/http/page/*.{js,css,html,svg} "$work/page"
 if ! (cd "$work" && npm install --no-package-lock --no-audit --no-fund --loglevel=error); then
     echo 'SKIPPED: the page is not tested, because npm cannot get the driver of the browser (see above)'
     exit 0
@@ -66,6 +66,8 @@ export SERVICE_URL=$url ODD_URL=$odd ODD_TOKEN=secret TEMPORAL=$address NAMESPAC
 SERVE=$(realpath "$serve") SCREENSHOTS=$(realpath "$screenshots")
 export SERVE SCREENSHOTS
 cd "$work"
+# The words of numbers and times are those of one language.
+export LC_ALL=C.UTF-8
 # In the order of dependence: a broken view model breaks all others.
 node --test view.test.mjs
-node --test --test-concurrency=1 page.test.mjs errors.test.mjs forms.test.mjs odd.test.mjs
+node --test --test-concurrency=1 screens.test.mjs page.test.mjs errors.test.mjs forms.test.mjs odd.test.mjs

@@ -21,7 +21,7 @@ type File = (&'static str, &'static str, &'static str);
 
 const JS: &str = "text/javascript; charset=utf-8";
 
-const FILES: [File; 23] = [
+const FILES: [File; 27] = [
     ("/", "text/html; charset=utf-8", include_str!("page/index.html")),
     ("/page.css", "text/css; charset=utf-8", include_str!("page/page.css")),
     ("/icon.svg", "image/svg+xml", include_str!("page/icon.svg")),
@@ -33,17 +33,21 @@ const FILES: [File; 23] = [
     ("/dom.js", JS, include_str!("page/dom.js")),
     ("/entries.js", JS, include_str!("page/entries.js")),
     ("/events.js", JS, include_str!("page/events.js")),
+    ("/format.js", JS, include_str!("page/format.js")),
     ("/graph.js", JS, include_str!("page/graph.js")),
     ("/messages.js", JS, include_str!("page/messages.js")),
     ("/picture.js", JS, include_str!("page/picture.js")),
     ("/questions.js", JS, include_str!("page/questions.js")),
     ("/run.js", JS, include_str!("page/run.js")),
     ("/run_layout.js", JS, include_str!("page/run_layout.js")),
+    ("/run_table.js", JS, include_str!("page/run_table.js")),
     ("/runs.js", JS, include_str!("page/runs.js")),
     ("/schema.js", JS, include_str!("page/schema.js")),
     ("/text.js", JS, include_str!("page/text.js")),
     ("/timeline.js", JS, include_str!("page/timeline.js")),
+    ("/totals.js", JS, include_str!("page/totals.js")),
     ("/usage.js", JS, include_str!("page/usage.js")),
+    ("/value.js", JS, include_str!("page/value.js")),
     ("/view.js", JS, include_str!("page/view.js")),
 ];
 

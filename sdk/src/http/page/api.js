@@ -3,6 +3,8 @@
 const TOKEN_KEY = "token";
 const SILENCE_MS = 60_000; // a stream that is silent for longer is opened again
 const MAX_WAIT_MS = 15_000;
+const MAX_QUESTION_PAGES = 10;
+const RUNS_PER_PAGE = 100;
 
 /** Sends `token-needed` when the service asks for a token. */
 export const access = new EventTarget();
@@ -63,7 +65,21 @@ const pathOf = (id, rest = "") => `runs/${encodeURIComponent(id)}${rest}`;
 const post = (path, body) => json(path, { method: "POST", body });
 
 export const listAgents = (signal) => json("agents", { signal });
-export const listQuestions = (signal) => json("questions", { signal });
+/** Returns the open questions of all runs, as far as the service can read them. */
+export async function listQuestions(signal) {
+  const questions = [];
+  let after = "";
+  for (let page = 0; page < MAX_QUESTION_PAGES; page += 1) {
+    const query = after ? `?${new URLSearchParams({ after })}` : "";
+    const answer = await json(`questions${query}`, { signal });
+    questions.push(...answer.questions);
+    after = answer.next ?? "";
+    if (answer.complete === false) return { questions, complete: false, reason: answer.reason };
+    if (!after) return { questions, complete: true };
+  }
+  return { questions, complete: false, reason: "the page shows no more at once." };
+}
+
 export const getRun = (id, signal) => json(pathOf(id), { signal });
 
 export const agentPicture = (name) => `agents/${encodeURIComponent(name)}/picture.svg`;
@@ -75,15 +91,20 @@ export async function getPicture(path, signal) {
   return new Blob([await response.text()], { type: "image/svg+xml" });
 }
 
-export function listRuns({ next, isOpen }, signal) {
-  const query = new URLSearchParams({ limit: "50" });
+export function listRuns({ status, agent, title, after, isOpen }, signal) {
+  const query = new URLSearchParams({ limit: String(RUNS_PER_PAGE) });
   if (isOpen) query.set("open", "true");
-  if (next) query.set("next", next);
+  for (const [name, value] of Object.entries({ status, agent, title, after })) {
+    if (value) query.set(name, value);
+  }
   return json(`runs?${query}`, { signal });
 }
 
-export const startRun = (agent, input) => post("runs", { agent, input });
-export const startChat = (agent) => post("runs", { agent, chat: true });
+/** Returns the tokens and the cost of a run up to now. */
+export const runUsage = (id, signal) => json(pathOf(id, "/usage"), { signal });
+
+export const startRun = (agent, input, toolsets) => post("runs", { agent, input, toolsets });
+export const startChat = (agent, toolsets) => post("runs", { agent, chat: true, toolsets });
 export const sendMessage = (id, message) => post(pathOf(id, "/messages"), message);
 export const decide = (id, decision) => post(pathOf(id, "/decisions"), decision);
 export const supplyOutput = (id, output) => post(pathOf(id, "/outputs"), output);

@@ -16,18 +16,18 @@ const tokenState = document.getElementById("token-state");
 
 let current = new AbortController();
 
-/** Returns the route of an address: `#/runs`, `#/runs/<id>`, `#/new` or `#/decisions`. */
+/** Returns the route of an address: `#/runs?<filters>`, `#/runs/<id>`, `#/new` or `#/decisions`. */
 function routeOf(hash) {
-  const [, name, id] = /^#\/([a-z]*)(?:\/(.+))?$/.exec(hash) ?? [];
+  const [, name, id, query] = /^#\/([a-z]*)(?:\/([^?]+))?(?:\?(.*))?$/.exec(hash) ?? [];
   if (name === "new" && !id) return { title: "New run or chat", nav: "new", show: newPage };
   if (name === "decisions" && !id) {
     return { title: "Decisions for later runs", nav: "decisions", show: decisionsPage };
   }
   if (name === "runs" && id) {
     const decoded = decode(id);
-    return { title: `Run ${decoded}`, nav: "", show: runPage, id: decoded };
+    return { title: "Run", nav: "", show: runPage, id: decoded };
   }
-  return { title: "Runs", nav: "runs", show: runsPage };
+  return { title: "Runs", nav: "runs", show: runsPage, query };
 }
 
 function decode(text) {
@@ -42,15 +42,20 @@ function show({ takesFocus }) {
   current.abort();
   current = new AbortController();
   const route = routeOf(location.hash);
-  document.title = `${route.title} · ${NAME}`;
+  setTitle(route.title);
   for (const link of document.querySelectorAll("nav a")) {
     if (link.getAttribute("href") === `#/${route.nav}`) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
   }
   main.replaceChildren();
   window.scrollTo(0, 0);
-  route.show(main, { id: route.id, signal: current.signal });
+  const { id, query } = route;
+  route.show(main, { id, query, signal: current.signal, setTitle });
   if (takesFocus) main.querySelector("h1")?.focus();
+}
+
+function setTitle(title) {
+  document.title = `${title} · ${NAME}`;
 }
 
 function showTokenState(text) {

@@ -9,7 +9,7 @@ export function newCall() {
 export function newTool(name) {
   return {
     ...newCall(), type: "tool", callId: undefined, name, arguments: "", streams: [],
-    progress: undefined, emitted: [],
+    progress: undefined, emitted: [], questions: [],
   };
 }
 

@@ -1,9 +1,9 @@
 // Starting runs and chats, and talking in a chat.
 
 import { agentPicture, listAgents, sendMessage, startChat, startRun } from "./api.js";
-import { announce, el, field, setText, showError, whileBusy } from "./dom.js";
+import { announce, el, field, newId, setText, showError, whileBusy } from "./dom.js";
 import { pictureBox } from "./picture.js";
-import { clip } from "./text.js";
+import { clip, visible } from "./text.js";
 
 /** Messages that were typed and not sent, by run: they stay when the page shows something else. */
 const drafts = new Map();
@@ -21,6 +21,7 @@ export function newPage(main, { signal }) {
     alt: "The agent and the agents that it can reach, with their tools and handoffs.",
   });
   const descriptions = new Map();
+  const toolsets = toolsetFields();
   const open = async (start) => {
     if (!select.reportValidity()) return;
     await whileBusy(form, error, async () => {
@@ -30,7 +31,7 @@ export function newPage(main, { signal }) {
   };
   const chatButton = el("button", {
     type: "button", "data-testid": "new-chat", onclick: () => open(async () => {
-      const chat = await startChat(select.value);
+      const chat = await startChat(select.value, toolsets.read());
       startedChat = chat.id;
       return chat;
     }),
@@ -41,12 +42,13 @@ export function newPage(main, { signal }) {
       class: "card",
       onsubmit: (event) => {
         event.preventDefault();
-        open(() => startRun(select.value, input.value));
+        open(() => startRun(select.value, input.value, toolsets.read()));
       },
     },
     field("Agent", select),
     description,
     field("Input of the run", input, "A chat begins without input."),
+    toolsets.node,
     el("div", { class: "actions" },
       el("button", { type: "submit", class: "primary", "data-testid": "start-run" }, "Start a run"),
       chatButton),
@@ -58,9 +60,12 @@ export function newPage(main, { signal }) {
     if (select.value) picture.update(agentPicture(select.value));
   };
   select.addEventListener("change", describe);
-  main.append(el("h1", { tabindex: -1 }, "New run or chat"), form, picture.node);
+  main.append(el("h1", { tabindex: -1 }, "New run or chat"),
+    el("p", { class: "lede" }, "A run is one task that ends with an answer. A chat stays open for messages."),
+    form, picture.node);
 
-  listAgents(signal).then(({ agents }) => {
+  listAgents(signal).then(({ agents, toolsets: names }) => {
+    toolsets.offer(names ?? []);
     for (const agent of agents) descriptions.set(agent.name, agent.description ?? "");
     select.append(...agents.map(({ name }) => el("option", { value: name }, name)));
     describe();
@@ -68,6 +73,40 @@ export function newPage(main, { signal }) {
   }).catch((failure) => {
     if (!signal.aborted) showError(error, failure);
   });
+}
+
+/** The toolsets and devices that a run may select; hidden if the service permits none. */
+function toolsetFields() {
+  const boxes = el("div");
+  const others = el("input", {
+    type: "text", autocomplete: "off", spellcheck: "false", "data-testid": "other-toolsets",
+  });
+  const othersField = el("div", { hidden: true });
+  const node = el("fieldset", { "data-testid": "toolsets", hidden: true },
+    el("legend", {}, "Toolsets and devices (optional)"), boxes, othersField);
+  const words = () => others.value.split(/[\s,]+/).filter(Boolean);
+  const chosen = () => [...boxes.querySelectorAll("input:checked")].map(({ value }) => value);
+  return {
+    node,
+    /** Names, and prefixes of names that end in `*`. */
+    offer(names) {
+      node.hidden = names.length === 0;
+      const prefixes = names.filter((name) => name.endsWith("*"));
+      boxes.replaceChildren(...names.filter((name) => !name.endsWith("*")).map((name) => {
+        const box = el("input", { type: "checkbox", id: newId("toolset"), value: name });
+        return el("label", { for: box.id, class: "check" }, box, el("bdi", {}, visible(name)));
+      }));
+      othersField.hidden = prefixes.length === 0;
+      if (prefixes.length === 0) return;
+      const hint = prefixes.includes("*") ? "Names, separated by spaces."
+        : `Names that begin with ${prefixes.map((prefix) => visible(prefix.slice(0, -1))).join(" or ")}, separated by spaces.`;
+      othersField.replaceChildren(field("Others, by name", others, hint));
+    },
+    read() {
+      const names = [...new Set([...chosen(), ...words()])];
+      return node.hidden || names.length === 0 ? undefined : names;
+    },
+  };
 }
 
 /**

@@ -1,6 +1,7 @@
 // Helpers for elements. Text is only ever inserted as text.
 
 import { ApiError, pause } from "./api.js";
+import { wordOf } from "./format.js";
 import { clip, visible } from "./text.js";
 
 const MAX_NAME_CHARS = 80;
@@ -99,13 +100,6 @@ export function statusBadge(status) {
   setStatus(badge, status);
   return badge;
 }
-
-/** The statuses of runs that have ended; a run of any other status may still change. */
-const ENDED = new Set(["completed", "failed", "cancelled", "terminated", "timed_out", "gone"]);
-export const hasEnded = (status) => ENDED.has(status);
-
-/** Returns a status as people read it. */
-export const wordOf = (status) => status.replaceAll("_", " ");
 
 export function setStatus(badge, status) {
   badge.className = `status status-${/^[a-z_]+$/.test(status) ? status : "other"}`;

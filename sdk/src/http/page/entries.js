@@ -1,27 +1,33 @@
 // The elements of each type of entry: a function makes them, and `update(entry)` fills them.
 
 import { el, longText, named, setParts, setText, timeOf } from "./dom.js";
+import { durationText, shortNumber } from "./format.js";
 import { prettyJson, textOfFailure, textOfValue, visible } from "./text.js";
+import { valueNode } from "./value.js";
 
 const TIME = { timeStyle: "medium" };
 /** A text of at most so many characters and lines is shown without being opened. */
 const SHORT = { chars: 300, lines: 8 };
+const LINE = 100;
 
 export const MAKERS = {
   turn: () => {
     const title = el("h3");
+    const about = el("p", { class: "meta" });
     const retries = retryList();
     const failure = el("p", { class: "error", dir: "auto" });
     return {
-      node: el("li", { "data-testid": "turn" }, title, retries.node, failure),
+      node: el("li", { "data-testid": "turn" },
+        el("div", { class: "turn-head" }, title, about), retries.node, failure),
       update(entry) {
-        const parts = [named(entry.agent || "Agent"), `, turn ${entry.turn}`];
-        if (entry.path.length > 0) parts.push(" (within ", named(entry.path.join(" › ")), ")");
-        if (entry.model) parts.push(" · ", named(entry.model));
-        if (entry.isOpaque) parts.push(" · content is encoded");
-        if (entry.incomplete) parts.push(" · cut short: ", named(entry.incomplete));
-        if (entry.time) parts.push(" · ", timeOf(entry.time, TIME));
-        setParts(title, parts);
+        const agent = named(entry.agent || "Agent");
+        const expert = entry.within?.isTool ? entry.within.agent : undefined;
+        setParts(title, [
+          ...(expert !== undefined && expert === entry.agent ? ["Expert agent "] : []), agent,
+          `, turn ${entry.turn}`,
+          ...(expert && expert !== entry.agent ? [" (in expert agent ", named(expert), ")"] : []),
+        ]);
+        setParts(about, joined(aboutTurn(entry)));
         retries.update(entry);
         showFailure(failure, entry, "The model call has failed");
       },
@@ -30,20 +36,28 @@ export const MAKERS = {
   message: () => {
     const who = el("p", { class: "who" });
     const text = longText("p", { class: "text" });
-    const node = el("li", { "data-testid": "message" }, who, ...text.nodes);
+    const value = el("div", { hidden: true });
+    const json = disclosure("JSON", { isClosed: true });
+    const node = el("li", { "data-testid": "message" }, who, ...text.nodes, value, json.node);
     return {
       node,
       update(entry) {
         node.dataset.role = entry.role;
         node.dataset.partial = String(entry.isPartial === true);
         const state = entry.isCut ? " (cut off)" : entry.isPartial ? " (writing)" : "";
-        setParts(who, [entry.role === "user" ? "User" : named(entry.agent || "Agent"), state]);
-        text.update(entry.text, entry.isPartial);
+        setParts(who, [entry.role === "user" ? "User" : named(entry.agent || "Agent"),
+          entry.isAnswer ? " · answer" : "", state]);
+        const typed = entry.role === "user" || entry.isPartial ? undefined : valueNode(entry.text);
+        value.hidden = typed === undefined;
+        value.replaceChildren(...(typed ? [typed] : []));
+        text.content.hidden = typed !== undefined;
+        text.update(typed ? "" : entry.text, entry.isPartial);
+        json.update(typed ? visible(prettyJson(entry.text)) : undefined);
       },
     };
   },
   reasoning: () => {
-    const details = disclosure("Reasoning", "p", "text");
+    const details = disclosure("Reasoning", { name: "p", className: "text" });
     return {
       node: el("li", {}, details.node),
       update: (entry) => details.update(entry.text || "The model has not shown its reasoning."),
@@ -56,17 +70,22 @@ export const MAKERS = {
     const progress = el("progress", { max: 1, "aria-label": "Progress", hidden: true });
     const live = el("pre", { class: "live", dir: "auto", hidden: true });
     const retries = retryList();
+    const questions = questionBlocks();
     const failure = el("p", { class: "error", dir: "auto" });
-    const parts = [title, args.node, retries.node, progress, live, failure, output.node];
+    const parts = [
+      title, args.node, questions.node, retries.node, progress, live, failure, output.node,
+    ];
     const node = el("li", { "data-testid": "tool-call" }, ...parts);
     return {
       node,
       update(entry) {
         node.dataset.state = entry.isPartial ? "partial" : entry.state;
-        const state = entry.isPartial ? "writing the call" : TOOL_STATES[entry.state];
-        setParts(title, ["Tool ", entry.name ? named(entry.name) : "", ` · ${state}`]);
+        setParts(title, ["Tool ", entry.name ? named(entry.name) : "", " · ", ...stateOfCall(entry)]);
         const hasArguments = !["", "{}"].includes((entry.arguments ?? "").trim());
+        const isEdited = entry.questions.some(({ decision }) => decision?.kind === "approve_with");
+        args.title(isEdited ? "Arguments that the model wrote" : "Arguments");
         args.update(hasArguments ? visible(prettyJson(entry.arguments)) : undefined);
+        output.title(entry.state === "failed" ? "What the model was told" : "Output");
         output.update(entry.output === undefined ? undefined : textOfValue(entry.output));
         progress.hidden = entry.progress?.fraction === undefined;
         if (!progress.hidden) progress.value = entry.progress.fraction;
@@ -74,11 +93,23 @@ export const MAKERS = {
         live.hidden = text === "";
         setText(live, text);
         retries.update(entry);
+        questions.update(entry.questions);
         showFailure(failure, entry, "The call has failed");
       },
     };
   },
-  handoff: () => simple((entry) => [named(entry.from), " hands off to ", named(entry.to)]),
+  handoff: () => {
+    const text = el("p", { class: "title" });
+    const input = disclosure("Input of the handoff");
+    return {
+      node: el("li", { "data-testid": "handoff" }, text, input.node),
+      update(entry) {
+        setParts(text, [named(entry.from), " hands off to ", named(entry.to)]);
+        const hasInput = !["", "{}"].includes((entry.input ?? "").trim());
+        input.update(hasInput ? visible(prettyJson(entry.input)) : undefined);
+      },
+    };
+  },
   guardrail: () => {
     const text = el("p");
     const details = disclosure("Details");
@@ -87,25 +118,20 @@ export const MAKERS = {
       update(entry) {
         const stage = String(entry.stage ?? "").replaceAll("_", " ");
         const place = entry.tool ? [stage, " of ", named(entry.tool)] : [stage];
-        setParts(text, ["Guardrail ", named(entry.name), " has tripped (", ...place, ")"]);
+        const verb = /^(input|output)$/.test(entry.stage ?? "") ? "has stopped the run" : "has tripped";
+        setParts(text, ["Guardrail ", named(entry.name), ` ${verb} (`, ...place, ")"]);
         details.update(entry.info == null ? undefined : textOfValue(entry.info));
       },
     };
   },
   question: () => {
-    const text = el("p");
-    const message = longText("p", { class: "text" });
+    const title = el("p", { class: "title" });
+    const questions = questionBlocks();
     return {
-      node: el("li", { "data-testid": "question-entry" }, text, ...message.nodes),
+      node: el("li", {}, title, questions.node),
       update(entry) {
-        const kind = QUESTIONS[entry.waitsFor] ?? "Question";
-        const parts = [`${kind} for `, entry.tool ? named(entry.tool) : "a call"];
-        const decision = entry.decision?.kind;
-        parts.push(": ", decision ? DECISIONS[decision] ?? named(decision) : "open");
-        if (decision && entry.by) parts.push(" by ", named(entry.by));
-        if (decision && entry.always) parts.push(", also for later calls");
-        setParts(text, parts);
-        message.update(entry.decision?.message ?? "");
+        setParts(title, [entry.name ? named(entry.name) : "A call of an earlier execution"]);
+        questions.update(entry.questions);
       },
     };
   },
@@ -118,7 +144,8 @@ export const MAKERS = {
       update(entry) {
         const isOfWorkflow = entry.text.startsWith("the ");
         const who = isOfWorkflow ? [] : [entry.agent ? named(entry.agent) : "The run", " "];
-        setParts(text, [...who, isOfWorkflow ? `T${entry.text.slice(1)}` : entry.text]);
+        setParts(text, [...who, isOfWorkflow ? `T${entry.text.slice(1)}` : entry.text,
+          entry.isAbove ? "; the reason is at the top of the page" : ""]);
         why.update(entry.failure ? textOfFailure(entry.failure) : entry.reason ?? "");
         details.update(entry.output === undefined ? undefined : textOfValue(entry.output));
       },
@@ -126,11 +153,10 @@ export const MAKERS = {
   },
   other: () => {
     const details = disclosure("Item");
-    const title = details.node.firstElementChild;
     return {
       node: el("li", {}, details.node),
       update(entry) {
-        setParts(title, [named(entry.title)]);
+        details.title(named(entry.title).name);
         details.update(textOfValue(entry.value));
       },
     };
@@ -138,31 +164,111 @@ export const MAKERS = {
 };
 
 const TOOL_STATES = { running: "called", answered: "answered", failed: "failed" };
-const QUESTIONS = { approval: "Approval", output: "Output", input: "Input" };
+const QUESTIONS = { approval: "an approval", output: "its output", input: "an input" };
 const DECISIONS = {
-  approve: "approved", approve_with: "approved with other arguments", reject: "rejected", supply_output: "the output was supplied",
+  approve: "Approved", approve_with: "Approved", reject: "Rejected", supply_output: "Output supplied",
 };
 
-function simple(partsOf) {
-  const text = el("p");
-  return { node: el("li", {}, text), update: (entry) => setParts(text, partsOf(entry)) };
+const joined = (parts) => parts.flatMap((part, at) => (at === 0 ? [part] : [" · ", part]));
+
+function aboutTurn(entry) {
+  const took = durationText(Date.parse(entry.endedAt ?? "") - Date.parse(entry.scheduledAt ?? ""));
+  const tokens = Object.values(entry.usage).reduce((sum, usage) =>
+    sum + (usage.input_tokens ?? 0) + (usage.output_tokens ?? 0), 0);
+  return [
+    entry.within && !entry.within.isTool ? "nested run" : "",
+    entry.model ? named(entry.model) : "", took, tokens > 0 ? `${shortNumber(tokens)} tokens` : "",
+    entry.isOpaque ? "content is encoded" : "",
+  ].filter(Boolean).concat(entry.incomplete ? [el("span", {}, "cut short: ",
+    el("bdi", {}, visible(entry.incomplete)))] : []);
 }
 
+/** Returns the state of a call, and how long it has taken without the wait for a person. */
+function stateOfCall(entry) {
+  if (entry.isPartial) return ["writing the call"];
+  const open = entry.questions.find(({ decision }) => !decision);
+  if (entry.state === "running" && open) {
+    return [`waits for ${QUESTIONS[open.waitsFor] ?? "an answer"}`];
+  }
+  const from = entry.questions.map(({ decidedAt }) => decidedAt).filter(Boolean).at(-1) ?? entry.time;
+  const took = durationText(Date.parse(entry.endedAt ?? "") - Date.parse(from ?? ""));
+  return [TOOL_STATES[entry.state], took && entry.output !== undefined ? ` in ${took}` : ""];
+}
+
+/** Returns the questions about a call: who has decided, when, and with which arguments. */
+function questionBlocks() {
+  const node = el("div", { hidden: true });
+  let shown = [];
+  return {
+    node,
+    update(questions) {
+      node.hidden = questions.length === 0;
+      while (shown.length > questions.length) shown.pop().node.remove();
+      questions.forEach((question, at) => {
+        if (!shown[at]) {
+          shown.push(questionBlock());
+          node.append(shown[at].node);
+        }
+        shown[at].update(question);
+      });
+    },
+  };
+}
+
+function questionBlock() {
+  const text = el("p");
+  const message = longText("p", { class: "text" });
+  const args = disclosure("Arguments that were used");
+  const node = el("div", { class: "decided", "data-testid": "question-entry" },
+    text, ...message.nodes, args.node);
+  return {
+    node,
+    update({ waitsFor, decision, always, by, askedAt, decidedAt }) {
+      const kind = decision?.kind;
+      node.dataset.decision = kind ?? "open";
+      const waited = durationText(Date.parse(decidedAt ?? "") - Date.parse(askedAt ?? ""));
+      setParts(text, kind === undefined ? [`Waits for ${QUESTIONS[waitsFor] ?? "an answer"}`] : [
+        DECISIONS[kind] ?? named(kind), ...(by ? [" by ", named(by)] : []),
+        kind === "approve_with" ? " with other arguments" : "",
+        always ? ", also for later calls" : "", waited ? ` after ${waited}` : "",
+      ]);
+      message.update(decision?.message ?? "");
+      args.update(kind === "approve_with" ? prettyArguments(decision.arguments) : undefined);
+    },
+  };
+}
+
+const prettyArguments = (value) => visible(prettyJson(JSON.stringify(value ?? {})));
+
 /** Returns a text that can be opened, and is open if it is short; hidden while it is undefined. */
-function disclosure(title, name = "pre", className = undefined) {
+function disclosure(title, { name = "pre", className, isClosed = false } = {}) {
   // What scrolls can have the focus.
   const keys = name === "pre" ? { tabindex: 0, role: "group", "aria-label": title } : {};
   const text = longText(name, { class: className, ...keys });
-  const node = el("details", {}, el("summary", {}, title), ...text.nodes);
-  let isNew = true;
+  const summary = el("summary", {}, title);
+  const box = el("details", {}, summary, ...text.nodes);
+  const label = el("span", {}, `${title}:`);
+  const line = el("code", { dir: "auto" });
+  const short = el("p", { class: "short", hidden: true }, label, " ", line);
+  const node = el("div", {}, short, box);
+  let isNew = !isClosed;
   return {
     node,
+    title(words) {
+      setText(summary, words);
+      setText(label, `${words}:`);
+    },
     update(value) {
       node.hidden = value === undefined;
-      text.update(value ?? "");
-      if (!isNew || value === undefined) return;
+      // What fits in a line has nothing to open.
+      const isLine = !isClosed && value !== undefined && value.length <= LINE && !value.includes("\n");
+      short.hidden = !isLine;
+      box.hidden = isLine;
+      setText(line, isLine ? value : "");
+      text.update(isLine ? "" : value ?? "");
+      if (!isNew || value === undefined || isLine) return;
       isNew = false;
-      node.open = value.length <= SHORT.chars && value.split("\n").length <= SHORT.lines;
+      box.open = value.length <= SHORT.chars && value.split("\n").length <= SHORT.lines;
     },
   };
 }
@@ -174,8 +280,10 @@ function liveText(entry) {
 }
 
 function showFailure(node, entry, title) {
-  node.hidden = entry.state !== "failed" || !entry.failure;
-  setText(node, node.hidden ? "" : `${title}: ${textOfFailure(entry.failure)}`);
+  node.hidden = entry.state !== "failed" || !(entry.failure || entry.isAbove);
+  const reason = entry.isAbove ? "; the reason is at the top of the page."
+    : `: ${textOfFailure(entry.failure)}`;
+  setText(node, node.hidden ? "" : `${title}${reason}`);
 }
 
 function retryList() {

@@ -6,7 +6,7 @@
 
 import { isLate, newCall, newTool, withAttempt, withOutcome } from "./calls.js";
 import { noChat, taken, withMessage } from "./messages.js";
-import { textOfItem } from "./text.js";
+import { isTextOf, textOfItem } from "./text.js";
 import { emptySums, sumsOf } from "./view.js";
 
 /** The number of entries that a view keeps, and of those that it has before it drops the oldest. */
@@ -25,6 +25,7 @@ export const emptyView = Object.freeze({
   keys: undefined, // a set that contains the keys of all entries, and perhaps of entries before
   partial: 0, // number of entries that are parts of a fact
   chat: noChat, // messages that a chat has accepted
+  isActive: undefined, // whether the latest outermost run has not ended; undefined without one
   cursor: null, // that of the latest event
   resets: 0,
 });
@@ -32,8 +33,18 @@ export const emptyView = Object.freeze({
 /** Returns the view after an event. */
 export function reduce(view, event) {
   const step = Object.hasOwn(STEPS, event.kind) ? STEPS[event.kind] : ofUnknownKind;
-  const next = bounded(step(view, event));
+  const next = bounded(withActivity(step(view, event), event));
   return event.cursor == null ? next : { ...next, cursor: event.cursor };
+}
+
+const ENDS = new Set(
+  ["run_finished", "run_failed", "run_cancelled", "run_terminated", "run_timed_out"]);
+
+/** Notes whether the outermost run has ended. */
+function withActivity(view, event) {
+  if (!isOutermost(event) || !/^(run|turn)_/.test(event.kind)) return view;
+  const isActive = !ENDS.has(event.kind);
+  return isActive === view.isActive ? view : { ...view, isActive };
 }
 
 function bounded(view) {
@@ -59,16 +70,18 @@ export function afterReconnect(view) {
 
 const STEPS = {
   run_started: (view, event) => {
-    const texts = (event.input ?? []).map(textOfItem).filter((text) => text !== "");
+    const texts = inputOf(view, event);
     const begun = texts.length === 0 || event.opaque ? note(view, event, "began") : view;
+    const isNew = isOutermost(event) && !isKnown(view, { id: `${event.id}#0` });
     return texts.reduce(
       (soFar, text, index) => put(soFar, event, `${event.id}#${index}`, () =>
         ({ type: "message", role: "user", text })),
-      isOutermost(event) ? { ...begun, chat: taken(view.chat, texts) } : begun,
+      isNew ? { ...begun, chat: taken(view.chat, texts) } : begun,
     );
   },
-  run_resumed: (view, event) => note(view, event, "continues"),
-  run_paused: (view, event) => note(view, event, "waits for an answer", "warn"),
+  // The questions of a pause, and the answers to them, are at their calls.
+  run_resumed: (view, event) => (view.entries.length > 0 ? view : note(view, event, "continues")),
+  run_paused: (view) => view,
   run_continued: (view, event) =>
     note(settled(view, event), event, "continues in the next execution of the workflow"),
   run_reset: (view, event) => {
@@ -77,12 +90,20 @@ const STEPS = {
     return { ...after, resets: isKnown(view, event) ? view.resets : view.resets + 1 };
   },
   run_finished: (view, event) => {
-    const said = view.entries.findLast((entry) =>
-      entry.type === "message" && entry.role === "assistant" && isOfCall(view, entry, event));
-    const isSaid = event.output == null || said?.text === event.output;
-    return end(view, event, "finished", "good", isSaid ? undefined : { output: event.output });
+    const over = settled(view, event);
+    const told = over.entries.findLast((entry) => isOfCall(over, entry, event) && tells(entry, event.output));
+    if (told) return changed(over, event, told, (entry) => ({ ...entry, isAnswer: true }));
+    return event.output == null ? over
+      : note(over, event, "finished", "good", { output: event.output });
   },
-  run_failed: (view, event) => end(view, event, "failed", "bad", { failure: event.failure }),
+  run_failed: (view, event) => {
+    // What has failed tells the reason.
+    const scope = scopeOf(view, event);
+    const last = view.entries.findLast((entry) => entry.scope === scope && entry.type !== "note");
+    const isTold = last?.type === "guardrail" || (last?.type === "turn" && last.state === "failed");
+    return isTold ? settled(view, event)
+      : end(view, event, "failed", "bad", { failure: event.failure });
+  },
   run_cancelled: (view, event) => end(view, event, "was cancelled", "bad"),
   run_terminated: (view, event) =>
     end(view, event, "the workflow was terminated", "bad", { reason: event.reason }),
@@ -91,13 +112,13 @@ const STEPS = {
   turn_started: (view, event) => putTurn(settled(view, event), event, (turn) => turn),
   model_call_scheduled: (view, event) =>
     putTurn(view, event, (turn) => ({
-      ...turn, model: event.model ?? "", isOpaque: event.opaque === true,
+      ...turn, model: event.model ?? "", isOpaque: event.opaque === true, scheduledAt: event.time,
       // A failed call may be made again with more of the conversation.
       ...(turn.state === "failed" ? newCall() : {}),
     })),
   model_call_answered: (view, event) =>
     putTurn(view, event, (turn) => withOutcome(turn, event, "answered", {
-      incomplete: event.incomplete,
+      incomplete: event.incomplete, endedAt: event.time,
       usage: { ...turn.usage, [event.id]: event.usage ?? {} },
     })),
   model_call_failed: (view, event) =>
@@ -115,14 +136,22 @@ const STEPS = {
     ({ type: "other", title: event.item?.type ?? "item", value: event.item })),
   tool_output: (view, event) => {
     const fact = { output: event.output, streams: [], progress: undefined, emitted: [] };
-    return putTool(view, event, (tool) => event.is_failure
-      ? { ...tool, ...fact, state: "failed" } : withOutcome(tool, event, "answered", fact));
+    // After a failure the output is what the model is told.
+    return putTool(view, event, (tool) => (event.is_failure || tool.state === "failed"
+      ? { ...tool, ...fact, state: "failed" }
+      : withOutcome(tool, event, "answered", { ...fact, endedAt: event.time })));
   },
   tool_failed: (view, event) => putTool(view, event, (tool) => withOutcome(tool, event, "failed", {
-    streams: [], progress: undefined,
+    streams: [], progress: undefined, endedAt: event.time,
   })),
-  handoff: (view, event) => put(view, event, event.id, () =>
-    ({ type: "handoff", from: event.from, to: event.to })),
+  handoff: (view, event) => {
+    const call = view.entries.findLast((entry) => entry.type === "tool" && isOfRun(entry, event)
+      && isTextOf(String(entry.output ?? ""), { assistant: event.to }));
+    const rest = call ? withEntries(view, view.entries.filter((entry) => entry !== call)) : view;
+    return put(rest, event, event.id, (before) => ({
+      type: "handoff", from: event.from, to: event.to, input: call?.arguments ?? before?.input,
+    }));
+  },
   guardrail_tripped: (view, event) => put(view, event, event.id, () => ({
     type: "guardrail", name: event.guardrail, stage: event.stage, tool: event.tool,
     info: event.output_info,
@@ -131,18 +160,13 @@ const STEPS = {
     type: "guardrail", name: event.rule ?? "gate", stage: "gate", tool: event.tool,
     info: event.reason,
   })),
-  question_asked: (view, event) => put(view, event, event.id, (before) => ({
-    type: "question", questionId: event.question_id, tool: event.tool,
-    waitsFor: event.waits_for ?? "approval", decision: before?.decision, by: before?.by,
-  })),
+  question_asked: (view, event) => {
+    const { question_id: id, waits_for: waitsFor = "approval", arguments: args } = event;
+    return withQuestion(view, event, { id, waitsFor, arguments: args, askedAt: event.time });
+  },
   question_decided: (view, event) => {
-    const asked = view.entries.findLast((entry) =>
-      entry.type === "question" && entry.questionId === event.question_id);
-    return put(view, event, asked?.key ?? event.id, () => ({
-      type: "question", questionId: event.question_id, tool: asked?.tool ?? "",
-      waitsFor: asked?.waitsFor ?? "approval", agent: asked?.agent ?? event.agent,
-      decision: event.decision, always: event.always, by: event.by,
-    }));
+    const { question_id: id, decision, always, by, time } = event;
+    return withQuestion(view, event, { id, decision, always, by, decidedAt: time });
   },
   compaction: (view, event) => note(view, event,
     `the conversation was shortened from ${event.items_before} items to ${event.items_after}`),
@@ -183,6 +207,24 @@ const STEPS = {
     return { ...tool, emitted: emitted.slice(-MAX_EMITTED) };
   }),
 };
+
+/** Returns the texts with which a run begins. The chat's next message, if the run had no turn. */
+function inputOf(view, event) {
+  const texts = (event.input ?? []).map(textOfItem).filter((text) => text !== "");
+  if (texts.length > 0 || event.opaque || !isOutermost(event)) return texts;
+  const known = view.entries.find(({ key }) => key === `${event.id}#0`);
+  const next = known ?? view.chat.messages.find(({ state }) => state === "waiting");
+  return next ? [next.text] : [];
+}
+
+/** Returns whether an entry shows the output of its run. */
+function tells(entry, output) {
+  if (entry.type === "message") {
+    return entry.role === "assistant" && (output == null || isTextOf(entry.text, output));
+  }
+  return entry.type === "tool" && typeof entry.output === "string" && output != null
+    && isTextOf(entry.output, output);
+}
 
 const isOutermost = (event) => !event.workflow && !event.path?.length;
 
@@ -235,6 +277,12 @@ function put(view, event, key, change) {
   return { ...view, entries: view.entries.with(at, entry), partial };
 }
 
+/** Changes an entry, which keeps its place. */
+function changed(view, event, entry, change) {
+  const { agent, turn, isOpaque: opaque } = entry;
+  return put(view, { ...event, agent, turn, opaque }, entry.key, change);
+}
+
 function note(view, event, text, tone = "plain", detail = undefined) {
   return put(view, event, event.id, () => ({ type: "note", text, tone, ...detail }));
 }
@@ -256,14 +304,54 @@ function settled(view, event) {
 function putTurn(view, event, change) {
   const key = `turn|${scopeOf(view, event)}|${event.turn ?? 0}`;
   return put(view, event, key, (before) =>
-    change(before ?? { type: "turn", model: "", usage: {}, ...newCall() }));
+    change(before ?? { type: "turn", model: "", usage: {}, within: within(view, event), ...newCall() }));
 }
 
+/** Returns the agent with which a nested run has begun, and the kind of call that it is. */
+function within(view, event) {
+  const call = event.path?.at(-1);
+  if (call === undefined) return undefined;
+  const scope = scopeOf(view, event);
+  const first = view.entries.find((entry) => entry.type === "turn" && entry.scope === scope);
+  return { isTool: /^\d+-tool-\d+$/.test(call), agent: first?.within?.agent ?? event.agent ?? "" };
+}
+
+const isOfRun = (entry, event) =>
+  entry.workflow === (event.workflow ?? "") && entry.run === event.run
+  && entry.path.join("/") === (event.path ?? []).join("/");
+
+/** Returns the tool call of an event; of a run that was resumed, one that an earlier run has made. */
 function findTool(view, event) {
-  return view.entries.findLast((entry) =>
-    entry.type === "tool" && entry.callId === event.call_id &&
-    entry.workflow === (event.workflow ?? "") && entry.run === event.run &&
-    entry.path.join("/") === (event.path ?? []).join("/"));
+  const isCall = (entry) => entry.type === "tool" && entry.callId === event.call_id;
+  return view.entries.findLast((entry) => isCall(entry) && isOfRun(entry, event))
+    ?? view.entries.findLast((entry) =>
+      isCall(entry) && entry.state === "running" && entry.questions.length > 0);
+}
+
+/** Adds a question or its answer to the call that it is about; without a call it is an entry. */
+function withQuestion(view, event, question) {
+  const isAbout = (entry) => entry.questions?.some(({ id }) => id === question.id)
+    && entry.workflow === (event.workflow ?? "");
+  const callId = callIdOf(question.id);
+  const place = view.entries.findLast(isAbout) ?? view.entries.findLast((entry) =>
+    entry.type === "tool" && entry.callId === callId && entry.run === event.run
+    && entry.workflow === (event.workflow ?? ""));
+  const add = (questions) => {
+    const at = questions.findIndex(({ id }) => id === question.id);
+    return at < 0 ? [...questions, question]
+      : questions.with(at, { ...questions[at], ...question });
+  };
+  if (place) {
+    return changed(view, event, place, (entry) => ({ ...entry, questions: add(entry.questions) }));
+  }
+  return put(view, event, event.id, () =>
+    ({ type: "question", name: event.tool ?? "", questions: [question] }));
+}
+
+/** Returns the id of the call that a question is about. */
+function callIdOf(questionId) {
+  const last = questionId.split("/").at(-1).replace(/#\d+$/, "");
+  return last.replaceAll("~2", "#").replaceAll("~1", "/").replaceAll("~0", "~");
 }
 
 /** Changes the tool call of an event; a call that this history does not show is added. */

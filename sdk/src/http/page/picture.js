@@ -4,17 +4,22 @@ import { getPicture, hasToken } from "./api.js";
 import { el, setText, textOfError } from "./dom.js";
 
 /**
- * Returns a box that loads its picture when a person opens it. `update(path, state)` loads it again
- * if it is open and the state is another.
+ * Returns a box that loads its picture when a person opens it, and shows it as wide as the page or
+ * in its own size. `update(path, state)` loads it again if it is open and the state is another.
  */
 export function pictureBox({ title, alt, testid, isOpen = false, signal }) {
   const image = el("img", { alt, hidden: true, "data-testid": testid });
   const note = el("p", { class: "hint", role: "status" });
-  const link = el("a", { target: "_blank", rel: "noreferrer", hidden: true }, "Open it alone");
+  const link = el("a", { target: "_blank", rel: "noreferrer", hidden: true }, "Open in a tab");
   const frame = el("div", {
     class: "picture-frame", tabindex: 0, role: "group", "aria-label": title,
   }, image);
-  const box = el("details", { class: "picture" }, el("summary", {}, title), note, frame, link);
+  const size = el("button", { type: "button", hidden: true, onclick: () => {
+    const isWhole = frame.classList.toggle("is-whole");
+    setText(size, isWhole ? "Fit to the page" : "Full size");
+  } }, "Full size");
+  const box = el("details", { class: "picture" }, el("summary", {}, title), note, frame,
+    el("div", { class: "actions" }, size, link));
   let wanted = { path: "", state: "" };
   let shown = "";
   let address = "";
@@ -35,6 +40,8 @@ export function pictureBox({ title, alt, testid, isOpen = false, signal }) {
       address = URL.createObjectURL(blob);
       image.src = address;
       image.hidden = false;
+      await image.decode().catch(() => {});
+      size.hidden = image.naturalWidth <= frame.clientWidth;
       setText(note, "");
       // A link sends no token.
       link.hidden = hasToken();

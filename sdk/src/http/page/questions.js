@@ -4,38 +4,49 @@ import { decide, supplyOutput } from "./api.js";
 import {
   announce, el, field, longText, named, newId, setParts, setText, showError, whileBusy,
 } from "./dom.js";
+import { argumentsLine, durationText } from "./format.js";
 import { schemaFields } from "./schema.js";
-import { prettyJson, visible } from "./text.js";
+import { clip, prettyJson, visible } from "./text.js";
 
-const MAX_SHOWN = 50;
+const MAX_SHOWN = 500;
 
 /**
- * Returns a section with the open questions. `update(questions)` keeps the forms of questions that
- * are still open, with what was typed. `onAnswer` is called after an answer was accepted, and when
- * the service says that somebody else has answered. `focus()` moves the focus to the questions.
+ * Returns the open questions, each as a line that opens. `update(questions)` keeps the forms of
+ * questions that are still open, with what was typed. `onAnswer` is called after an answer was
+ * accepted, and when the service says that somebody else has answered. `focus()` moves the focus to
+ * the questions, `name(titles)` tells the titles of their runs. With `isFolded` the lines are closed
+ * at first, and at most one is open.
  */
-export function questionList({ title, linksToRun, onAnswer }) {
+export function questionList({ title, linksToRun, isFolded = false, onAnswer }) {
   const id = newId("questions");
-  const heading = el("h2", { id, tabindex: -1 }, title);
-  const list = el("ul", { class: "questions" });
+  const heading = isFolded ? undefined : el("h2", { id, tabindex: -1 }, title);
+  const list = el("ul", { class: "questions", "aria-label": title, tabindex: -1 });
   const rest = el("p", { class: "hint", hidden: true });
   const lost = el("p", { class: "error", role: "alert", hidden: true });
-  const node = el("section", { "aria-labelledby": id, hidden: true }, heading, list, rest);
+  const node = el("section", { "aria-label": title, hidden: true }, heading, list, rest);
   const shown = new Map();
   const answered = new Set();
+  let titles = new Map();
 
+  const focus = () => (heading ?? list).focus();
   const remove = (keys, hasLostFocus = false) => {
     const { activeElement } = document;
     let hadFocus = hasLostFocus;
+    let next;
     for (const key of keys) {
-      hadFocus ||= shown.get(key).contains(activeElement);
-      shown.get(key).remove();
+      const item = shown.get(key);
+      if (hasLostFocus || item.node.contains(activeElement)) {
+        hadFocus = true;
+        next = item.node.nextElementSibling ?? item.node.previousElementSibling;
+      }
+      item.node.remove();
       shown.delete(key);
     }
     node.hidden = shown.size === 0;
     if (!hadFocus) return;
     if (node.hidden) document.querySelector("h1").focus({ preventScroll: true });
-    else heading.focus();
+    else if (next?.isConnected) next.querySelector("summary").focus();
+    else focus();
   };
   const finish = (question, wasLost) => {
     const key = keyOf(question);
@@ -55,14 +66,20 @@ export function questionList({ title, linksToRun, onAnswer }) {
       if (!open.delete(key)) answered.delete(key);
     }
     for (const [key, question] of open) {
-      if (shown.has(key)) continue;
-      const done = (wasLost) => finish(question, wasLost);
-      shown.set(key, questionItem(question, linksToRun, done));
-      list.append(shown.get(key));
+      if (!shown.has(key)) {
+        const done = (wasLost) => finish(question, wasLost);
+        shown.set(key, questionItem(question, { linksToRun, group: isFolded ? id : undefined, done }));
+        list.append(shown.get(key).node);
+      }
+      shown.get(key).name(titles.get(question.run_id));
     }
     remove([...shown.keys()].filter((key) => !open.has(key)));
   };
-  return { nodes: [lost, node], focus: () => heading.focus(), count: () => shown.size, update };
+  const name = (known) => {
+    titles = known;
+    for (const item of shown.values()) item.name(titles.get(item.runId));
+  };
+  return { nodes: [lost, node], focus, count: () => shown.size, update, name };
 }
 
 function lostError({ tool }) {
@@ -74,27 +91,57 @@ const keyOf = (question) => JSON.stringify([question.run_id, question.question_i
 
 const KINDS = { approval: approvalForm, output: outputForm, input: inputForm };
 const TITLES = { approval: "wants to call", output: "needs the output of", input: "asks during" };
+const WORDS = { output: "Output", input: "Input" };
 
-function questionItem(question, linksToRun, done) {
-  const titleId = newId("question");
+/** Returns a line that opens; its form is made when it does. */
+function questionItem(question, { linksToRun, group, done }) {
   const kind = question.waits_for ?? "approval";
-  const verb = TITLES[kind] ?? "waits for";
-  const title = el("h3", { id: titleId });
-  setParts(title, [named(question.agent ?? ""), ` ${verb} `, named(question.tool ?? "")]);
-  const run = linksToRun
-    ? el("p", {}, el("a", { href: `#/runs/${encodeURIComponent(question.run_id)}` },
-      "Run ", el("bdi", {}, visible(question.run_id))))
-    : undefined;
-  const args = longText("pre", { "aria-label": "Arguments", tabindex: 0, role: "group" });
-  args.update(question.arguments ? visible(textOf(question.arguments)) : "");
-  const form = Object.hasOwn(KINDS, kind)
-    ? KINDS[kind](question, done)
-    : el("p", {}, `This page has no form for questions of the kind “${visible(kind)}”.`);
-  const parts = question.arguments ? args.nodes : [];
-  return el("li", {}, el("article", {
-    class: "question", "aria-labelledby": titleId, "data-testid": "question",
-    "data-question-id": question.question_id,
-  }, title, run, ...parts, form));
+  const expires = expiryOf(question);
+  const line = el("summary", {}, kind === "approval" ? undefined
+    : el("span", { class: "kind" }, WORDS[kind] ?? visible(kind)),
+    el("span", { class: "line" }, el("bdi", { class: "name" }, visible(clip(question.tool ?? "", 80))),
+      el("bdi", { class: "args" }, visible(clip(summaryOf(question), 200)))),
+    expires ? el("span", { class: "expiry" }, expires) : undefined);
+  const title = el("p", { class: "title" });
+  setParts(title, [named(question.agent ?? ""), ` ${TITLES[kind] ?? "waits for"} `, named(question.tool ?? "")]);
+  const run = el("a", { href: `#/runs/${encodeURIComponent(question.run_id)}`, dir: "auto" }, "Open the run");
+  const box = el("details", {
+    class: "question", name: group, "data-testid": "question",
+    "data-question-id": question.question_id, "data-run-id": question.run_id,
+  }, line);
+  const build = () => {
+    if (box.childElementCount > 1 || !box.open) return;
+    const args = longText("pre", { "aria-label": "Arguments", tabindex: 0, role: "group" });
+    args.update(question.arguments ? visible(textOf(question.arguments)) : "");
+    const form = Object.hasOwn(KINDS, kind)
+      ? KINDS[kind](question, done)
+      : el("p", {}, `This page has no form for questions of the kind “${visible(kind)}”.`);
+    box.append(el("div", { class: "question-body" }, title,
+      linksToRun ? el("p", { class: "hint" }, "in ", run) : undefined,
+      ...(question.arguments ? args.nodes : []), form));
+  };
+  box.open = group === undefined;
+  box.addEventListener("toggle", build);
+  build();
+  return {
+    node: el("li", {}, box),
+    runId: question.run_id,
+    name(known) {
+      const text = question.title ?? known;
+      if (text) setText(run, visible(clip(text, 120)));
+    },
+  };
+}
+
+/** Returns what a line says beside the name of the tool. */
+function summaryOf({ waits_for: kind, question, arguments: args }) {
+  return kind === "input" && question?.message ? String(question.message) : argumentsLine(args ?? "");
+}
+
+function expiryOf({ expires_at: at }) {
+  if (!Number.isFinite(at)) return undefined;
+  const left = at - Date.now();
+  return left > 0 ? `${durationText(left, 1)} left` : "expires";
 }
 
 const textOf = (args) =>
@@ -133,10 +180,9 @@ function answerForm(question, done, { fields, always, buttonLabel, testId, rejec
       },
     },
     ...fields,
+    field(`Reason, if you ${rejectLabel.toLowerCase()} (optional)`, reason),
     el("div", { class: "actions" },
-      el("button", { type: "submit", class: "primary", "data-testid": testId }, buttonLabel)),
-    field(`Reason to ${rejectLabel.toLowerCase()} (optional)`, reason),
-    el("div", { class: "actions" },
+      el("button", { type: "submit", class: "primary", "data-testid": testId }, buttonLabel),
       el("button", { type: "button", "data-testid": "reject", onclick: reject }, rejectLabel)),
     error,
   );

@@ -2,17 +2,17 @@
 
 import { ApiError, cancelRun, followEvents, getRun } from "./api.js";
 import { chatForm } from "./chat.js";
-import {
-  announce, hasEnded, poll, setText, showError, textOfError, wordOf,
-} from "./dom.js";
+import { announce, poll, setText, showError, textOfError } from "./dom.js";
 import { afterReconnect, emptyView, reduce } from "./events.js";
+import { hasEnded, stateOf, titleOf, wordOf } from "./format.js";
 import { layout } from "./run_layout.js";
-import { currentAgent, sumsOf } from "./view.js";
+import { clip, visible } from "./text.js";
+import { currentAgent, firstWords, isIdle, sumsOf } from "./view.js";
 
 const REFRESH_MS = 10_000;
 const QUIET_MS = 500; // events that come without such a pause are those of the past
 
-export function runPage(main, { id, signal }) {
+export function runPage(main, { id, signal, setTitle }) {
   const page = layout(id, signal);
   main.append(...page.nodes);
   let view = emptyView;
@@ -27,15 +27,25 @@ export function runPage(main, { id, signal }) {
   const draw = () => {
     isDrawing = false;
     if (signal.aborted) return;
-    const isAtEnd = isLive && hasEndInSight();
-    page.timeline.update(view);
+    const isAtEnd = isFollowed() && hasEndInSight();
+    page.showEntries(view, run, isLive);
+    showState();
     const sums = sumsOf(view.entries, view.past);
     const isOpen = run === null || !hasEnded(run.status);
     page.graph.update(sums.handoffs, isOpen ? currentAgent(view) : "");
-    page.showUsage(sums, run);
+    page.showUsage(sums);
     chat?.update(view.chat);
     if (isAtEnd) scrollToEnd();
   };
+  // The events of a chat tell whether it works on a message.
+  const showState = () => {
+    if (!run) return;
+    const now = { ...run, is_idle: isLive ? isIdle(view) : run.is_idle };
+    const title = titleOf({ ...run, title: run.title ?? firstWords(view) });
+    page.showRun(now, stateOf(now), title);
+    setTitle(visible(clip(title, 80)));
+  };
+  const isFollowed = () => isLive && run !== null && !hasEnded(run.status);
   const drawSoon = () => {
     if (isDrawing) return;
     isDrawing = true;
@@ -48,9 +58,9 @@ export function runPage(main, { id, signal }) {
       const now = await getRun(id, signal);
       if (signal.aborted) return;
       if (run && run.status !== now.status) announce(`Status: ${wordOf(now.status)}`);
-      const isAtEnd = isLive && hasEndInSight();
+      const isAtEnd = isFollowed() && hasEndInSight();
       run = now;
-      page.showRun(run);
+      showState();
       page.showPictures(run, facts);
       page.showQuestions((run.questions ?? []).map((asked) => ({ ...asked, run_id: id })));
       if (run.kind === "chat" && !chat) {
@@ -80,6 +90,7 @@ export function runPage(main, { id, signal }) {
     clearTimeout(quiet);
     quiet = setTimeout(() => {
       isLive = true;
+      drawSoon();
       // One who opens a chat wants to read its end.
       if (run?.kind === "chat" && !hasEnded(run.status) && window.scrollY === 0) scrollToEnd();
     }, QUIET_MS);
@@ -121,8 +132,12 @@ export function runPage(main, { id, signal }) {
     },
   }).then(() => {
     setText(page.connection, "");
+    isLive = true;
+    drawSoon();
     refreshSoon();
   }, (error) => {
+    isLive = true;
+    drawSoon();
     if (error.status === 404) page.showMissing(error);
     else setText(page.connection, `The events cannot be read: ${textOfError(error)}`);
   });

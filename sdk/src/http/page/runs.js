@@ -1,115 +1,205 @@
-// The list of runs, and the open questions of all runs.
+// The first screen: the runs in a table with filters, and the open questions of all runs beside it.
 
-import { listQuestions, listRuns } from "./api.js";
-import {
-  el, named, newId, poll, setParts, setStatus, showError, statusBadge, timeOf,
-} from "./dom.js";
+import { listAgents, listQuestions, listRuns } from "./api.js";
+import { el, field, poll, setText, showError } from "./dom.js";
+import { hasEnded, stateOf, titleOf } from "./format.js";
 import { questionList } from "./questions.js";
-import { clip, visible } from "./text.js";
+import { runTable } from "./run_table.js";
 
 const REFRESH_MS = 5_000;
+const TYPING_MS = 300;
+const WIDE = "(min-width: 64rem)";
 
-export function runsPage(main, { signal }) {
+const STATES = [
+  ["", "All"], ["open", "Not ended"], ["waiting", "Waiting for an answer"], ["running", "Running"],
+  ["idle", "Idle chats"], ["queued", "Queued"], ["stuck", "Stuck"], ["completed", "Completed"],
+  ["failed", "Failed"], ["cancelled", "Cancelled"], ["terminated", "Terminated"],
+  ["timed_out", "Timed out"],
+];
+/** States that the page derives: the service is asked for the runs that have not ended. */
+const DERIVED = new Set(["open", "idle", "stuck"]);
+
+/** `query` is that of the address, for example `status=failed&agent=desk`. */
+export function runsPage(main, { signal, query }) {
+  const given = new URLSearchParams(query);
+  const wanted = { state: given.get("status") ?? "", agent: given.get("agent") ?? "",
+    title: given.get("title") ?? "" };
   const error = el("p", { class: "error", role: "alert", hidden: true });
-  const empty = el("p", { hidden: true }, "There are no such runs yet. ",
-    el("a", { href: "#/new" }, "Start one."));
-  const isOpen = el("input", {
-    type: "checkbox", id: newId("open"), "data-testid": "open-only", onchange: () => turnTo(""),
+  const loading = el("p", { class: "loading", role: "status" }, "Loading the runs…");
+  const none = el("div", { class: "empty", hidden: true });
+  const table = runTable(signal);
+  const more = pager(() => {
+    heading.focus();
+    refresh();
   });
-  const rows = runRows();
-  let page = ""; // the position from which this page of runs begins
-  let next = "";
+  let hasRuns = false;
 
   const refresh = async () => {
-    const wanted = { next: page, isOpen: isOpen.checked };
-    const [runs, questions] = await Promise.allSettled([
-      listRuns(wanted, signal), listQuestions(signal),
-    ]);
+    const asked = { ...wanted, after: more.position() };
+    const isSame = () => JSON.stringify(asked) === JSON.stringify({ ...wanted, after: more.position() });
+    const runs = listRuns(forService(asked), signal).then((answer) => {
+      if (signal.aborted || !isSame()) return;
+      loading.hidden = true;
+      const found = answer.runs.filter((run) => matches(run, asked));
+      hasRuns ||= answer.runs.length > 0;
+      filters.addAgents(answer.runs.map(({ agent }) => agent));
+      table.update(found);
+      questions.name(new Map(answer.runs.map((run) => [run.id, titleOf(run)])));
+      more.update(answer.next);
+      showNone(found.length === 0);
+    });
+    const open = listQuestions(signal).then((answer) => {
+      if (!signal.aborted) inbox.update(answer);
+    });
+    const ends = await Promise.allSettled([runs, open]);
     if (signal.aborted) return;
-    if (questions.status === "fulfilled") open.update(questions.value.questions);
-    if (wanted.next !== page || wanted.isOpen !== isOpen.checked) return;
-    if (runs.status === "fulfilled") {
-      rows.update(runs.value.runs);
-      next = runs.value.next ?? "";
-      older.hidden = !next;
-      newest.hidden = !page;
-      empty.hidden = runs.value.runs.length > 0 || page !== "";
-    }
-    showError(error, [runs, questions].find(({ status }) => status === "rejected")?.reason);
+    const failure = ends.find(({ status }) => status === "rejected")?.reason;
+    if (failure) loading.hidden = true;
+    showError(error, failure);
   };
-  const turnTo = (position) => {
-    page = position;
-    if (document.activeElement !== isOpen) heading.focus();
+  const showNone = (isEmpty) => {
+    none.hidden = !isEmpty;
+    inbox.node.hidden = isEmpty && !hasRuns && questions.count() === 0;
+    filters.node.hidden = isEmpty && !hasRuns && isFiltered() === false && !more.position();
+    if (!isEmpty) return;
+    none.replaceChildren(...(isFiltered() || more.position() ? NO_MATCH() : FIRST_STEPS()));
+  };
+  const isFiltered = () => Object.values(wanted).some((value) => value !== "");
+
+  const filters = filterBar(wanted, () => {
+    history.replaceState(null, "", addressOf(wanted));
+    more.restart();
     refresh();
-  };
-  const open = questionList({ title: "Open questions", linksToRun: true, onAnswer: refresh });
-  const older = el("button", { type: "button", hidden: true, onclick: () => turnTo(next) },
-    "Older runs");
-  const newest = el("button", { type: "button", hidden: true, onclick: () => turnTo("") },
-    "Newest runs");
+  });
+  const questions = questionList({ title: "Questions", linksToRun: true, isFolded: true, onAnswer: refresh });
+  const inbox = inboxOf(questions);
   const heading = el("h1", { tabindex: -1 }, "Runs");
-  main.append(heading, error, ...open.nodes,
-    el("label", { for: isOpen.id, class: "check" }, isOpen, "Only runs that have not ended"),
-    rows.node, empty,
-    el("div", { class: "actions" }, newest, older));
+  main.append(
+    heading,
+    el("p", { class: "lede" }, "What the agents of this service do. Open a run to see each step, "
+      + "answer the questions that agents ask, or ", el("a", { href: "#/new" }, "start a run or a chat"), "."),
+    error,
+    el("div", { class: "list-columns" }, inbox.node,
+      el("section", { class: "list-main", "aria-label": "Runs" },
+        filters.node, loading, table.node, none, more.node)),
+  );
   poll(refresh, REFRESH_MS, signal);
+  listAgents(signal).then(({ agents, specs }) =>
+    filters.addAgents([...agents, ...(specs ?? [])].map(({ name }) => name)), () => {});
 }
 
-/** Returns a list of runs that keeps its elements while it is refreshed. */
-function runRows() {
-  const list = el("ul", { class: "runs", "data-testid": "run-list", "aria-label": "Runs" });
-  const shown = new Map();
+function addressOf({ state, agent, title }) {
+  const query = new URLSearchParams();
+  if (state) query.set("status", state);
+  if (agent) query.set("agent", agent);
+  if (title) query.set("title", title);
+  return query.size > 0 ? `#/runs?${query}` : "#/runs";
+}
+
+function forService({ state, agent, title, after }) {
+  const status = DERIVED.has(state) ? "" : state;
+  return { status, agent, title, after, isOpen: DERIVED.has(state) };
+}
+
+/** A service that does not know a filter ignores it, so the page filters as well. */
+function matches(run, { state, agent, title }) {
+  const isState = state === "" || state === stateOf(run)
+    || (state === run.status && stateOf(run) !== "idle")
+    || (state === "open" && !hasEnded(run.status));
+  const words = title.toLowerCase().split(/\s+/).filter(Boolean);
+  const text = titleOf(run).toLowerCase();
+  return isState && (agent === "" || run.agent === agent) && words.every((word) => text.includes(word));
+}
+
+const NO_MATCH = () => [el("p", {}, "No run on this page matches the filters. ",
+  el("a", { href: "#/runs" }, "Show all runs"))];
+
+const FIRST_STEPS = () => [
+  el("h2", {}, "No agent has run yet"),
+  el("p", {}, "A run is one task for an agent: it calls models and tools, may ask people, and ends "
+    + "with an answer. A chat is a conversation that stays open. Both survive crashes and restarts, "
+    + "and appear here while they happen."),
+  el("p", {}, el("a", { href: "#/new", class: "button primary" }, "Start a run or a chat")),
+];
+
+/** The filters, in a form whose fields change `wanted`. */
+function filterBar(wanted, onChange) {
+  const known = new Set();
+  const state = el("select", { "data-testid": "filter-state" },
+    ...STATES.map(([value, text]) => el("option", { value }, text)));
+  const agent = el("select", { "data-testid": "filter-agent" }, el("option", { value: "" }, "All"));
+  const title = el("input", {
+    type: "search", placeholder: "Words of the title", "data-testid": "filter-title",
+  });
+  const addAgents = (names) => {
+    for (const name of names.filter((name) => name && !known.has(name))) {
+      known.add(name);
+      agent.append(el("option", { value: name }, name));
+    }
+  };
+  addAgents([wanted.agent]);
+  state.value = STATES.some(([value]) => value === wanted.state) ? wanted.state : "";
+  wanted.state = state.value;
+  [agent.value, title.value] = [wanted.agent, wanted.title];
+  const read = () => {
+    Object.assign(wanted, { state: state.value, agent: agent.value, title: title.value.trim() });
+    onChange();
+  };
+  let timer;
+  title.addEventListener("input", () => {
+    clearTimeout(timer);
+    timer = setTimeout(read, TYPING_MS);
+  });
+  state.addEventListener("change", read);
+  agent.addEventListener("change", read);
+  const node = el("form", { class: "filters", role: "search", "aria-label": "Filter the runs",
+    onsubmit: (event) => event.preventDefault() },
+  field("Title", title), field("Status", state), field("Agent", agent));
+  return { node, addAgents };
+}
+
+/** The buttons to other pages of the list. */
+function pager(onTurn) {
+  let [position, next] = ["", ""];
+  const turnTo = (place) => {
+    position = place;
+    onTurn();
+  };
+  const older = el("button", { type: "button", hidden: true, onclick: () => turnTo(next) }, "Older runs");
+  const newest = el("button", { type: "button", hidden: true, onclick: () => turnTo("") }, "Newest runs");
   return {
-    node: list,
-    update(runs) {
-      const ids = new Set(runs.map((run) => run.id));
-      for (const [id, row] of shown) {
-        if (ids.has(id)) continue;
-        row.node.remove();
-        shown.delete(id);
-      }
-      runs.forEach((run, at) => {
-        if (!shown.has(run.id)) shown.set(run.id, runRow(run));
-        const row = shown.get(run.id);
-        row.update(run);
-        if (list.children[at] !== row.node) list.insertBefore(row.node, list.children[at] ?? null);
-      });
+    node: el("div", { class: "actions" }, newest, older),
+    position: () => position,
+    restart: () => { position = ""; },
+    update(following) {
+      next = following ?? "";
+      older.hidden = !next;
+      newest.hidden = !position;
     },
   };
 }
 
-function runRow(run) {
-  const status = statusBadge(run.status);
-  const about = el("span", { class: "about" });
-  const times = el("span", { class: "times" }, "started ", timeOf(run.started_at));
-  const node = el("li", { "data-testid": "run-row", "data-run-id": run.id },
-    el("a", { href: `#/runs/${encodeURIComponent(run.id)}` }, el("bdi", {}, visible(run.id))),
-    status, about, times);
-  let hasEnded = false;
+/** The questions beside the table; on a narrow screen they are one line above it. */
+function inboxOf(questions) {
+  const count = el("span", { class: "count", hidden: true });
+  const state = el("p", { class: "hint" });
+  const partial = el("p", { class: "warning", role: "status", hidden: true });
+  const box = el("details", { class: "inbox" },
+    el("summary", {}, el("h2", {}, "Questions"), " ", count), state, partial, ...questions.nodes);
+  box.open = window.matchMedia(WIDE).matches;
   return {
-    node,
-    update({ kind, agent, status: now, started_at: started, ended_at: ended, labels }) {
-      setStatus(status, now);
-      const tags = Object.entries(labels ?? {}).map(([name, value]) =>
-        `${name}: ${clip(value, 40)}`);
-      setParts(about, [
-        kind === "chat" ? "Chat" : "Run", ...(agent ? [" with ", named(agent)] : []),
-        ...tags.flatMap((tag) => [" · ", named(tag)]),
-      ]);
-      if (!ended || hasEnded) return;
-      hasEnded = true;
-      times.append(`, took ${duration(Date.parse(ended) - Date.parse(started))}`);
+    node: el("aside", { "aria-label": "Questions", "data-testid": "inbox" }, box),
+    update({ questions: open, complete, reason }) {
+      questions.update(open);
+      const number = questions.count();
+      count.hidden = number === 0;
+      setText(count, String(number));
+      setText(state, number > 0 ? "" : complete === false ? "" : "No question waits for an answer.");
+      state.hidden = state.textContent === "";
+      partial.hidden = complete !== false;
+      setText(partial, complete === false
+        ? `There may be more questions: ${reason || "some runs could not be read."}` : "");
+      box.classList.toggle("is-empty", number === 0 && complete !== false);
     },
   };
-}
-
-function duration(ms) {
-  const seconds = Math.max(0, Math.round(ms / 1000));
-  if (Number.isNaN(seconds)) return "an unknown time";
-  const [days, hours, minutes] = [seconds / 86_400, (seconds / 3600) % 24, (seconds / 60) % 60];
-  const parts = [[days, "d"], [hours, "h"], [minutes, "min"], [seconds % 60, "s"]]
-    .map(([value, unit]) => [Math.floor(value), unit]);
-  const first = parts.findIndex(([value]) => value > 0);
-  const shown = first < 0 ? [[0, "s"]] : parts.slice(first, first + 2);
-  return shown.map(([value, unit]) => `${value} ${unit}`).join(" ");
 }

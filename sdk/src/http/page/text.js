@@ -58,6 +58,30 @@ export function textOfValue(value) {
   return JSON.stringify(value, null, 2) ?? "";
 }
 
+/** Returns the value of JSON text; `undefined` for other text, and if numbers would change. */
+export function parsedJson(text) {
+  if (!/^\s*[[{]/.test(text) || hasLargeNumber(text)) return undefined;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Returns whether a text is this value, or its JSON in any form. */
+export function isTextOf(text, value) {
+  if (typeof value === "string") return text === value;
+  const parsed = parsedJson(text);
+  return parsed !== undefined && canonical(parsed) === canonical(value);
+}
+
+function canonical(value) {
+  return JSON.stringify(value, (_, member) => {
+    if (member === null || typeof member !== "object" || Array.isArray(member)) return member;
+    return Object.fromEntries(Object.entries(member).sort(([a], [b]) => (a < b ? -1 : 1)));
+  });
+}
+
 /** Returns JSON text with spaces and line breaks; other text unchanged. */
 export function prettyJson(text) {
   try {

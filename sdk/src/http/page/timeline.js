@@ -15,6 +15,7 @@ export function timeline() {
   const shown = new Map();
   let latest = { entries: [], dropped: 0 };
   let count = SHOWN;
+  let latestFailed;
 
   const update = (view) => {
     latest = view;
@@ -69,7 +70,15 @@ export function timeline() {
       entry.focus({ preventScroll: true });
     }
   });
-  return { nodes: [top, list], update };
+  /** Moves the focus to the next failed call after the one that has it. */
+  const focusFailed = () => {
+    const failed = [...list.querySelectorAll(':scope > [data-state="failed"]')];
+    latestFailed = failed[failed.indexOf(latestFailed) + 1] ?? failed[0];
+    if (!latestFailed) return;
+    latestFailed.tabIndex = -1;
+    latestFailed.focus();
+  };
+  return { nodes: [top, list], update, focusFailed };
 }
 
 const numberOf = (number) => number.toLocaleString();
@@ -80,5 +89,6 @@ function classesOf(entry) {
   if (entry.tone) classes.push(`tone-${entry.tone}`);
   if (entry.isPartial) classes.push("partial");
   if (entry.isCut) classes.push("cut");
+  if (entry.isAnswer) classes.push("is-answer");
   return classes.join(" ");
 }

@@ -1,13 +1,14 @@
 // The usage of a run, by agent and model.
 
 import { el, named, setParts } from "./dom.js";
+import { costText } from "./format.js";
 import { clip } from "./text.js";
-import { numberOf, totalOf } from "./view.js";
+import { totalOf } from "./view.js";
 
 const MAX_ROWS = 50;
 const MAX_NAME_CHARS = 40;
 
-/** Returns a table; `update(sums, run)` fills it. A run may carry a cost of its own. */
+/** Returns a table; `update(sums)` fills it. */
 export function usageTable() {
   const table = el("table", { class: "usage", "data-testid": "usage" });
   const extra = el("p", { class: "hint" });
@@ -15,20 +16,19 @@ export function usageTable() {
   let drawn = "";
   return {
     node,
-    update({ models }, run) {
+    update({ models }) {
       const total = totalOf(models);
-      const cost = numberOf(run?.cost) ?? total.cost;
-      const state = JSON.stringify([models, cost]);
+      const state = JSON.stringify(models);
       if (state === drawn) return;
       drawn = state;
       node.hidden = models.length === 0;
-      const columns = COLUMNS.filter(({ name }) => name !== "cost" || cost !== undefined);
+      const columns = COLUMNS.filter(({ name }) => name !== "cost" || total.cost !== undefined);
       table.replaceChildren(
         el("caption", {}, "Tokens by agent and model"),
         el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "Agent"),
           ...columns.map(({ title }) => el("th", { scope: "col" }, title)))),
         el("tbody", {}, ...models.slice(0, MAX_ROWS).map((sum) => row(nameOf(sum), sum, columns))),
-        el("tfoot", {}, row(["All"], { ...total, cost }, columns)),
+        el("tfoot", {}, row(["All"], total, columns)),
       );
       const calls = total.calls === 1 ? "model call" : "model calls";
       const notes = [`${count(total.calls)} ${calls} answered`];
@@ -54,9 +54,7 @@ function row(name, sum, columns) {
   const head = el("th", { scope: "row" });
   setParts(head, name);
   return el("tr", {}, head, ...columns.map((column) =>
-    el("td", {}, sum[column.name] === undefined ? "" : count(sum[column.name]))));
+    el("td", {}, column.name === "cost" ? costText(sum.cost) : count(sum[column.name]))));
 }
 
-function count(number) {
-  return Number(number.toPrecision(12)).toLocaleString(undefined, { maximumFractionDigits: 6 });
-}
+const count = (number) => number.toLocaleString();

@@ -1,5 +1,8 @@
 // What the page derives from a view model: sums, agents, handoffs. Everything in this file is pure.
 
+import { addedCosts } from "./format.js";
+import { isTextOf, textOfFailure, textOfItem } from "./text.js";
+
 /** The sums of the entries that a view model no longer has. */
 export const emptySums = Object.freeze({ models: [], handoffs: [], agents: [] });
 
@@ -36,7 +39,7 @@ function withTurn(row, turn) {
     sum.cached += usage.input_tokens_details?.cached_tokens ?? 0;
     sum.output += usage.output_tokens ?? 0;
     sum.reasoning += usage.output_tokens_details?.reasoning_tokens ?? 0;
-    if (numberOf(usage.cost) !== undefined) sum.cost = (sum.cost ?? 0) + numberOf(usage.cost);
+    if (usage.cost) sum.cost = addedCosts(sum.cost, usage.cost);
   }
   return sum;
 }
@@ -48,16 +51,9 @@ export function totalOf(rows) {
     for (const name of ["turns", "calls", "input", "cached", "output", "reasoning"]) {
       total[name] += row[name];
     }
-    if (row.cost !== undefined) total.cost = (total.cost ?? 0) + row.cost;
+    if (row.cost) total.cost = addedCosts(total.cost, row.cost);
   }
   return total;
-}
-
-/** Returns a number that may be written as a string; `undefined` for all other values. */
-export function numberOf(value) {
-  if (value === "" || !["number", "string"].includes(typeof value)) return undefined;
-  const number = Number(value);
-  return Number.isFinite(number) ? number : undefined;
 }
 
 /** Returns the agent that has the conversation, outside of nested runs. */
@@ -65,4 +61,58 @@ export function currentAgent(view) {
   const latest = view.entries.findLast(({ type, path }) =>
     (type === "turn" || type === "handoff") && path.length === 0);
   return latest?.to ?? latest?.agent ?? "";
+}
+
+/** Returns whether a chat waits for a message: it answers none, and none is on the way. */
+export function isIdle(view) {
+  return view.isActive !== true && view.chat.messages.every(({ state }) => state !== "waiting");
+}
+
+/**
+ * Returns the entries to show beside the page's own words about a run: with its input, which has
+ * no event if the run had no turn, and without the failure that stands above them.
+ */
+export function entriesWith(run, { entries, dropped }) {
+  const isOfUser = ({ type, role, path }) => type === "message" && role === "user" && path.length === 0;
+  const input = run?.input ?? (run && /^(failed|queued)$/.test(run.status) ? run.title : undefined);
+  const begins = input && run.kind === "run" && dropped === 0 && !entries.some(isOfUser);
+  const message = run?.failure?.message;
+  const isAbove = ({ failure, path }) => failure && message && path.length === 0
+    && textOfFailure(failure).includes(message);
+  const rest = entries.filter((entry) => !(begins && entry.type === "note" && entry.text === "began"))
+    .map((entry) => (isAbove(entry) && entry.type !== "tool" ? aboveOf(entry) : entry));
+  return begins ? [inputEntry(input), ...rest] : rest;
+}
+
+const above = new WeakMap();
+
+/** Returns always the same entry, so that it is drawn once. */
+function aboveOf(entry) {
+  if (!above.has(entry)) above.set(entry, { ...entry, failure: undefined, isAbove: true });
+  return above.get(entry);
+}
+
+const inputs = new Map();
+
+function inputEntry(input) {
+  const texts = typeof input === "string" ? [input] : [input].flat().map(textOfItem);
+  const text = texts.join("\n");
+  if (!inputs.has(text)) {
+    inputs.clear();
+    inputs.set(text, { key: "input", type: "message", role: "user", text, path: [], agent: "" });
+  }
+  return inputs.get(text);
+}
+
+/** Returns whether the entries show the output of a run. */
+export function isOutputShown({ output }, { entries }) {
+  return output == null || entries.some((entry) =>
+    entry.isAnswer || (entry.type === "note" && entry.output !== undefined)
+    || (entry.type === "message" && entry.role === "assistant" && isTextOf(entry.text, output)));
+}
+
+/** Returns the first line of the first message, for a run without a title. */
+export function firstWords({ entries, dropped }) {
+  const first = entries.find(({ type, role }) => type === "message" && role === "user");
+  return dropped === 0 ? first?.text.trim().split("\n")[0] : undefined;
 }
