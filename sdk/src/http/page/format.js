@@ -8,7 +8,8 @@ const TENTHS = { minimumFractionDigits: 1, maximumFractionDigits: 1 };
 /** Returns a duration with its largest units, two by default; an empty text if it is not known. */
 export function durationText(ms, parts = 2) {
   if (!Number.isFinite(ms)) return "";
-  if (ms < 9_950) return `${(Math.max(0, ms) / 1000).toLocaleString(undefined, TENTHS)} s`;
+  if (ms < 1_000) return `${Math.max(0, Math.round(ms))} ms`;
+  if (ms < 9_950) return `${(ms / 1000).toLocaleString(undefined, TENTHS)} s`;
   const seconds = Math.max(0, Math.round(ms / 1000));
   const at = UNITS.findIndex(([size]) => seconds >= size);
   const [[size, unit], [smaller, part] = []] = UNITS.slice(at, at + 2);
