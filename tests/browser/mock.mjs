@@ -88,11 +88,11 @@ function answerTo(world, method, { pathname, searchParams }, body) {
 
 /** The filters are those of the service, and `after` is a number. */
 function page({ runs, ignoresFilters }, query) {
-  const words = (query.get("title") ?? "").toLowerCase().split(" ");
+  const part = (query.get("title") ?? "").toLowerCase();
   const found = runs.filter((run) => ignoresFilters || (!query.get("open") || !run.ended_at)
     && (!query.get("status") || run.status === query.get("status"))
     && (!query.get("agent") || run.agent === query.get("agent"))
-    && words.every((word) => (run.title ?? "").toLowerCase().includes(word)));
+    && (run.title ?? "").toLowerCase().includes(part));
   const from = Number(query.get("after") ?? 0);
   const end = from + Number(query.get("limit") ?? 50);
   return { runs: found.slice(from, end), ...(end < found.length && { next: String(end) }) };

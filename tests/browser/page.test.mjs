@@ -114,7 +114,7 @@ for (const [place, url] of [["serve", process.env.SERVICE_URL], ["a replica", ot
       const id = await startChat(page, "clerk");
       await say(page, "I want a refund.");
       await status(page, "waiting");
-      await page.getByRole("link", { name: "Runs" }).click();
+      await page.getByRole("link", { name: "Runs", exact: true }).click();
       const question = page.locator(`[data-testid=question][data-run-id="${id}"]`);
       await question.locator("summary").first().click();
       await question.getByText('"order": "A-17"').waitFor();

@@ -168,6 +168,12 @@ test("a call that has failed stays so, with what the model is told", () => {
   assert.deepEqual({ state, shown, output }, { state: "failed", shown: failure, output: "An error occurred." });
 });
 
+test("the output of a call without attempts may be about its failure", () => {
+  const view = viewOf([...call(1).slice(0, 4),
+    event("tool_output", "r/1-tool-0/output", { call_id: "c1", output: "city is missing", is_failure: true })]);
+  assert.deepEqual([view.entries.at(-1).state, view.entries.at(-1).output], ["failed", "city is missing"]);
+});
+
 test("a handoff replaces the call that made it", () => {
   const made = { call_id: "h", name: "pass_on", turn: 1 };
   const events = [
@@ -253,6 +259,8 @@ test("an answer is shown once, whatever its form", () => {
   const typed = said('{"b": 1, "a": [2]}', { a: [2], b: 1 });
   assert.deepEqual(typed.entries.map(({ type, isAnswer }) => [type, isAnswer]), [["turn", undefined], ["message", true]]);
   assert.equal(said("done", "done").entries.at(-1).isAnswer, true);
+  const nested = event("run_finished", "r/1-tool-0/ended", { path: ["1-tool-0"], output: "done" });
+  assert.equal(viewOf([nested]).entries.length, 0);
   assert.equal(said("long", null).entries.at(-1).isAnswer, true);
   const other = said("thinking", "done");
   assert.deepEqual(other.entries.at(-1).output, "done");

@@ -93,7 +93,8 @@ export const MAKERS = {
         live.hidden = text === "";
         setText(live, text);
         retries.update(entry);
-        questions.update(entry.questions);
+        // The title tells what is still open.
+        questions.update(entry.questions.filter(({ decision }) => decision));
         showFailure(failure, entry, "The call has failed");
       },
     };

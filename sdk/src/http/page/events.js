@@ -91,6 +91,8 @@ const STEPS = {
   },
   run_finished: (view, event) => {
     const over = settled(view, event);
+    // The output of a nested run is that of its call.
+    if (!isOutermost(event)) return over;
     const told = over.entries.findLast((entry) => isOfCall(over, entry, event) && tells(entry, event.output));
     if (told) return changed(over, event, told, (entry) => ({ ...entry, isAnswer: true }));
     return event.output == null ? over
@@ -136,9 +138,9 @@ const STEPS = {
     ({ type: "other", title: event.item?.type ?? "item", value: event.item })),
   tool_output: (view, event) => {
     const fact = { output: event.output, streams: [], progress: undefined, emitted: [] };
-    // After a failure the output is what the model is told.
-    return putTool(view, event, (tool) => (event.is_failure || tool.state === "failed"
-      ? { ...tool, ...fact, state: "failed" }
+    // The output of a call that has failed is what the model is told about it.
+    const isFailed = (tool) => event.is_failure === true || tool.state === "failed";
+    return putTool(view, event, (tool) => (isFailed(tool) ? { ...tool, ...fact, state: "failed" }
       : withOutcome(tool, event, "answered", { ...fact, endedAt: event.time })));
   },
   tool_failed: (view, event) => putTool(view, event, (tool) => withOutcome(tool, event, "failed", {

@@ -58,7 +58,7 @@ const ENDED = new Set(["completed", "failed", "cancelled", "terminated", "timed_
 export const hasEnded = (status) => ENDED.has(status);
 
 /** Returns a status as people read it. */
-export const wordOf = (status) => status.replaceAll("_", " ");
+export const wordOf = (status) => (status === "other" ? "unknown" : status.replaceAll("_", " "));
 
 /** Returns the state of a run: its status, unless it is stuck, or a chat without work. */
 export function stateOf({ status, kind, problem, is_idle: isIdle }) {

@@ -1,8 +1,8 @@
 // Open questions: approvals, outputs of client tools, and requests for input.
 
-import { decide, supplyOutput } from "./api.js";
+import { decide, getRun, supplyOutput } from "./api.js";
 import {
-  announce, el, field, longText, named, newId, setParts, setText, showError, whileBusy,
+  announce, el, field, longText, named, newId, setParts, setText, showError, textOfError, whileBusy,
 } from "./dom.js";
 import { argumentsLine, durationText } from "./format.js";
 import { schemaFields } from "./schema.js";
@@ -109,16 +109,24 @@ function questionItem(question, { linksToRun, group, done }) {
     class: "question", name: group, "data-testid": "question",
     "data-question-id": question.question_id, "data-run-id": question.run_id,
   }, line);
-  const build = () => {
-    if (box.childElementCount > 1 || !box.open) return;
-    const args = longText("pre", { "aria-label": "Arguments", tabindex: 0, role: "group" });
-    args.update(question.arguments ? visible(textOf(question.arguments)) : "");
-    const form = Object.hasOwn(KINDS, kind)
-      ? KINDS[kind](question, done)
-      : el("p", {}, `This page has no form for questions of the kind “${visible(kind)}”.`);
-    box.append(el("div", { class: "question-body" }, title,
-      linksToRun ? el("p", { class: "hint" }, "in ", run) : undefined,
-      ...(question.arguments ? args.nodes : []), form));
+  const body = el("div", { class: "question-body" }, title,
+    linksToRun ? el("p", { class: "hint" }, "in ", run) : undefined);
+  const build = async () => {
+    if (body.isConnected || !box.open) return;
+    box.append(body);
+    if (!question.is_cut) return body.append(...questionParts(question, kind, done));
+    // Nobody decides about a part of a call.
+    const state = el("p", { class: "hint", role: "status" }, "Loading the whole call…");
+    body.append(state);
+    try {
+      const { questions } = await getRun(question.run_id);
+      const whole = questions?.find(({ question_id: id }) => id === question.question_id);
+      if (!whole) return done(true);
+      state.remove();
+      body.append(...questionParts({ ...whole, run_id: question.run_id }, kind, done));
+    } catch (error) {
+      setText(state, `The whole call cannot be read: ${textOfError(error)} Open the run to decide.`);
+    }
   };
   box.open = group === undefined;
   box.addEventListener("toggle", build);
@@ -131,6 +139,16 @@ function questionItem(question, { linksToRun, group, done }) {
       if (text) setText(run, visible(clip(text, 120)));
     },
   };
+}
+
+/** Returns the arguments of a call, and the form to answer its question. */
+function questionParts(question, kind, done) {
+  const args = longText("pre", { "aria-label": "Arguments", tabindex: 0, role: "group" });
+  args.update(question.arguments ? visible(textOf(question.arguments)) : "");
+  const form = Object.hasOwn(KINDS, kind)
+    ? KINDS[kind](question, done)
+    : el("p", {}, `This page has no form for questions of the kind “${visible(kind)}”.`);
+  return [...(question.arguments ? args.nodes : []), form];
 }
 
 /** Returns what a line says beside the name of the tool. */

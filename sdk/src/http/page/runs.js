@@ -106,9 +106,8 @@ function matches(run, { state, agent, title }) {
   const isState = state === "" || state === stateOf(run)
     || (state === run.status && stateOf(run) !== "idle")
     || (state === "open" && !hasEnded(run.status));
-  const words = title.toLowerCase().split(/\s+/).filter(Boolean);
-  const text = titleOf(run).toLowerCase();
-  return isState && (agent === "" || run.agent === agent) && words.every((word) => text.includes(word));
+  const isTitle = titleOf(run).toLowerCase().includes(title.toLowerCase());
+  return isState && (agent === "" || run.agent === agent) && isTitle;
 }
 
 const NO_MATCH = () => [el("p", {}, "No run on this page matches the filters. ",
@@ -129,7 +128,7 @@ function filterBar(wanted, onChange) {
     ...STATES.map(([value, text]) => el("option", { value }, text)));
   const agent = el("select", { "data-testid": "filter-agent" }, el("option", { value: "" }, "All"));
   const title = el("input", {
-    type: "search", placeholder: "Words of the title", "data-testid": "filter-title",
+    type: "search", placeholder: "Part of the title", "data-testid": "filter-title",
   });
   const addAgents = (names) => {
     for (const name of names.filter((name) => name && !known.has(name))) {
