@@ -44,3 +44,15 @@ fn the_page_makes_no_html_of_text_and_has_no_inline_script() {
         assert!(!content.contains("<script>") && !content.contains(" onclick=\""), "{path} has an inline script");
     }
 }
+
+#[test]
+fn pure_files_touch_no_document() {
+    let is_pure = |content: &str| content.contains("Everything in this file is pure.");
+    let pure: Vec<_> = FILES.into_iter().filter(|(_, _, content)| is_pure(content)).collect();
+    assert!(pure.len() > 4, "{pure:?}");
+    for (path, _, content) in pure {
+        for word in ["document.", "window.", "fetch(", "\"./dom.js\"", "\"./api.js\""] {
+            assert!(!content.contains(word), "{path} has {word}");
+        }
+    }
+}

@@ -7,11 +7,18 @@ use temporal_agents_testing::{
     FakeModel,
     fake_model::{text, tool_call},
 };
-
 use temporalio_client::WorkflowTerminateOptions;
 use temporalio_common::UntypedWorkflow;
 
-use super::{clerk, environment, get, post, replica, until};
+use super::{Router, clerk, environment, get, post, replica, until};
+
+/// Approves the call that a run waits for.
+async fn approve(service: &Router, path: &str) -> anyhow::Result<()> {
+    let (_, run) = get(service, path).await?;
+    let decision = json!({"question_id": run["questions"][0]["question_id"], "approved": true});
+    assert_eq!(post(service, &format!("{path}/decisions"), &decision).await?.0, StatusCode::OK);
+    Ok(())
+}
 
 #[tokio::test]
 async fn the_usage_of_a_run_is_the_sum_of_its_calls() -> anyhow::Result<()> {
@@ -24,8 +31,7 @@ async fn the_usage_of_a_run_is_the_sum_of_its_calls() -> anyhow::Result<()> {
     until(&service, &path, |run| run["status"] == "waiting").await?;
     let (status, first) = get(&service, &format!("{path}/usage")).await?;
     assert_eq!((status, &first["requests"]), (StatusCode::OK, &json!(1)));
-    let decision = json!({"question_id": "call_1_0", "approved": true});
-    post(&service, &format!("{path}/decisions"), &decision).await?;
+    approve(&service, &path).await?;
     until(&service, &path, |run| run["status"] == "completed").await?;
     let (_, both) = get(&service, &format!("{path}/usage")).await?;
     let doubled = |name: &str| json!(first[name].as_u64().expect("a number") * 2);
@@ -49,8 +55,7 @@ async fn a_chat_is_idle_between_its_messages() -> anyhow::Result<()> {
     post(&service, &format!("{path}/messages"), &json!({"text": "Pay me 40."})).await?;
     until(&service, &path, |run| run["status"] == "waiting").await?;
     assert_eq!(get(&service, &path).await?.1.get("is_idle"), None);
-    let decision = json!({"question_id": "call_1_0", "approved": true});
-    post(&service, &format!("{path}/decisions"), &decision).await?;
+    approve(&service, &path).await?;
     until(&service, &path, |run| run["is_idle"] == true).await?;
     until(&service, "/runs", |list| list["runs"][0]["is_idle"] == true).await?;
     post(&service, &format!("{path}/cancel"), &json!({})).await?;
