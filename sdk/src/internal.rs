@@ -138,3 +138,8 @@ pub mod tool {
 pub mod transcript {
     pub use crate::client::transcript::request::*;
 }
+
+#[cfg(feature = "worker")]
+pub mod replay {
+    pub use crate::replay::{Command, Entry, Journal, Record, ReplayChange, explain, read};
+}

@@ -187,6 +187,8 @@ pub mod provider;
 #[cfg(feature = "worker")]
 pub mod remote;
 #[cfg(feature = "worker")]
+mod replay;
+#[cfg(feature = "worker")]
 mod resources;
 #[cfg(feature = "worker")]
 mod secret;

@@ -6,17 +6,16 @@
 //! | here | the replay of one history, and the reason for a failure |
 //! | `open.rs` | all open workflows of a type, or a folder of histories |
 //! | `report.rs` | the results of these replays |
-//! | `journal.rs` | the actions of the build while it replays |
-//! | `recorded.rs` | the actions in the history |
-//! | `change.rs` | the point at which both diverge, in the author's terms |
+//!
+//! The journal of a replay, and the explanation of a difference, are `replay` of `temporal-agents`:
+//! workers explain by them what they log.
 //!
 //! # Design
 //! **The replay check explains failures by a journal.** The error of a failed replay contains the
 //! command that differs, but not the reason. So the check adds a journal to the workflow's context
 //! through an interceptor of the replayer: the interceptor records commands, and
 //! `workflow/replay_journal.rs` records decisions (refused arguments, pauses, failed runs, the
-//! agents of the build). Outside of a check the context has no such value, and nothing is recorded.
-//! `change.rs` looks for the first recorded command that the build does not issue, and for the
+//! agents of the build). `replay/change.rs` looks for the first recorded command that the build does not issue, and for the
 //! first command of the build that is not recorded, and explains the difference by the current
 //! graph, the recorded response before it, and the decisions since then.
 //!
@@ -25,13 +24,14 @@
 //! therefore also covers the workflow's reaction to all events so far, and finds a continued run
 //! that would have to wait for a deployment before that run does.
 
-mod change;
-mod journal;
 mod open;
-mod recorded;
 mod report;
 
-use temporal_agents::__private::error_debug;
+pub use temporal_agents::internal::replay::ReplayChange;
+use temporal_agents::{
+    __private::error_debug,
+    internal::replay::{Journal, explain, read},
+};
 use temporalio_client::WorkflowHistory;
 use temporalio_common::{
     WorkflowDefinition, data_converters::DataConverter, protos::temporal::api::enums::v1::EventType,
@@ -42,9 +42,7 @@ use temporalio_sdk::{
 };
 use temporalio_workflow::__private::sdk::WorkflowImplementation;
 
-use self::journal::Journal;
 pub use self::{
-    change::ReplayChange,
     open::ReplaySourceError,
     report::{CheckFailure, CheckedHistory, ReplayReport},
 };
@@ -231,8 +229,8 @@ impl ReplayCheck {
         options.workflow_interceptor(journal.interceptor());
         let replayer = WorkflowReplayer::new(options)?;
         let Err(source) = replayer.replay_workflow(WorkflowHistory::from(part.clone())).await else { return Ok(()) };
-        let record = recorded::read(history, &self.options.data_converter).await;
-        Err(match change::explain(&record, &journal.entries()) {
+        let record = read(history, &self.options.data_converter).await;
+        Err(match explain(&record, &journal.entries()) {
             Some(change) => ReplayError::Changed { change: Box::new(change), source },
             None => source.into(),
         })

@@ -8,7 +8,7 @@ use super::{sources, tokens, tokens_of};
 const LOOP: &[&str] = &["wire", "tool", "agent", "engine", "gate", "drive"];
 
 /// The directories of the crate, and what each may import beside itself: the loop or parts of it, and rooms of the worker half.
-const MAY_IMPORT: [(&str, &[&str], &[&str]); 26] = [
+const MAY_IMPORT: [(&str, &[&str], &[&str]); 27] = [
     ("guide", &[], &[]),
     ("wire", &[], &[]),
     ("tool", &["wire", "agent"], &[]),
@@ -38,7 +38,9 @@ const MAY_IMPORT: [(&str, &[&str], &[&str]); 26] = [
         &["client", "events", "inline", "metrics", "resources", "store"],
     ),
     ("trace", &["wire", "tool"], &["activity", "client", "events", "provider"]),
-    ("http", LOOP, &["client", "events", "store"]),
+    // What a workflow does while it replays, against its history.
+    ("replay", &["wire", "tool", "agent", "workflow"], &[]),
+    ("http", LOOP, &["client", "events", "replay", "store"]),
     ("agentic_session", LOOP, &["activity", "client", "deltas", "events", "inline", "provider", "store"]),
 ];
 

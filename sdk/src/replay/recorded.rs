@@ -4,20 +4,22 @@
 use std::collections::BTreeMap;
 
 use serde_json::Value;
-use temporal_agents::{
-    internal::wire::asked_questions::{AskedQuestions, QUESTIONS_MEMO},
-    wire::MODEL_ACTIVITY,
-};
 use temporalio_common::{
     data_converters::{DataConverter, SerializationContextData},
     protos::{
         coresdk::common::extract_local_activity_marker_details,
-        temporal::api::{common::v1::Payload, history::v1::history_event::Attributes},
+        temporal::api::{
+            common::v1::Payload,
+            history::v1::{History, history_event::Attributes},
+        },
     },
 };
 
 use super::journal::Command;
-use crate::history::History;
+use crate::wire::{
+    MODEL_ACTIVITY,
+    asked_questions::{AskedQuestions, QUESTIONS_MEMO},
+};
 
 const LOCAL_ACTIVITY: &str = "core_local_activity";
 
@@ -42,7 +44,7 @@ impl Recorded {
 
 /// The contents read from a history.
 #[derive(Debug, Default)]
-pub(super) struct Record {
+pub struct Record {
     pub(super) commands: Vec<Recorded>,
     /// Agent, turn and tool of the calls on which people were asked to decide.
     pub(super) asked: Vec<(String, u32, String)>,
@@ -50,7 +52,7 @@ pub(super) struct Record {
 
 /// Reads the commands of a history. A command whose payload cannot be decoded has no agent and
 /// tool, and a turn only if its id contains one.
-pub(super) async fn read(history: &History, converter: &DataConverter) -> Record {
+pub async fn read(history: &History, converter: &DataConverter) -> Record {
     let mut record = Record::default();
     let mut by_event = BTreeMap::new();
     for event in &history.events {

@@ -2,16 +2,15 @@
 
 use std::{collections::BTreeMap, fmt};
 
-use temporal_agents::{
-    __private::ReplayNote,
-    agent::AgentDef,
-    internal::{agent::Graph, tool::ToolBinding},
-    wire::InterruptionKind,
-};
-
 use super::{
     journal::{Command, Entry},
     recorded::{Record, Recorded, is_of_a_run, turn_of},
+};
+use crate::{
+    agent::{AgentDef, Graph, Handoff},
+    tool::{ToolBinding, ToolDef},
+    wire::InterruptionKind,
+    workflow::replay_journal::ReplayNote,
 };
 
 /// A change since a history was recorded, which prevents its replay.
@@ -54,7 +53,7 @@ impl ReplayChange {
 
 /// Finds the first point at which a history and the build that replays it diverge, and the reason;
 /// `None` if none of the known causes explains it.
-pub(super) fn explain(record: &Record, entries: &[Entry]) -> Option<ReplayChange> {
+pub fn explain(record: &Record, entries: &[Entry]) -> Option<ReplayChange> {
     let parting = Divergence::of(record, entries);
     parting
         .missing_function()
@@ -141,8 +140,8 @@ impl<'p> Divergence<'p> {
         let Recorded { agent: Some(name), turn, functions, .. } = self.answer? else { return None };
         self.missing?;
         let agent = self.agents.get(name)?;
-        let handoffs: Vec<String> = agent.handoffs.iter().map(temporal_agents::Handoff::name).collect();
-        let tools: Vec<&str> = agent.tools.iter().map(temporal_agents::ToolDef::name).collect();
+        let handoffs: Vec<String> = agent.handoffs.iter().map(Handoff::name).collect();
+        let tools: Vec<&str> = agent.tools.iter().map(ToolDef::name).collect();
         let is_known = |function: &&String| handoffs.contains(function) || tools.contains(&&***function);
         let gone = functions.iter().find(|function| !is_known(function))?;
         // The tools of MCP servers are in the history, and not in the agent.

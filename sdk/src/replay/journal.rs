@@ -1,9 +1,8 @@
 //! Records the behaviour of the current build while it replays a history: its commands, and the
 //! decisions of its runs.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use temporal_agents::__private::{ReplayJournal, ReplayJournalKey, ReplayNote};
 use temporalio_workflow::workflow_interceptors::{
     CancellableWorkflowOutboundFuture, ExecuteWorkflowInput, ExecuteWorkflowResult, HandleSignalInput,
     HandleSignalResult, HandleUpdateInput, HandleUpdateResult, ScheduleActivityInput, ScheduleActivityResult,
@@ -11,12 +10,22 @@ use temporalio_workflow::workflow_interceptors::{
     WorkflowInterceptorConstructor, WorkflowInterceptorContext, WorkflowInterceptorFuture, WorkflowNext,
 };
 
+use crate::workflow::replay_journal::{ReplayJournal, ReplayJournalKey, ReplayNote};
+
 /// The actions of a replay so far, in order.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Journal(Arc<Mutex<Vec<Entry>>>);
+pub struct Journal(Arc<Mutex<Notes>>);
 
+/// The entries of a journal.
+#[derive(Debug, Default)]
+struct Notes {
+    entries: Vec<Entry>,
+    is_closed: bool,
+}
+
+/// An action of a replay.
 #[derive(Clone, Debug)]
-pub(super) enum Entry {
+pub enum Entry {
     /// The start of an activity or of a child workflow.
     Command(Command),
     /// A decision of a run.
@@ -25,27 +34,51 @@ pub(super) enum Entry {
 
 /// The properties by which a command is compared with a recorded one.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Command {
+pub struct Command {
     /// The id of the activity, or of the child workflow.
-    pub(super) id: String,
+    pub id: String,
     /// The type of the activity, or of the child workflow.
-    pub(super) kind: String,
-    pub(super) is_local: bool,
+    pub kind: String,
+    /// `true` for a local activity.
+    pub is_local: bool,
 }
 
 impl Journal {
     /// Returns an interceptor that writes this journal in the replayed workflows.
-    pub(super) fn interceptor(&self) -> WorkflowInterceptorConstructor {
+    pub fn interceptor(&self) -> WorkflowInterceptorConstructor {
         let journal = self.clone();
-        WorkflowInterceptorConstructor::new(move |_| Observer(journal.clone()))
+        WorkflowInterceptorConstructor::new(move |_| journal.observer())
     }
 
-    pub(super) fn entries(&self) -> Vec<Entry> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    /// Returns the interceptor of one workflow.
+    pub(crate) fn observer(&self) -> Observer {
+        Observer(self.clone())
+    }
+
+    /// Returns the actions so far.
+    pub fn entries(&self) -> Vec<Entry> {
+        self.notes().entries.clone()
+    }
+
+    /// Returns `true` if the journal has been closed.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.notes().is_closed
+    }
+
+    /// Drops all entries, and ignores those that follow.
+    pub(crate) fn close(&self) {
+        *self.notes() = Notes { entries: Vec::new(), is_closed: true };
     }
 
     fn add(&self, entry: Entry) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(entry);
+        let mut notes = self.notes();
+        if !notes.is_closed {
+            notes.entries.push(entry);
+        }
+    }
+
+    fn notes(&self) -> MutexGuard<'_, Notes> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn command(&self, id: Option<&String>, kind: &str, is_local: bool) {
@@ -62,7 +95,7 @@ impl Journal {
 }
 
 /// Writes the journal, without changing the workflow's behaviour.
-struct Observer(Journal);
+pub(crate) struct Observer(Journal);
 
 impl WorkflowInterceptor for Observer {
     fn execute<'a>(
