@@ -10,16 +10,22 @@ use temporalio_client::{
 };
 use temporalio_common::{QueryDefinition, UntypedWorkflow, UpdateDefinition};
 use tokio::time::sleep;
+use tonic::Code;
 
 use crate::wire::{
     AGENT_DECIDE, AGENT_STATE, AGENT_SUPPLY_OUTPUT, AgentDecision, AgentInterruption, AgentState, DecisionAnswer,
-    DecisionReply, RunStatus, SuppliedOutput, WireDecodeError, decode,
+    DecisionReply, RunProblem, RunStatus, SuppliedOutput, WireDecodeError, decode,
 };
 
+use super::diagnosis::{Diagnosis, replay_differs};
 use crate::wire::error_debug;
 
-/// The gRPC status code (`INVALID_ARGUMENT`) of a query that the workflow itself failed.
-const INVALID_ARGUMENT: i32 = 3;
+/// The mark of the SDK in the failure of a workflow that does not follow its history.
+const NONDETERMINISM: &str = "[TMPRL1100]";
+
+/// The time without an answer after which a handle looks whether the workflow is stuck, and then
+/// between two looks.
+const LOOK_INTERVAL: Duration = Duration::from_secs(5);
 
 /// The pause between two queries of [`AgentHandle::wait_for_interruptions`].
 const POLL_INTERVAL: Duration = Duration::from_millis(500);
@@ -46,6 +52,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(500);
 #[derive(Clone)]
 pub struct AgentHandle {
     workflow: Arc<WorkflowHandle<Client, UntypedWorkflow>>,
+    diagnosis: Diagnosis,
     /// Name that is sent with each decision that has no name of its own.
     by: Option<String>,
 }
@@ -70,6 +77,15 @@ pub enum AgentHandleError {
         /// The error message of the workflow.
         message: String,
     },
+    /// The workflow cannot take messages now: its workflow task fails again and again, or its
+    /// workers do not reproduce its history. A message that was sent may count once it continues.
+    #[error("workflow {workflow_id:?} is stuck: {problem}")]
+    Stuck {
+        /// The workflow id.
+        workflow_id: String,
+        /// The reason, and what helps.
+        problem: Box<RunProblem>,
+    },
     /// The query failed.
     #[error("the state could not be queried: {0}")]
     Query(#[source] WorkflowQueryError),
@@ -84,6 +100,7 @@ pub enum AgentHandleError {
 error_debug!(enum AgentHandleError {
     NotFound { workflow_id },
     Refused { workflow_id, message },
+    Stuck { workflow_id, problem },
     Query(source),
     Update(source),
     Answer(source),
@@ -92,7 +109,8 @@ error_debug!(enum AgentHandleError {
 impl AgentHandle {
     /// Creates a handle to the latest execution of the workflow with this id; sends nothing yet.
     pub fn new(client: &Client, workflow_id: impl Into<String>) -> Self {
-        Self { workflow: Arc::new(client.get_workflow_handle(workflow_id)), by: None }
+        let workflow = Arc::new(client.get_workflow_handle(workflow_id));
+        Self { workflow, diagnosis: Diagnosis::new(client), by: None }
     }
 
     /// Returns a handle with the name of the person who decides, which its decisions carry in
@@ -108,7 +126,7 @@ impl AgentHandle {
     /// ```
     #[must_use]
     pub fn by(&self, name: impl Into<String>) -> Self {
-        Self { workflow: Arc::clone(&self.workflow), by: Some(name.into()) }
+        Self { by: Some(name.into()), ..self.clone() }
     }
 
     /// Queries the progress of the workflow's runs, and the calls that wait. A worker must be
@@ -118,9 +136,51 @@ impl AgentHandle {
     /// # Errors
     /// [`AgentHandleError`].
     pub async fn state(&self) -> Result<AgentState, AgentHandleError> {
-        let asked = self.workflow.query(State, (), WorkflowQueryOptions::default()).await;
-        let state = asked.map_err(|error| query_error(&self.workflow_id(), error))?;
-        Ok(decode("agent state", state)?)
+        match self.workflow.query(State, (), WorkflowQueryOptions::default()).await {
+            Ok(state) => Ok(decode("agent state", state)?),
+            Err(error) => Err(self.failed_query(error).await),
+        }
+    }
+
+    /// Returns the problem of the workflow, if it is open and certainly makes no progress: no worker
+    /// takes its tasks, its workflow task or an activity fails again and again, or its workers do
+    /// not reproduce its history. Needs no worker.
+    ///
+    /// ```no_run
+    /// # async fn example(agent: temporal_agents::client::AgentHandle) {
+    /// if let Some(problem) = agent.problem().await {
+    ///     eprintln!("{problem}");
+    /// }
+    /// # }
+    /// ```
+    ///
+    /// A workflow that waits for a signal, or for something that the server does not know, has no
+    /// problem here. One request to the server; two or three for a run that has a problem.
+    pub async fn problem(&self) -> Option<RunProblem> {
+        self.diagnosis.of_workflow(&self.workflow_id()).await
+    }
+
+    /// Maps the failure of a query. The server does not pass queries to a workflow whose task fails
+    /// again and again, and does not say why it fails.
+    async fn failed_query(&self, error: WorkflowQueryError) -> AgentHandleError {
+        let is_refused = matches!(&error, WorkflowQueryError::Rpc(status) if status.code() == Code::FailedPrecondition);
+        match is_refused.then_some(self.problem()) {
+            Some(problem) => match problem.await {
+                Some(problem) => stuck(&self.workflow_id(), problem),
+                None => AgentHandleError::Query(error),
+            },
+            None => query_error(&self.workflow_id(), error),
+        }
+    }
+
+    /// Returns as soon as the workflow is known to be stuck, so that it answers no update.
+    async fn becomes_stuck(&self) -> RunProblem {
+        loop {
+            sleep(LOOK_INTERVAL).await;
+            if let Some(problem) = self.problem().await.filter(RunProblem::blocks_messages) {
+                return problem;
+            }
+        }
     }
 
     /// Returns the calls that wait, as soon as there are any, or an empty list if no run is in
@@ -186,7 +246,7 @@ impl AgentHandle {
             decision = decision.by(name);
         }
         let options = WorkflowExecuteUpdateOptions::builder().maybe_update_id(update_id).build();
-        self.answer(self.workflow.execute_update(Decide, decision, options).await)
+        self.answer(self.workflow.execute_update(Decide, decision, options)).await
     }
 
     /// Supplies the output of a call that the client has made itself; the tool does not run. Waits
@@ -212,10 +272,17 @@ impl AgentHandle {
             supplied = supplied.by(name);
         }
         let options = WorkflowExecuteUpdateOptions::builder().maybe_update_id(update_id).build();
-        self.answer(self.workflow.execute_update(SupplyOutput, supplied, options).await)
+        self.answer(self.workflow.execute_update(SupplyOutput, supplied, options)).await
     }
 
-    fn answer(&self, reply: Result<Value, WorkflowUpdateError>) -> Result<DecisionAnswer, AgentHandleError> {
+    async fn answer(
+        &self,
+        reply: impl Future<Output = Result<Value, WorkflowUpdateError>>,
+    ) -> Result<DecisionAnswer, AgentHandleError> {
+        let reply = tokio::select! {
+            reply = Box::pin(reply) => reply,
+            problem = Box::pin(self.becomes_stuck()) => return Err(stuck(&self.workflow_id(), problem)),
+        };
         let reply = reply.map_err(|error| update_error(&self.workflow_id(), error))?;
         let DecisionReply { version: _, answer } = decode("decision reply", reply)?;
         Ok(answer)
@@ -226,12 +293,20 @@ impl AgentHandle {
     }
 }
 
+fn stuck(workflow_id: &str, problem: RunProblem) -> AgentHandleError {
+    AgentHandleError::Stuck { workflow_id: workflow_id.to_owned(), problem: Box::new(problem) }
+}
+
 /// Maps the failure of a query to an [`AgentHandleError`].
 pub(crate) fn query_error(workflow_id: &str, error: WorkflowQueryError) -> AgentHandleError {
     let workflow_id = workflow_id.to_owned();
     match error {
         WorkflowQueryError::NotFound(_) => AgentHandleError::NotFound { workflow_id },
-        WorkflowQueryError::Rpc(status) if i32::from(status.code()) == INVALID_ARGUMENT => {
+        WorkflowQueryError::Rpc(status) if status.message().contains(NONDETERMINISM) => {
+            stuck(&workflow_id, replay_differs(status.message()))
+        }
+        // The workflow itself has failed the query.
+        WorkflowQueryError::Rpc(status) if status.code() == Code::InvalidArgument => {
             AgentHandleError::Refused { workflow_id, message: status.message().to_owned() }
         }
         other => AgentHandleError::Query(other),
@@ -247,6 +322,9 @@ pub(crate) fn update_error(workflow_id: &str, error: WorkflowUpdateError) -> Age
             // The innermost cause is the handler's own failure, whose message names the problem.
             let innermost = std::iter::successors(Some(&*failure), |failure| failure.cause.as_deref()).last();
             let message = innermost.map(|failure| failure.message.clone()).unwrap_or_default();
+            if message.contains(NONDETERMINISM) {
+                return stuck(&workflow_id, replay_differs(&message));
+            }
             AgentHandleError::Refused { workflow_id, message }
         }
         other => AgentHandleError::Update(other),

@@ -12,6 +12,7 @@ mod agent_handle;
 mod agent_runs;
 #[cfg_attr(not(feature = "http"), allow(dead_code, reason = "only a service reads a reply by its message"))]
 mod chat_handle;
+mod diagnosis;
 mod history;
 mod new_run;
 #[cfg_attr(
@@ -33,6 +34,10 @@ pub use agent_runs::StartRunError;
 #[cfg(feature = "http")]
 pub(crate) use agent_runs::{ChatType, RunType, WorkflowRuns};
 pub use chat_handle::ChatHandle;
+#[doc(hidden)]
+pub use diagnosis::QuietWatch;
+#[cfg(feature = "http")]
+pub(crate) use diagnosis::{Diagnosis, replay_differs};
 #[cfg(feature = "otel")]
 pub(crate) use history::TRACER_DATA;
 #[cfg(any(feature = "postgres", feature = "sqlite"))]

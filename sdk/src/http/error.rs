@@ -9,7 +9,10 @@ use axum::{
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::client::{AgentHandleError, NotStarted, ProcessRunError, RunEventsError, StartRunError};
+use crate::{
+    client::{AgentHandleError, NotStarted, ProcessRunError, RunEventsError, StartRunError},
+    wire::RunProblem,
+};
 
 /// Maximum bytes of a message of axum that is passed on.
 const MAX_MESSAGE_BYTES: usize = 4 * 1024;
@@ -49,6 +52,16 @@ impl ApiError {
     pub(super) fn no_worker() -> Self {
         let message = "no worker has answered in time; send the same request again";
         Self::new(StatusCode::GATEWAY_TIMEOUT, "no_worker", message)
+    }
+
+    /// Returns the error of a message to a run whose queue has no worker.
+    pub(super) fn no_worker_because(problem: &RunProblem) -> Self {
+        Self::new(StatusCode::GATEWAY_TIMEOUT, "no_worker", format!("{problem}; then send the same request again"))
+    }
+
+    /// Returns the error of a message to a run that cannot take any.
+    pub(super) fn run_stuck(problem: &RunProblem) -> Self {
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, "run_stuck", problem.to_string())
     }
 
     pub(super) fn no_agent(name: &str) -> Self {
@@ -166,6 +179,7 @@ impl From<AgentHandleError> for ApiError {
         match error {
             AgentHandleError::NotFound { workflow_id } => Self::conflict(format!("run {workflow_id:?} has ended")),
             AgentHandleError::Refused { message, .. } => Self::invalid(message),
+            AgentHandleError::Stuck { problem, .. } => Self::run_stuck(&problem),
             other => Self::server(other),
         }
     }

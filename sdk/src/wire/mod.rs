@@ -44,6 +44,7 @@ pub(crate) mod ready_made;
 pub(crate) mod remote_call;
 pub(crate) mod run_attributes;
 pub(crate) mod run_mode;
+mod run_problem;
 pub(crate) mod run_state;
 pub(crate) mod run_status;
 pub(crate) mod schema;
@@ -94,6 +95,7 @@ pub use ready_made::{
 };
 pub use remote_call::RemoteTool;
 pub use run_mode::RunMode;
+pub use run_problem::{RunProblem, RunProblemKind};
 pub use run_state::{
     Decision, DecisionRefused, GuardrailResults, InputGuardrailResult, Interruption, InterruptionKind, McpApproval,
     NewItem, NewItemKind, OutputGuardrailResult, RunState, ToolGuardrailBehavior, ToolGuardrailResult,
