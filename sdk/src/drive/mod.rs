@@ -21,6 +21,7 @@ mod guardrails;
 mod handoff;
 mod host;
 mod input_guardrails;
+pub(crate) mod installed;
 pub mod join;
 mod kept;
 mod keywords;

@@ -13,6 +13,7 @@ mod broker_deltas;
 pub mod codec;
 pub(crate) mod model_activity;
 pub(crate) mod plugin;
+mod run_watch;
 mod tool_provider;
 mod tool_registry;
 

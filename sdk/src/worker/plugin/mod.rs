@@ -29,7 +29,7 @@ use self::{
     shared_activities::{batches_of, state_activities},
     tools::runs_on,
 };
-use super::model_activity::ModelActivity;
+use super::{model_activity::ModelActivity, run_watch::RunWatch};
 use crate::{
     activity::{
         heartbeat::HeartbeatSender,
@@ -44,6 +44,7 @@ use crate::{
     agent::{AgentDef, AgentSource, AgentSources},
     conversations::{ConversationCache, ForgetEnded},
     deltas::{DeltaTransport, Deltas},
+    drive::installed::plugin_installed,
     metrics::Metrics,
     resources::Resources,
     secret::Destination,
@@ -100,6 +101,7 @@ pub struct AgentsPlugin {
     indexes_runs: bool,
     deltas: Deltas,
     metrics: Option<Metrics>,
+    watch: RunWatch,
     #[cfg(feature = "otel")]
     tracing: Option<crate::trace::Tracing>,
 }
@@ -223,6 +225,8 @@ impl AgentsPlugin {
     pub fn install(&self, options: &mut WorkerOptions) -> Result<(), InstallError> {
         let activities = self.activities(&options.task_queue)?;
         options.register_activities(activities);
+        plugin_installed();
+        options.workflow_interceptor(self.watch.interceptor());
         options.workflow_interceptor(WorkflowInterceptorConstructor::new(|_| ToolCallHeader));
         options.workflow_interceptor(WorkflowInterceptorConstructor::new(|_| TraceHeader));
         #[cfg(feature = "otel")]
@@ -337,9 +341,18 @@ impl AgentsPlugin {
                 Some(tracing) => tracing.around(&name, body),
                 None => body,
             };
-            (name, in_span(body))
+            (name, in_span(self.introduces_client(body)))
         };
         Ok(NamedActivities(activities.into_iter().map(around).collect()))
+    }
+
+    /// Returns the body of an activity that tells the watch of its worker the client.
+    fn introduces_client(&self, body: Body) -> Body {
+        let watch = self.watch.clone();
+        Arc::new(move |ctx, request| {
+            watch.set_client(|| ctx.client());
+            body(ctx, request)
+        })
     }
 
     fn tool_activity(

@@ -9,7 +9,7 @@ use temporalio_workflow::WorkflowCancellationToken;
 use super::Runner;
 use crate::{
     agent::{AgentDef, Graph},
-    drive::{Outputs, Run, RunFailure, RunOutcome, check_resumed, run_graph},
+    drive::{Outputs, Run, RunFailure, RunOutcome, check_resumed, installed::warn_without_plugin, run_graph},
     engine::RunError,
     tool::{BoxError, TraceKey},
     wire::{Carried, RunState},
@@ -83,6 +83,9 @@ impl<W: 'static> Runner<W> {
         waits: Waits,
     ) -> Result<(WorkflowHost, Run), RunFailure> {
         note(&*self.ctx, || ReplayNote::Began { agent: Box::new(agent.clone()) });
+        if !self.ctx.is_replaying() && !self.model.has_task_queue() {
+            warn_without_plugin(&self.ctx.workflow_id(), &agent.name);
+        }
         let begun = self.begin(agent, graph, beginning, waits).await.map_err(RunFailure::from);
         begun.inspect_err(|failure| note_failure(&*self.ctx, failure))
     }

@@ -1,0 +1,310 @@
+//! Watches the workflows of a worker, and logs what would otherwise be silent: a replay that differs
+//! from its history, and a future that is not of the workflow's context.
+//!
+//! # Design
+//! **A workflow that is dropped while it replays has failed to.** The SDK tells nobody why it drops a
+//! workflow from its cache. But a workflow leaves its replay only by completing it: at the present,
+//! or at a query. So the watch keeps a journal as long as a workflow replays, and drops it when the
+//! workflow gets past. `difference.rs` explains the journals that are left over, by the history.
+//! A live workflow has no journal.
+//!
+//! **A wake of somebody else is seen, not prevented.** Each poll of a workflow's main future has a
+//! waker that asks the SDK whether it is woken by it. The SDK does the same, and fails the next
+//! workflow task; until then, which may be never, it says nothing.
+
+mod difference;
+
+use std::{
+    collections::BTreeMap,
+    pin::Pin,
+    sync::{
+        Arc, Mutex, OnceLock, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+    task::{Context, Poll, Wake, Waker},
+};
+
+use temporalio_client::Client;
+use temporalio_workflow::{
+    __private::sdk::is_sdk_wake,
+    workflow_interceptors::{
+        CancellableWorkflowOutboundFuture, ExecuteWorkflowInput, ExecuteWorkflowResult, HandleQueryInput,
+        HandleQueryResult, HandleSignalInput, HandleSignalResult, HandleUpdateInput, HandleUpdateResult,
+        ScheduleActivityInput, ScheduleActivityResult, ScheduleLocalActivityInput, StartChildWorkflowInput,
+        StartChildWorkflowResult, SyncWorkflowInterceptorContext, WorkflowInterceptor, WorkflowInterceptorConstructor,
+        WorkflowInterceptorContext, WorkflowInterceptorFuture, WorkflowNext,
+    },
+};
+use tokio::{runtime::Handle, sync::Semaphore};
+
+use self::difference::Differences;
+use crate::replay::{Journal, Observer};
+
+/// Number of runs of which the watch remembers something.
+const MAX_REMEMBERED: usize = 10_000;
+/// Number of failed replays that wait for their explanation; further ones are taken when they fail
+/// again.
+const MAX_QUEUED: usize = 100;
+
+/// The watch of a worker. Clones share what was logged already.
+#[derive(Clone, Debug, Default)]
+pub(super) struct RunWatch(Arc<Shared>);
+
+struct Shared {
+    /// The client of the worker, as soon as the watch knows it.
+    client: OnceLock<Client>,
+    /// The failed replays, by Temporal's run id.
+    replays: Mutex<BTreeMap<String, FailedReplay>>,
+    queue: Semaphore,
+    differences: Differences,
+}
+
+/// What is known of a run whose replay has failed.
+#[derive(Clone, Copy, Debug, Default)]
+struct FailedReplay {
+    times: u32,
+    is_logged: bool,
+    is_queued: bool,
+}
+
+impl Default for Shared {
+    fn default() -> Self {
+        Self {
+            client: OnceLock::new(),
+            replays: Mutex::default(),
+            queue: Semaphore::new(MAX_QUEUED),
+            differences: Differences::default(),
+        }
+    }
+}
+
+/// A workflow execution, as logs name it.
+#[derive(Clone, Debug)]
+pub(super) struct WatchedRun {
+    pub(super) namespace: String,
+    pub(super) workflow_id: String,
+    pub(super) run_id: String,
+    pub(super) workflow_type: String,
+}
+
+impl RunWatch {
+    /// Sets the client with which histories are read.
+    pub(super) fn set_client(&self, client: impl FnOnce() -> Client) {
+        self.0.client.get_or_init(client);
+    }
+
+    /// Returns the interceptor of the worker's workflows.
+    pub(super) fn interceptor(&self) -> WorkflowInterceptorConstructor {
+        let watch = self.clone();
+        WorkflowInterceptorConstructor::new(move |_| {
+            let journal = Journal::default();
+            Watcher { watch: watch.clone(), observer: journal.observer(), journal }
+        })
+    }
+
+    /// Explains a replay that has failed, outside of the workflow, and logs it once for each run.
+    fn replay_has_failed(&self, run: WatchedRun, journal: Journal) {
+        // Without a runtime the worker is being torn down.
+        let Ok(runtime) = Handle::try_current() else { return };
+        let times = {
+            let mut replays = self.replays();
+            if replays.len() >= MAX_REMEMBERED && !replays.contains_key(&run.run_id) {
+                return;
+            }
+            let replay = replays.entry(run.run_id.clone()).or_default();
+            replay.times += 1;
+            if replay.is_logged || replay.is_queued {
+                return;
+            }
+            replay.is_queued = true;
+            replay.times
+        };
+        let watch = self.clone();
+        runtime.spawn(async move {
+            let mut is_logged = false;
+            if let Ok(_place) = watch.0.queue.try_acquire() {
+                is_logged = watch.0.differences.log(watch.0.client.get(), &run, &journal, times).await;
+            }
+            if let Some(replay) = watch.replays().get_mut(&run.run_id) {
+                replay.is_queued = false;
+                replay.is_logged = is_logged;
+            }
+        });
+    }
+
+    fn replays(&self) -> std::sync::MutexGuard<'_, BTreeMap<String, FailedReplay>> {
+        self.0.replays.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The interceptor of one workflow in memory.
+struct Watcher {
+    watch: RunWatch,
+    observer: Observer,
+    journal: Journal,
+}
+
+impl WorkflowInterceptor for Watcher {
+    fn execute<'a>(
+        &'a self,
+        ctx: WorkflowInterceptorContext,
+        input: ExecuteWorkflowInput,
+        next: WorkflowNext<'a, ExecuteWorkflowInput, WorkflowInterceptorFuture<'a, ExecuteWorkflowResult>>,
+    ) -> WorkflowInterceptorFuture<'a, ExecuteWorkflowResult> {
+        let run = WatchedRun {
+            namespace: ctx.namespace().to_owned(),
+            workflow_id: ctx.workflow_id().to_owned(),
+            run_id: ctx.run_id().to_owned(),
+            workflow_type: ctx.workflow_type().to_owned(),
+        };
+        let running = self.observer.execute(ctx.clone(), input, next);
+        let foreign = Arc::new(ForeignWake { run: run.clone(), is_logged: AtomicBool::new(false) });
+        WorkflowInterceptorFuture::new(Watched { running, ctx, run, watcher: self, foreign, has_ended: false })
+    }
+
+    fn handle_signal<'a>(
+        &'a self,
+        ctx: WorkflowInterceptorContext,
+        input: HandleSignalInput,
+        next: WorkflowNext<'a, HandleSignalInput, WorkflowInterceptorFuture<'a, HandleSignalResult>>,
+    ) -> WorkflowInterceptorFuture<'a, HandleSignalResult> {
+        self.observer.handle_signal(ctx, input, next)
+    }
+
+    fn handle_update<'a>(
+        &'a self,
+        ctx: WorkflowInterceptorContext,
+        input: HandleUpdateInput,
+        next: WorkflowNext<'a, HandleUpdateInput, WorkflowInterceptorFuture<'a, HandleUpdateResult>>,
+    ) -> WorkflowInterceptorFuture<'a, HandleUpdateResult> {
+        self.observer.handle_update(ctx, input, next)
+    }
+
+    fn handle_query(
+        &self,
+        _ctx: SyncWorkflowInterceptorContext,
+        input: HandleQueryInput,
+        next: WorkflowNext<'_, HandleQueryInput, HandleQueryResult>,
+    ) -> HandleQueryResult {
+        // A query is answered at the end of a replay.
+        self.journal.close();
+        next.run(input)
+    }
+
+    fn schedule_activity(
+        &self,
+        ctx: WorkflowInterceptorContext,
+        input: ScheduleActivityInput,
+        next: WorkflowNext<'static, ScheduleActivityInput, CancellableWorkflowOutboundFuture<ScheduleActivityResult>>,
+    ) -> CancellableWorkflowOutboundFuture<ScheduleActivityResult> {
+        self.observer.schedule_activity(ctx, input, next)
+    }
+
+    fn schedule_local_activity(
+        &self,
+        ctx: WorkflowInterceptorContext,
+        input: ScheduleLocalActivityInput,
+        next: WorkflowNext<
+            'static,
+            ScheduleLocalActivityInput,
+            CancellableWorkflowOutboundFuture<ScheduleActivityResult>,
+        >,
+    ) -> CancellableWorkflowOutboundFuture<ScheduleActivityResult> {
+        self.observer.schedule_local_activity(ctx, input, next)
+    }
+
+    fn start_child_workflow(
+        &self,
+        ctx: WorkflowInterceptorContext,
+        input: StartChildWorkflowInput,
+        next: WorkflowNext<
+            'static,
+            StartChildWorkflowInput,
+            CancellableWorkflowOutboundFuture<StartChildWorkflowResult>,
+        >,
+    ) -> CancellableWorkflowOutboundFuture<StartChildWorkflowResult> {
+        self.observer.start_child_workflow(ctx, input, next)
+    }
+}
+
+/// The main future of a workflow.
+struct Watched<'a> {
+    running: WorkflowInterceptorFuture<'a, ExecuteWorkflowResult>,
+    ctx: WorkflowInterceptorContext,
+    run: WatchedRun,
+    watcher: &'a Watcher,
+    foreign: Arc<ForeignWake>,
+    has_ended: bool,
+}
+
+impl Future for Watched<'_> {
+    type Output = ExecuteWorkflowResult;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let journal = &self.watcher.journal;
+        if !self.ctx.is_replaying_history_events() && !journal.is_closed() {
+            journal.close();
+        }
+        let waker = WatchedWaker { waker: cx.waker().clone(), foreign: Arc::clone(&self.foreign) };
+        let waker = Waker::from(Arc::new(waker));
+        let polled = Pin::new(&mut self.running).poll(&mut Context::from_waker(&waker));
+        self.has_ended = polled.is_ready();
+        polled
+    }
+}
+
+impl Drop for Watched<'_> {
+    fn drop(&mut self) {
+        let Watcher { watch, journal, .. } = self.watcher;
+        if !self.has_ended && !journal.is_closed() {
+            watch.replay_has_failed(self.run.clone(), journal.clone());
+        }
+    }
+}
+
+/// A wake of a workflow by something that is not of the SDK.
+struct ForeignWake {
+    run: WatchedRun,
+    is_logged: AtomicBool,
+}
+
+impl ForeignWake {
+    fn log(&self) {
+        if self.is_logged.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        let WatchedRun { namespace: _, workflow_id, run_id, workflow_type } = &self.run;
+        tracing::warn!(
+            workflow_id,
+            run_id,
+            workflow_type,
+            "this workflow awaits something that is not its context's, such as tokio::time::sleep or a spawned task: \
+             it does not continue, and its next workflow task will fail; use ctx.timer(..), ctx.wait_condition(..) or \
+             an activity in its place"
+        );
+    }
+}
+
+struct WatchedWaker {
+    waker: Waker,
+    foreign: Arc<ForeignWake>,
+}
+
+impl Wake for WatchedWaker {
+    fn wake(self: Arc<Self>) {
+        self.wake_by_ref();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        if !is_sdk_wake() {
+            self.foreign.log();
+        }
+        self.waker.wake_by_ref();
+    }
+}
+
+impl std::fmt::Debug for Shared {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("RunWatch").finish_non_exhaustive()
+    }
+}
