@@ -103,6 +103,7 @@ fn last_event(cut: Cut, _cursor: Option<String>) -> Event {
 fn events(mapper: &mut AguiMapper, step: Result<TurnStep, ApiError>) -> Vec<AguiEvent> {
     match step {
         Ok(TurnStep::Event(event)) => mapper.event(&event),
+        Ok(TurnStep::Problem(problem)) => mapper.problem(problem.as_ref()),
         Ok(TurnStep::Paused(waiting)) => mapper.paused(&waiting),
         Ok(TurnStep::Finished(output)) => mapper.finished(Some(&output)),
         Ok(TurnStep::Reply(text)) => {

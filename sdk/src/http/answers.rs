@@ -122,10 +122,7 @@ fn check_arguments(shared: &Shared, state: &AgentState, answer: &Answer) -> Resu
     Err(ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid_arguments", message))
 }
 
-/// Waits for the answer of a worker.
-///
-/// # Errors
-/// 504 after 20 seconds.
-pub(super) async fn in_time<T>(answer: impl Future<Output = T>) -> Result<T, ApiError> {
-    timeout(WORKER_TIMEOUT, answer).await.map_err(|_| ApiError::no_worker())
+/// Waits for the answer of a worker; `None` after 20 seconds.
+pub(super) async fn in_time<T>(answer: impl Future<Output = T>) -> Option<T> {
+    timeout(WORKER_TIMEOUT, answer).await.ok()
 }

@@ -129,6 +129,7 @@ fn last_event(cut: Cut, _cursor: Option<String>) -> Event {
 fn chunks(mapper: &mut AiSdkMapper, step: Result<TurnStep, ApiError>) -> Vec<Chunk> {
     match step {
         Ok(TurnStep::Event(event)) => mapper.event(&event),
+        Ok(TurnStep::Problem(problem)) => mapper.problem(problem.as_ref()),
         Ok(TurnStep::Paused(waiting)) => mapper.paused(&waiting),
         Ok(TurnStep::Finished(_)) => mapper.finished(),
         Ok(TurnStep::Reply(text)) => {

@@ -68,6 +68,7 @@ mod kept_decisions;
 mod openapi;
 mod page;
 mod places;
+mod problems;
 mod questions;
 mod runs;
 mod service;

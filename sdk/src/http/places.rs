@@ -73,10 +73,11 @@ impl Shared {
             return Ok(self.tasks()?.state(id).await?);
         }
         let handle = AgentHandle::new(&self.workflows()?.client, id);
-        match in_time(handle.state()).await? {
-            Ok(state) => Ok(Some(state)),
-            Err(AgentHandleError::NotFound { .. }) => Ok(None),
-            Err(error) => Err(error.into()),
+        match in_time(handle.state()).await {
+            Some(Ok(state)) => Ok(Some(state)),
+            Some(Err(AgentHandleError::NotFound { .. })) => Ok(None),
+            Some(Err(error)) => Err(self.refusal(id, error).await),
+            None => Err(self.unanswered(mode, id).await),
         }
     }
 
@@ -103,10 +104,15 @@ impl Shared {
         }
         let handle = AgentHandle::new(&self.workflows()?.client, id);
         let handle = caller.name.as_ref().map_or_else(|| handle.clone(), |name| handle.by(name));
-        Ok(match answer {
-            Answer::Decision(decision) => in_time(handle.decide_as(Some(update_id), decision)).await?,
-            Answer::Output(output) => in_time(handle.supply_output_as(Some(update_id), output)).await?,
-        }?)
+        let answered = match answer {
+            Answer::Decision(decision) => in_time(handle.decide_as(Some(update_id), decision)).await,
+            Answer::Output(output) => in_time(handle.supply_output_as(Some(update_id), output)).await,
+        };
+        match answered {
+            Some(Ok(answer)) => Ok(answer),
+            Some(Err(error)) => Err(self.refusal(id, error).await),
+            None => Err(self.unanswered(mode, id).await),
+        }
     }
 
     /// Requests the cancellation of a run.
@@ -141,9 +147,25 @@ impl Shared {
                 _ => std::future::ready(Some(first)).boxed(),
             });
         }
-        let workflows = self.workflows()?;
-        let sent = in_time(workflows.send(id, chat, message)).await??;
-        Ok(reply(sent, ChatHandle::new(&workflows.client, id), message_id))
+        let sent = self.send_update(id, chat, message).await?;
+        Ok(reply(sent, ChatHandle::new(&self.workflows()?.client, id), message_id))
+    }
+
+    /// Sends a message to a chat that is a workflow.
+    async fn send_update(
+        &self,
+        id: &str,
+        chat: ChatRequest,
+        message: ChatMessage,
+    ) -> Result<WorkflowUpdateHandle<Client, Value>, ApiError> {
+        let sent = tokio::select! {
+            sent = in_time(self.workflows()?.send(id, chat, message)) => sent,
+            problem = self.becomes_stuck(id) => return Err(ApiError::run_stuck(&problem)),
+        };
+        match sent {
+            Some(sent) => Ok(sent?),
+            None => Err(self.unanswered(RunMode::Temporal, id).await),
+        }
     }
 
     /// Sends a message to a chat as [`send`](Self::send) does. Nobody waits for the reply here.
@@ -160,9 +182,8 @@ impl Shared {
         let reply = if mode == RunMode::InProcess {
             Some(self.tasks()?.send(id, chat, message).await?)
         } else {
-            let workflows = self.workflows()?;
-            let sent = in_time(workflows.send(id, chat, message)).await??;
-            workflows.reply_by_now(&sent).await
+            let sent = self.send_update(id, chat, message).await?;
+            self.workflows()?.reply_by_now(&sent).await
         };
         match reply.map(|reply| reply.outcome) {
             Some(ChatOutcome::Refused { reason }) => Err(ApiError::refused(reason)),
@@ -179,10 +200,12 @@ impl Shared {
             return Ok(self.tasks()?.transcript(id).await?);
         }
         let chat = ChatHandle::new(&self.workflows()?.client, id);
-        in_time(chat.transcript()).await?.map_err(|error| match error {
-            AgentHandleError::NotFound { workflow_id } => ApiError::no_run(&workflow_id),
-            other => other.into(),
-        })
+        match in_time(chat.transcript()).await {
+            Some(Ok(transcript)) => Ok(transcript),
+            Some(Err(AgentHandleError::NotFound { workflow_id })) => Err(ApiError::no_run(&workflow_id)),
+            Some(Err(error)) => Err(self.refusal(id, error).await),
+            None => Err(self.unanswered(mode, id).await),
+        }
     }
 
     /// Waits for the reply to a message that a chat has accepted.

@@ -32,13 +32,14 @@ use super::{
     kept_decisions,
     openapi::Api,
     page,
+    problems::Problems,
     questions::{self, QuestionWatch},
     runs::{self, RunStore},
     sse::StreamLimits,
 };
 use crate::{
     agent::{AgentDef, AgentSources, Graph, SpecParts},
-    client::{AgentRuns, DeltaReader, RunEvents},
+    client::{AgentRuns, DeltaReader, Diagnosis, RunEvents},
     store::{AgentStore, DecisionStore, OptionalAgentStore, OptionalDecisionStore},
     tool::{ToolBinding, ToolDef},
 };
@@ -96,6 +97,7 @@ pub(super) struct Shared {
     pub(super) questions: QuestionWatch,
     /// The timelines that are drawn at the same time.
     pub(super) timelines: Semaphore,
+    pub(super) problems: Problems,
     /// The description of the service.
     description: OnceLock<Value>,
 }
@@ -238,6 +240,8 @@ impl AgentsService {
             self;
         let is_local = access.is_none();
         let cors = cors(origins, is_local);
+        let diagnosis = runs.workflows().map(|workflows| Diagnosis::new(&workflows.client));
+        let problems = Problems::new(diagnosis, agents.values().cloned());
         let shared = Arc::new(Shared {
             runs,
             events,
@@ -252,6 +256,7 @@ impl AgentsService {
             streams,
             questions: QuestionWatch::default(),
             timelines: Semaphore::new(MAX_TIMELINES),
+            problems,
             description: OnceLock::new(),
         });
         let (routes, description) = api().finish();

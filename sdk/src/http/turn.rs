@@ -26,8 +26,8 @@ use self::chat_runs::ChatRuns;
 pub(super) use self::start::TurnStart;
 use super::{error::ApiError, places::Reply, runs::AskedInHistory, service::Shared};
 use crate::{
-    client::RunEventStream,
-    wire::{AgentInterruption, ChatOutcome, ChatReply, EventKind, Item, RunEvent, RunMode},
+    client::{QuietWatch, RunEventStream},
+    wire::{AgentInterruption, ChatOutcome, ChatReply, EventKind, Item, RunEvent, RunMode, RunProblem},
 };
 
 /// Time in which a worker must answer the query for the calls that wait.
@@ -54,6 +54,8 @@ pub(super) enum Target {
 pub(super) enum TurnStep {
     /// A fact or a delta of the run.
     Event(Box<RunEvent>),
+    /// The run makes no progress for this reason; `None` if it does again.
+    Problem(Option<RunProblem>),
     /// The run waits for these calls. The turn has ended.
     Paused(Vec<AgentInterruption>),
     /// The run has ended with this output.
@@ -90,6 +92,9 @@ pub(super) struct Turn {
     settled_at: Option<Instant>,
     reply: Option<Reply>,
     answered: Option<ChatReply>,
+    quiet: QuietWatch,
+    /// `true` after an event that ends a problem which was shown.
+    is_well_again: bool,
     is_over: bool,
 }
 
@@ -139,6 +144,8 @@ impl Turn {
             settled_at: None,
             reply,
             answered: None,
+            quiet: QuietWatch::default(),
+            is_well_again: false,
             is_over: false,
         })
     }
@@ -152,6 +159,9 @@ impl Turn {
             if self.is_over {
                 return None;
             }
+            if std::mem::take(&mut self.is_well_again) {
+                return Some(Ok(TurnStep::Problem(None)));
+            }
             if let Some(event) = self.due.pop_front() {
                 return Some(Ok(TurnStep::Event(Box::new(event))));
             }
@@ -161,6 +171,13 @@ impl Turn {
             let event = tokio::select! {
                 biased;
                 event = self.events.next() => event,
+                () = self.quiet.is_due() => {
+                    let problem = self.shared.problem(self.mode, &self.workflow_id).await;
+                    match self.quiet.looked(problem) {
+                        Some(news) => return Some(Ok(TurnStep::Problem(news))),
+                        None => continue,
+                    }
+                }
                 () = until(self.settled_at) => {
                     self.settled_at = None;
                     self.paused = Some(self.asked.open()).filter(|asked| !asked.is_empty());
@@ -181,6 +198,7 @@ impl Turn {
                 }
                 Some(Ok(event)) => event,
             };
+            self.is_well_again = self.quiet.event_came();
             if self.settled_at.is_some() && !event.is_delta() {
                 // A run that has resumed works, however long a call takes without a fact.
                 let is_asked = !self.asked.is_empty() && !matches!(event.kind, EventKind::RunResumed {});

@@ -17,6 +17,7 @@
 //! | `data-subagent` | `{"agent", "turn", "status"}`: a nested run, without its texts and calls |
 //! | `data-attempt` | `{"attempt"?, "discards"}`: parts to leave out; version 6, see `texts.rs` |
 //! | `data-guardrail` | `{"guardrail", "stage", "tool"?, "info"?}` |
+//! | `data-problem` | transient, `{"problem"}`: why the run makes no progress, `null` if it does again |
 //! | `data-question` | `{"toolCallId", "message", "schema"}`: the question of an MCP server |
 //! | `data-server-data` | `{"toolCallId", "kind", "data"}`: data of a tool for people |
 //! | `data-tool-gated` | `{"toolCallId", "tool", "denied", "rule", "reason"}`: see the gate |
@@ -31,6 +32,8 @@ mod texts;
 
 use std::collections::BTreeSet;
 
+use serde_json::json;
+
 pub(super) use self::calls::call_in_message;
 use self::{
     calls::Calls,
@@ -40,7 +43,7 @@ use self::{
 };
 use crate::{
     http::ai_sdk::chunk::{Chunk, FinishReason, MessageMetadata, MessageUsage},
-    wire::{AgentInterruption, RunEvent, Usage},
+    wire::{AgentInterruption, RunEvent, RunProblem, Usage},
 };
 
 /// Version of the client, and the treatment of model calls that are retried.
@@ -119,6 +122,17 @@ impl AiSdkMapper {
             self.facts.insert(event.id.clone());
         }
         self.steps.take()
+    }
+
+    /// Returns the part of a run that makes no progress, or does again.
+    pub(in crate::http) fn problem(&mut self, problem: Option<&RunProblem>) -> Vec<Chunk> {
+        if self.is_over {
+            return Vec::new();
+        }
+        self.begin();
+        let mut chunks = self.steps.take();
+        chunks.push(Chunk::transient("problem", json!({"problem": problem})));
+        chunks
     }
 
     /// Returns the end of the stream of a run that waits for decisions or outputs.

@@ -16,7 +16,7 @@ mod usage;
 pub(super) use self::{
     act::{cancel, decide, send_message, supply_output},
     asked::AskedInHistory,
-    read::{Found, LastEventId, OpenRun, events, find, list, open_runs, read},
+    read::{Found, LastEventId, OpenRun, events, find, list, open_runs, open_workflows, read},
     row::Row,
     start::start,
     stored::RunStore,

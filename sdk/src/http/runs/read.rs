@@ -29,6 +29,7 @@ use crate::{
     http::{
         access::Caller,
         error::ApiError,
+        problems::{Followed, FollowedItem},
         questions::Question,
         service::{Service, Shared},
         sse::{self, EventStream},
@@ -104,7 +105,7 @@ pub(in crate::http) async fn list(
     let may_see = |row: &Row| shared.access.may_see(&caller, &row.id);
     let mut rows = rows(&shared, open, limit, may_see).await?;
     shared.run_store.add_runs(&shared, &mut rows, open, limit, may_see).await?;
-    let runs: Vec<Row> = stream::iter(rows)
+    let mut runs: Vec<Row> = stream::iter(rows)
         .map(|row| async {
             let (row, _) = with_state(&shared, row).await;
             with_idleness(&shared, row).await
@@ -112,6 +113,7 @@ pub(in crate::http) async fn list(
         .buffered(MAX_QUERIES)
         .collect()
         .await;
+    Box::pin(shared.mark(&mut runs)).await;
     Ok(Json(RunList { runs }))
 }
 
@@ -122,8 +124,17 @@ pub(in crate::http) async fn read(
     Path(id): Path<String>,
 ) -> Result<Json<RunDetail>, ApiError> {
     let row = seen(&shared, &caller, &id).await?;
-    let (row, questions) = with_questions(&shared, row).await?;
+    let described = row.described.clone();
+    let problem = async {
+        match &described {
+            Some(described) => shared.problem_of(described).await,
+            None => None,
+        }
+    };
+    let (read, problem) = futures::join!(Box::pin(with_questions(&shared, row)), Box::pin(problem));
+    let (row, questions) = read?;
     let mut row = with_idleness(&shared, row).await;
+    row.problem = problem.filter(|_| row.is_open());
     if let Some(StoredResult { output, failure }) = row.stored.take() {
         let failure = failure.map(|message| FailureBody { message });
         return Ok(Json(RunDetail { row, input: None, output, failure, questions: None }));
@@ -178,17 +189,21 @@ pub(in crate::http) async fn events(
     let row = seen(&shared, &caller, &id).await?;
     let from = last.or(from).filter(|cursor| !cursor.is_empty());
     let events = events_of(&shared, &row, from, deltas).await?;
+    let followed = Followed::new(&shared, (row.mode, &row.id), events);
     // After an error the reader comes back with its cursor, so no end follows.
-    let sent = stream::unfold((events, false), |(mut events, is_over)| async move {
+    let sent = stream::unfold((followed, false), |(mut followed, is_over)| async move {
         if is_over {
             return None;
         }
-        let (event, is_over) = match events.next().await {
-            Some(Ok(event)) => (sse::run_event(&event), false),
-            Some(Err(error)) => (sse::failed(&error), true),
+        let (event, is_over) = match followed.next().await {
+            Some(FollowedItem::Event(Ok(event))) => (sse::run_event(&event), false),
+            Some(FollowedItem::Event(Err(error))) => (sse::failed(&error), true),
+            Some(FollowedItem::Problem(problem)) => {
+                (sse::sent(sse::data(&json!({"problem": problem})).event("problem")), false)
+            }
             None => (sse::sent(sse::data(&json!({})).event("end")), true),
         };
-        Some((event, (events, is_over)))
+        Some((event, (followed, is_over)))
     });
     Ok(EventStream::new(&shared.streams, sent, sse::cut))
 }
@@ -239,6 +254,14 @@ pub(in crate::http) async fn open_runs(
     Ok(stream::iter(rows).map(read).buffered(MAX_QUERIES).collect().await)
 }
 
+/// Returns the latest open workflows that do not wait for people.
+///
+/// # Errors
+/// 502 if the server refuses.
+pub(in crate::http) async fn open_workflows(shared: &Shared) -> Result<Vec<Row>, ApiError> {
+    workflow_rows(shared.workflows()?, true, MAX_ROWS, |row| !row.has_paused).await
+}
+
 /// Returns a run of this service that the caller may see.
 ///
 /// # Errors
@@ -283,8 +306,8 @@ pub(in crate::http) async fn find(shared: &Shared, id: &str) -> Result<Found, Ap
     };
     let is_ours = [AGENT_WORKFLOW, CHAT_WORKFLOW].contains(&described.workflow_type())
         && described.task_queue() == workflows.task_queue;
-    let info = described.raw().workflow_execution_info.as_ref().filter(|_| is_ours);
-    Ok(info.map_or(Found::Foreign, |info| Found::Run(Box::new(Row::of_info(info, &described.memo())))))
+    let row = is_ours.then(|| Row::of_description(described)).flatten();
+    Ok(row.map_or(Found::Foreign, |row| Found::Run(Box::new(row))))
 }
 
 /// Returns the latest runs that `is_kept` selects, among the latest [`MAX_SCANNED`].

@@ -1,11 +1,11 @@
 //! A run in lists: its id, its agent and its status.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
-use temporalio_client::{Memo, WorkflowExecution};
+use temporalio_client::{Memo, WorkflowExecution, WorkflowExecutionDescription};
 use temporalio_common::protos::temporal::api::{
     enums::v1::WorkflowExecutionStatus, workflow::v1::WorkflowExecutionInfo,
 };
@@ -13,11 +13,14 @@ use temporalio_common::protos::temporal::api::{
 use crate::{
     client::{AGENT_MEMO, LABELS_MEMO, ProcessRow, THREAD_MEMO},
     wire::{
-        AgentInterruption, RunMode, RunStatus,
+        AgentInterruption, RunMode, RunProblem, RunStatus,
         event::{NoteKind, RUN_NOTE_MEMO, RunNote},
         ready_made::CHAT_WORKFLOW,
     },
 };
+
+/// The search attribute in which the server reports workflow tasks that fail again and again.
+const REPORTED_PROBLEMS: &str = "TemporalReportedProblems";
 
 /// Kind of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -57,6 +60,15 @@ pub(in crate::http) struct Row {
     pub(super) ended_at: Option<String>,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) labels: BTreeMap<String, String>,
+    /// The reason why the run makes no progress; absent if it does, or waits as it should.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(in crate::http) problem: Option<RunProblem>,
+    /// The description of the workflow, if the row was made of it.
+    #[serde(skip)]
+    pub(super) described: Option<Arc<WorkflowExecutionDescription>>,
+    /// The cause of the problem that the server reports in lists.
+    #[serde(skip)]
+    pub(in crate::http) reported: Option<String>,
     /// `true` if the run has paused at least once, and may wait now: the state of the workflow says
     /// whether it does.
     #[serde(skip)]
@@ -83,8 +95,14 @@ impl Row {
         Self::of_info(workflow.raw(), &workflow.memo())
     }
 
+    /// Returns the row of a workflow that was described.
+    pub(super) fn of_description(described: WorkflowExecutionDescription) -> Option<Self> {
+        let row = Self::of_info(described.raw().workflow_execution_info.as_ref()?, &described.memo());
+        Some(Self { described: Some(Arc::new(described)), ..row })
+    }
+
     /// Returns the row of a workflow with this memo.
-    pub(super) fn of_info(raw: &WorkflowExecutionInfo, memo: &Memo) -> Self {
+    fn of_info(raw: &WorkflowExecutionInfo, memo: &Memo) -> Self {
         let note = memo.get::<RunNote>(RUN_NOTE_MEMO).ok().flatten();
         let execution = raw.execution.clone().unwrap_or_default();
         let is_chat = raw.r#type.as_ref().is_some_and(|kind| kind.name == CHAT_WORKFLOW);
@@ -101,6 +119,9 @@ impl Row {
             started_at: raw.start_time.as_ref().map(ToString::to_string),
             ended_at: raw.close_time.as_ref().map(ToString::to_string),
             labels: memo.get(LABELS_MEMO).ok().flatten().unwrap_or_default(),
+            problem: None,
+            described: None,
+            reported: reported(raw),
             has_paused: note.is_some_and(|note| matches!(note.note, NoteKind::Paused)),
             questions: None,
             stored: None,
@@ -140,6 +161,9 @@ impl Row {
             started_at: Some(started_at),
             ended_at,
             labels,
+            problem: None,
+            described: None,
+            reported: None,
             has_paused: waits,
             questions: Some(questions),
             stored: stored.filter(|_| status.has_ended()),
@@ -169,3 +193,15 @@ fn status(raw: &WorkflowExecutionInfo) -> RunStatus {
         _ => RunStatus::Running,
     }
 }
+
+/// Returns the cause of the problem that the server reports, in its words:
+/// `["category=WorkflowTaskFailed", "cause=WorkflowTaskFailedCauseNonDeterministicError"]`.
+fn reported(raw: &WorkflowExecutionInfo) -> Option<String> {
+    let value = raw.search_attributes.as_ref()?.indexed_fields.get(REPORTED_PROBLEMS)?;
+    let words: Vec<String> = serde_json::from_slice(&value.data).ok()?;
+    let cause = words.iter().find_map(|word| word.strip_prefix("cause=")).or(words.first().map(|word| &**word))?;
+    Some(cause.trim_start_matches("WorkflowTaskFailedCause").to_owned())
+}
+
+#[cfg(test)]
+mod tests;

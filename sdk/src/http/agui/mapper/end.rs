@@ -6,7 +6,7 @@ use super::{AguiMapper, Phase};
 use crate::{
     events::call_id_of,
     http::agui::{AguiEvent, Interrupt, InterruptReason, Outcome, SubagentOutcome},
-    wire::{AgentInterruption, EventKind, InterruptionKind},
+    wire::{AgentInterruption, EventKind, InterruptionKind, RunProblem},
 };
 
 /// The end of a nested run.
@@ -27,6 +27,18 @@ enum SubagentEnd<'e> {
 }
 
 impl AguiMapper {
+    /// Returns the event `problem` of a run that makes no progress, with the value `{"problem"}`:
+    /// kind, message, remedy, and agent and time if they are known; `null` once it does again.
+    pub(crate) fn problem(&mut self, problem: Option<&RunProblem>) -> Vec<AguiEvent> {
+        if self.is_over() {
+            return Vec::new();
+        }
+        self.begin();
+        let value = json!({"problem": problem});
+        self.out.push(AguiEvent::Custom { name: "problem".to_owned(), value, subagent_run_id: None });
+        self.take()
+    }
+
     /// Ends the stream of a run that waits for these calls. Calls that the frontend makes are
     /// reported only if nothing else waits: they are reported again after the answers of people.
     pub(crate) fn paused(&mut self, waiting: &[AgentInterruption]) -> Vec<AguiEvent> {

@@ -1,0 +1,309 @@
+//! The problems of runs that make no progress.
+//!
+//! # Design
+//! **One run is described, and explained.** The description that every request for one run makes
+//! anyway has almost all; see `client/diagnosis`. Why a replay differs is explained by a replay with
+//! the agents of this service, once for each failure, one at a time. If these are not the agents of
+//! the workers, the replay fails at another event, and Temporal's own words are shown.
+//!
+//! **A list costs no request for each row.** The rows have the server's search attribute
+//! `TemporalReportedProblems`, which it sets by default after five failures of a workflow task in
+//! a row (some 50 seconds). One request, kept for five seconds, tells whether the queue has a worker.
+//! What neither tells, a provider that answers 429 above all, is found by a watcher.
+//!
+//! **The watcher works only for readers.** It runs from the first list until ten minutes after the
+//! latest. Every 15 seconds it lists the latest 500 open runs, and describes those that it has not
+//! seen for the longest time, at most four a second: in a minute 4 lists and at most 240
+//! descriptions, and none without open runs. Runs that wait for people are left out.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+    time::Duration,
+};
+
+use futures::{Stream, StreamExt};
+use temporalio_client::{
+    UntypedWorkflow, WorkflowDescribeOptions, WorkflowExecutionDescription, WorkflowFetchHistoryOptions,
+};
+use temporalio_common::protos::temporal::api::history::v1::History;
+use tokio::{
+    runtime::Handle,
+    sync::Semaphore,
+    time::{Instant, sleep},
+};
+
+use super::{
+    error::ApiError,
+    runs::{self, Row},
+    service::Shared,
+};
+use crate::{
+    agent::AgentDef,
+    client::{AgentHandleError, Diagnosis, QuietWatch, replay_differs},
+    replay::{ReadyMadeReplay, ReplayChange},
+    wire::{RunEvent, RunMode, RunProblem, RunProblemKind},
+};
+
+/// Time without an answer after which a run is looked at, and then between two looks.
+const LOOK_INTERVAL: Duration = Duration::from_secs(5);
+/// The interval between two passes of the watcher.
+const PASS: Duration = Duration::from_secs(15);
+/// The pause between two descriptions.
+const PAUSE: Duration = Duration::from_millis(250);
+/// Number of descriptions in a pass.
+const MAX_DESCRIBED: usize = 60;
+/// Time after the latest list in which the watcher works.
+const WATCHED: Duration = Duration::from_mins(10);
+/// Time for which a list shows the problem that a run had.
+const KEPT: Duration = Duration::from_mins(3);
+/// Number of looks that are kept.
+const MAX_LOOKS: usize = 10_000;
+/// Number of explanations that are kept.
+const MAX_EXPLAINED: usize = 1_000;
+
+/// What the service knows of the problems of runs.
+pub(super) struct Problems {
+    diagnosis: Option<Diagnosis>,
+    replay: Arc<ReadyMadeReplay>,
+    replays: Semaphore,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    /// The latest look at a run, by the id of its execution.
+    looks: BTreeMap<String, (Instant, Option<RunProblem>)>,
+    /// The changes that explain failures, by workflow and failure.
+    changes: BTreeMap<(String, String), Option<ReplayChange>>,
+    /// Time until which the watcher works; `None` while there is none.
+    watched_until: Option<Instant>,
+}
+
+impl Problems {
+    pub(super) fn new(diagnosis: Option<Diagnosis>, agents: impl IntoIterator<Item = AgentDef>) -> Self {
+        let replay = Arc::new(ReadyMadeReplay::new(agents.into_iter().collect()));
+        Self { diagnosis, replay, replays: Semaphore::new(1), state: Mutex::default() }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Shared {
+    /// Returns the problem of a run; `None` also if it cannot be read.
+    pub(super) async fn problem(&self, mode: RunMode, id: &str) -> Option<RunProblem> {
+        if mode == RunMode::InProcess {
+            return None;
+        }
+        let handle = self.workflows().ok()?.client.get_workflow_handle::<UntypedWorkflow>(id);
+        let described = handle.describe(WorkflowDescribeOptions::default()).await.ok()?;
+        self.problem_of(&described).await
+    }
+
+    /// Returns the problem of a run that was described just now.
+    pub(super) async fn problem_of(&self, described: &WorkflowExecutionDescription) -> Option<RunProblem> {
+        let problem = self.problems.diagnosis.as_ref()?.of_described(described).await;
+        let problem = match problem {
+            Some(problem) => Some(self.explained(described.id(), problem).await),
+            None => None,
+        };
+        let mut state = self.problems.state();
+        if state.looks.len() >= MAX_LOOKS {
+            state.looks.clear();
+        }
+        state.looks.insert(described.run_id().to_owned(), (Instant::now(), problem.clone()));
+        problem
+    }
+
+    /// Returns the error of a message that a run has not taken, or of a query.
+    pub(super) async fn refusal(&self, id: &str, error: AgentHandleError) -> ApiError {
+        match error {
+            AgentHandleError::Stuck { problem, .. } => ApiError::run_stuck(&self.explained(id, *problem).await),
+            other => other.into(),
+        }
+    }
+
+    /// Returns the error of a message that no worker has answered: what is wrong with the run, if
+    /// something is.
+    pub(super) async fn unanswered(&self, mode: RunMode, id: &str) -> ApiError {
+        match self.problem(mode, id).await {
+            Some(problem) if problem.blocks_messages() => ApiError::run_stuck(&problem),
+            Some(problem) if problem.kind == RunProblemKind::NoWorker => ApiError::no_worker_because(&problem),
+            _ => ApiError::no_worker(),
+        }
+    }
+
+    /// Returns as soon as a workflow is known to be stuck, so that it answers no message.
+    pub(super) async fn becomes_stuck(&self, id: &str) -> RunProblem {
+        loop {
+            sleep(LOOK_INTERVAL).await;
+            if let Some(problem) = self.problem(RunMode::Temporal, id).await.filter(RunProblem::blocks_messages) {
+                return problem;
+            }
+        }
+    }
+
+    /// Adds the problems that are known to the rows of a list, and starts the watcher.
+    pub(super) async fn mark(self: &Arc<Self>, rows: &mut [Row]) {
+        let is_open = |row: &&mut Row| row.is_open() && row.mode == RunMode::Temporal;
+        let mut open: Vec<&mut Row> = rows.iter_mut().filter(is_open).collect();
+        let (Some(diagnosis), Ok(workflows)) = (&self.problems.diagnosis, self.workflows()) else { return };
+        if open.is_empty() {
+            return;
+        }
+        let of_queue = diagnosis.of_queue(&workflows.task_queue).await;
+        {
+            let state = self.problems.state();
+            for row in &mut open {
+                let look = state.looks.get(&row.execution).filter(|(at, _)| at.elapsed() < KEPT);
+                let known = look.and_then(|(_, problem)| problem.clone());
+                row.problem = known.or_else(|| reported(row)).or_else(|| of_queue.clone());
+            }
+        }
+        self.watch_problems();
+    }
+
+    /// Keeps the watcher at work.
+    fn watch_problems(self: &Arc<Self>) {
+        let until = Instant::now() + WATCHED;
+        let is_at_work = self.problems.state().watched_until.replace(until).is_some();
+        if !is_at_work {
+            tokio::spawn(watch(Arc::downgrade(self)));
+        }
+    }
+
+    /// Says in a problem what has changed, if the replay differs and this service knows why.
+    async fn explained(&self, id: &str, mut problem: RunProblem) -> RunProblem {
+        if problem.kind != RunProblemKind::ReplayDiffers {
+            return problem;
+        }
+        if let Some(change) = self.change(id, &problem.message).await {
+            let explained = replay_differs(&change.to_string());
+            problem.message = explained.message;
+            problem.agent = change.agent;
+        }
+        problem
+    }
+
+    async fn change(&self, id: &str, failure: &str) -> Option<ReplayChange> {
+        let key = (id.to_owned(), failure.to_owned());
+        let _place = self.problems.replays.acquire().await.ok()?;
+        if let Some(change) = self.problems.state().changes.get(&key) {
+            return change.clone();
+        }
+        let client = self.workflows().ok()?.client.clone();
+        let pages = client.get_workflow_handle::<UntypedWorkflow>(id);
+        let pages = pages.fetch_history(WorkflowFetchHistoryOptions::default());
+        let history = History { events: pages.into_events().await.ok()? };
+        let replay = Arc::clone(&self.problems.replay);
+        let failed_with = failure.to_owned();
+        // The future of a replay stays on its thread.
+        let replayed = tokio::task::spawn_blocking(move || {
+            let converter = temporalio_client::NamespacedClient::data_converter(&client);
+            Handle::current().block_on(replay.change(history, converter, &failed_with))
+        });
+        let change = replayed.await.ok()?;
+        let mut state = self.problems.state();
+        if state.changes.len() >= MAX_EXPLAINED {
+            state.changes.clear();
+        }
+        state.changes.insert(key, change.clone());
+        change
+    }
+
+    /// Looks at the open runs that it has not seen for the longest time. Returns `false` if no list
+    /// was read for a while.
+    async fn look_at_runs(&self) -> bool {
+        {
+            let mut state = self.problems.state();
+            state.looks.retain(|_, (at, _)| at.elapsed() < KEPT);
+            if state.watched_until.is_none_or(|until| until <= Instant::now()) {
+                state.watched_until = None;
+                return false;
+            }
+        }
+        let Ok(mut open) = runs::open_workflows(self).await else { return true };
+        {
+            let state = self.problems.state();
+            open.sort_by_key(|row| state.looks.get(&row.execution).map(|(at, _)| *at));
+        }
+        for row in open.into_iter().take(MAX_DESCRIBED) {
+            self.problem(row.mode, &row.id).await;
+            sleep(PAUSE).await;
+        }
+        true
+    }
+}
+
+/// Looks at the open runs again and again.
+async fn watch(shared: Weak<Shared>) {
+    while let Some(shared) = shared.upgrade()
+        && Box::pin(shared.look_at_runs()).await
+    {
+        drop(shared);
+        sleep(PASS).await;
+    }
+}
+
+/// Returns the problem that the server reports in the row of a workflow.
+fn reported(row: &Row) -> Option<RunProblem> {
+    let cause = row.reported.as_ref()?;
+    let problem = RunProblem::new(
+        RunProblemKind::WorkflowTaskFails,
+        format!("the workflow task fails again and again: {cause}"),
+        format!("GET /runs/{} and the worker's log have the failure", row.id),
+    );
+    Some(problem)
+}
+
+/// The events of a run, and its problem while no event comes.
+pub(super) struct Followed<S> {
+    shared: Arc<Shared>,
+    mode: RunMode,
+    id: String,
+    events: S,
+    quiet: QuietWatch,
+    due: Option<FollowedItem>,
+}
+
+/// An event of a run, or a change of its problem.
+pub(super) enum FollowedItem {
+    Event(Result<RunEvent, ApiError>),
+    /// `None` after a problem has ended.
+    Problem(Option<RunProblem>),
+}
+
+impl<S: Stream<Item = Result<RunEvent, ApiError>> + Unpin> Followed<S> {
+    pub(super) fn new(shared: &Arc<Shared>, (mode, id): (RunMode, &str), events: S) -> Self {
+        let (shared, id) = (Arc::clone(shared), id.to_owned());
+        Self { shared, mode, id, events, quiet: QuietWatch::default(), due: None }
+    }
+
+    /// Returns the next event, or a change of the problem; `None` after the last event.
+    pub(super) async fn next(&mut self) -> Option<FollowedItem> {
+        if let Some(due) = self.due.take() {
+            return Some(due);
+        }
+        loop {
+            tokio::select! {
+                biased;
+                event = self.events.next() => {
+                    let event = FollowedItem::Event(event?);
+                    if self.quiet.event_came() {
+                        self.due = Some(event);
+                        return Some(FollowedItem::Problem(None));
+                    }
+                    return Some(event);
+                }
+                () = self.quiet.is_due() => {
+                    let problem = self.shared.problem(self.mode, &self.id).await;
+                    if let Some(news) = self.quiet.looked(problem) {
+                        return Some(FollowedItem::Problem(news));
+                    }
+                }
+            }
+        }
+    }
+}
