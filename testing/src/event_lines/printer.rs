@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, io, time::Duration};
 
 use futures::{StreamExt, stream::Fuse};
 use temporal_agents::{
-    client::{RunEventStream, RunEvents, RunEventsError},
+    client::{AgentHandle, QuietWatch, RunEventStream, RunEvents, RunEventsError},
     wire::EventKind,
 };
 use temporalio_client::Client;
@@ -19,7 +19,7 @@ const SESSION_INTERVAL: Duration = Duration::from_millis(500);
 
 /// Prints the events of one workflow, of its children and of its agentic sessions, to the standard
 /// output: facts as lines, and the texts of messages while models write them. [`EventWriter`]
-/// describes the form.
+/// describes the form. A run that makes no progress has a line that says why, and what helps.
 ///
 /// ```no_run
 /// use temporal_agents_testing::event_lines::RunPrinter;
@@ -37,6 +37,8 @@ pub struct RunPrinter {
     workflow_id: String,
     stream: Fuse<RunEventStream>,
     writer: EventWriter,
+    workflow: AgentHandle,
+    quiet: QuietWatch,
     /// Ids of the facts of agentic sessions that were printed.
     of_sessions: BTreeSet<String>,
 }
@@ -58,6 +60,8 @@ impl RunPrinter {
     pub fn new(client: &Client, workflow_id: impl Into<String>) -> Self {
         let (events, workflow_id) = (RunEvents::new(client), workflow_id.into());
         Self {
+            workflow: AgentHandle::new(client, &*workflow_id),
+            quiet: QuietWatch::default(),
             stream: events.watch_live(&*workflow_id).fuse(),
             events,
             workflow_id,
@@ -84,10 +88,19 @@ impl RunPrinter {
             tokio::select! {
                 event = self.stream.next() => {
                     let Some(event) = event.transpose()? else { break };
+                    self.quiet.event_came();
                     self.writer.event(&event)?;
                     if is_last(&event.kind) {
                         self.writer.end_line()?;
                         return Ok(true);
+                    }
+                }
+                () = self.quiet.is_due() => {
+                    let problem = self.workflow.problem().await;
+                    match self.quiet.looked(problem) {
+                        Some(Some(problem)) => self.writer.line(&format!("! stuck: {problem}"))?,
+                        Some(None) => self.writer.line("* the run makes progress again")?,
+                        None => {}
                     }
                 }
                 _ = frames.tick() => {
