@@ -17,7 +17,7 @@ use crate::wire::{
     DecisionReply, RunProblem, RunStatus, SuppliedOutput, WireDecodeError, decode,
 };
 
-use super::diagnosis::{Diagnosis, replay_differs};
+use super::diagnosis::{Diagnosis, nondeterminism};
 use crate::wire::error_debug;
 
 /// The mark of the SDK in the failure of a workflow that does not follow its history.
@@ -303,7 +303,7 @@ pub(crate) fn query_error(workflow_id: &str, error: WorkflowQueryError) -> Agent
     match error {
         WorkflowQueryError::NotFound(_) => AgentHandleError::NotFound { workflow_id },
         WorkflowQueryError::Rpc(status) if status.message().contains(NONDETERMINISM) => {
-            stuck(&workflow_id, replay_differs(status.message()))
+            stuck(&workflow_id, nondeterminism(status.message()))
         }
         // The workflow itself has failed the query.
         WorkflowQueryError::Rpc(status) if status.code() == Code::InvalidArgument => {
@@ -323,7 +323,7 @@ pub(crate) fn update_error(workflow_id: &str, error: WorkflowUpdateError) -> Age
             let innermost = std::iter::successors(Some(&*failure), |failure| failure.cause.as_deref()).last();
             let message = innermost.map(|failure| failure.message.clone()).unwrap_or_default();
             if message.contains(NONDETERMINISM) {
-                return stuck(&workflow_id, replay_differs(&message));
+                return stuck(&workflow_id, nondeterminism(&message));
             }
             AgentHandleError::Refused { workflow_id, message }
         }

@@ -24,7 +24,7 @@
 //! | `GET`, `PUT /agents/{name}`, `GET /agents/{name}/versions` | agents as data, with versions |
 //! | `GET /agents/{name}/picture.svg` | an agent and the agents that it reaches, as an image |
 //! | `POST /runs` | starts a run, also one that continues a stored `thread`, or a chat |
-//! | `GET /runs`, `GET /runs/{id}` | runs with their status; a result, questions |
+//! | `GET /runs`, `GET /runs/{id}` | runs with their status, and why they are stuck; a result, questions |
 //! | `GET /runs/{id}/events` | the events of a run (SSE); `Last-Event-ID` or `?from=` continues |
 //! | `GET /runs/{id}/timeline.svg`, `/usage` | the calls and waits of a run, as an image; its tokens and cost |
 //! | `POST /runs/{id}/decisions`, `/outputs`, `/messages`, `/cancel` | acts on a run |

@@ -114,7 +114,7 @@ async fn stream(service: &Router, request: Request<Body>) -> anyhow::Result<Vec<
 }
 
 /// Waits until the answer to a request fits.
-async fn until(service: &Router, path: &str, fits: impl Fn(&Value) -> bool) -> anyhow::Result<()> {
+pub(crate) async fn until(service: &Router, path: &str, fits: impl Fn(&Value) -> bool) -> anyhow::Result<()> {
     let looking = async {
         while !fits(&get(service, path).await?.1) {}
         anyhow::Ok(())

@@ -74,6 +74,7 @@ mod stored_sessions;
 mod stored_threads;
 mod streamed;
 mod streams;
+mod stuck;
 mod support;
 mod tidy;
 mod time_limits;

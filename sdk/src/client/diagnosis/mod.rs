@@ -37,6 +37,8 @@ use temporalio_client::{
 pub use self::quiet::QuietWatch;
 #[cfg(feature = "http")]
 use self::rules::no_worker;
+pub(super) use self::rules::nondeterminism;
+#[cfg(feature = "http")]
 pub(crate) use self::rules::replay_differs;
 use self::{
     facts::{Millis, RunFacts, millis},

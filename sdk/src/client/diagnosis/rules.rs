@@ -83,8 +83,7 @@ impl RunFacts {
     fn failing_task(&self) -> Option<RunProblem> {
         let task = self.workflow_task?;
         let problem = match self.failed_task.as_ref()? {
-            FailedTask::Nondeterminism(message) if message.contains("Nondeterministic future") => foreign_future(),
-            FailedTask::Nondeterminism(message) => replay_differs(message),
+            FailedTask::Nondeterminism(message) => nondeterminism(message),
             FailedTask::Failed(message) => RunProblem::new(
                 RunProblemKind::WorkflowTaskFails,
                 format!("the workflow task fails again and again (attempt {}): {}", task.attempt, short(message)),
@@ -200,6 +199,12 @@ pub(super) fn no_worker(task_queue: &str, has_pollers: bool) -> RunProblem {
     }
     let message = format!("no worker polls the task queue {task_queue:?}");
     RunProblem::new(RunProblemKind::NoWorker, message, "Start a worker with this task queue and namespace")
+}
+
+/// Returns the problem of a workflow whose task the SDK has failed with this message, of code
+/// `TMPRL1100`.
+pub(in crate::client) fn nondeterminism(message: &str) -> RunProblem {
+    if message.contains("Nondeterministic future") { foreign_future() } else { replay_differs(message) }
 }
 
 /// Returns the problem of a run that the build of its workers does not reproduce, and why.

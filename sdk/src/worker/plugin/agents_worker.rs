@@ -75,7 +75,7 @@ impl AgentsWorker {
         mut options: WorkerOptions,
     ) -> Result<Self, AgentsWorkerError> {
         let checks_attributes = plugin.indexes_runs.then(|| client.clone());
-        plugin.watch.set_client(|| client.clone());
+        plugin.watch.set_client(client.clone());
         #[cfg(feature = "mcp")]
         if plugin.has_mcp_servers() {
             let (plugin, mut private) = plugin.with_sessions(private_queue(&options.task_queue));

@@ -350,7 +350,7 @@ impl AgentsPlugin {
     fn introduces_client(&self, body: Body) -> Body {
         let watch = self.watch.clone();
         Arc::new(move |ctx, request| {
-            watch.set_client(|| ctx.client());
+            watch.offer_client(|| ctx.client());
             body(ctx, request)
         })
     }

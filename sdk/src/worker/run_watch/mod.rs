@@ -18,7 +18,7 @@ use std::{
     collections::BTreeMap,
     pin::Pin,
     sync::{
-        Arc, Mutex, OnceLock, PoisonError,
+        Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
     task::{Context, Poll, Wake, Waker},
@@ -52,7 +52,7 @@ pub(super) struct RunWatch(Arc<Shared>);
 
 struct Shared {
     /// The client of the worker, as soon as the watch knows it.
-    client: OnceLock<Client>,
+    client: Mutex<Option<Client>>,
     /// The failed replays, by Temporal's run id.
     replays: Mutex<BTreeMap<String, FailedReplay>>,
     queue: Semaphore,
@@ -70,7 +70,7 @@ struct FailedReplay {
 impl Default for Shared {
     fn default() -> Self {
         Self {
-            client: OnceLock::new(),
+            client: Mutex::default(),
             replays: Mutex::default(),
             queue: Semaphore::new(MAX_QUEUED),
             differences: Differences::default(),
@@ -89,8 +89,17 @@ pub(super) struct WatchedRun {
 
 impl RunWatch {
     /// Sets the client with which histories are read.
-    pub(super) fn set_client(&self, client: impl FnOnce() -> Client) {
-        self.0.client.get_or_init(client);
+    pub(super) fn set_client(&self, client: Client) {
+        *self.client() = Some(client);
+    }
+
+    /// Sets the client, unless there is one.
+    pub(super) fn offer_client(&self, client: impl FnOnce() -> Client) {
+        self.client().get_or_insert_with(client);
+    }
+
+    fn client(&self) -> MutexGuard<'_, Option<Client>> {
+        self.0.client.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns the interceptor of the worker's workflows.
@@ -123,7 +132,8 @@ impl RunWatch {
         runtime.spawn(async move {
             let mut is_logged = false;
             if let Ok(_place) = watch.0.queue.try_acquire() {
-                is_logged = watch.0.differences.log(watch.0.client.get(), &run, &journal, times).await;
+                let client = watch.client().clone();
+                is_logged = watch.0.differences.log(client.as_ref(), &run, &journal, times).await;
             }
             if let Some(replay) = watch.replays().get_mut(&run.run_id) {
                 replay.is_queued = false;
@@ -132,7 +142,7 @@ impl RunWatch {
         });
     }
 
-    fn replays(&self) -> std::sync::MutexGuard<'_, BTreeMap<String, FailedReplay>> {
+    fn replays(&self) -> MutexGuard<'_, BTreeMap<String, FailedReplay>> {
         self.0.replays.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
