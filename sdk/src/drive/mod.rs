@@ -63,7 +63,6 @@ pub use result::{PausedRun, RunFailure, RunOutcome, RunResult};
 pub use run::{Outputs, Run, run_agents};
 pub(crate) use run::{check_resumed, continue_idle, finished, run_graph};
 pub use session::{MemorySession, SessionRef};
-pub(crate) use tool_failure::timed_out_message;
 #[cfg(feature = "worker")]
 pub(crate) use tools::{SingleAnswer, SingleCall, SingleError, call_single};
 

@@ -1,7 +1,7 @@
 //! The messages that a model receives instead of a tool's output: for failures, rejections, and
 //! tools that do not exist.
 
-use std::{borrow::Cow, time::Duration};
+use std::borrow::Cow;
 
 use super::{
     config::{RunConfig, ToolErrorMessage, ToolErrorMessageKind},
@@ -98,13 +98,6 @@ pub(super) fn from_effect_error(info: &CallInfo, error: ToolEffectError) -> Resu
     }
 }
 
-/// Returns the message for a call of this tool that did not end within `limit`.
-pub(crate) fn timed_out_message(tool: &str, limit: Duration) -> String {
-    let seconds = limit.as_secs_f64();
-    let unit = if limit == Duration::from_secs(1) { "second" } else { "seconds" };
-    format!("Tool '{tool}' timed out after {seconds} {unit}.")
-}
-
 /// Sets the fixed message of the kinds that have one, for the model and for rules: neither receives
 /// a string that a host or a server wrote.
 fn with_fixed_message(info: &CallInfo, mut failure: ToolFailure) -> ToolFailure {
@@ -115,7 +108,7 @@ fn with_fixed_message(info: &CallInfo, mut failure: ToolFailure) -> ToolFailure 
     }
     let message = match (failure.kind, failure.time_limit) {
         (ToolFailureKind::OutcomeUnknown, _) => OUTCOME_UNKNOWN.to_owned(),
-        (ToolFailureKind::TimedOut, Some(limit)) => timed_out_message(&info.tool, limit),
+        (ToolFailureKind::TimedOut, Some(limit)) => ToolFailure::timed_out_message(&info.tool, limit),
         _ => return failure,
     };
     failure.message.clone_from(&message);

@@ -10,8 +10,7 @@ use tokio::time::sleep;
 use super::message::TraceContext;
 use super::message::{CallMessage, ToolCallMeta};
 use crate::{
-    drive::timed_out_message,
-    tool::{OUTCOME_UNKNOWN, ToolContext, ToolError},
+    tool::{OUTCOME_UNKNOWN, ToolContext, ToolError, ToolFailure},
     wire::{SideData, ToolOutput, remote_call::RemoteTarget},
 };
 
@@ -57,7 +56,7 @@ impl Lost {
         match self {
             Self::Unknown => ToolError::tell_model(OUTCOME_UNKNOWN),
             Self::TimedOut => {
-                ToolError::tell_model(timed_out_message(name, Duration::from_secs(target.timeout_seconds)))
+                ToolError::tell_model(ToolFailure::timed_out_message(name, Duration::from_secs(target.timeout_seconds)))
             }
             Self::NotPublished(reason) => {
                 let message = format!("Tool '{name}' was not called: its provider cannot be reached.");

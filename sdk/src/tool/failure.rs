@@ -148,6 +148,13 @@ impl ToolFailure {
         Self { time_limit: Some(time_limit), ..Self::new(ToolFailureKind::TimedOut, message) }
     }
 
+    /// Returns the message for the model after a call of this tool that did not end within `limit`.
+    pub(crate) fn timed_out_message(tool: &str, limit: Duration) -> String {
+        let seconds = limit.as_secs_f64();
+        let unit = if limit == Duration::from_secs(1) { "second" } else { "seconds" };
+        format!("Tool '{tool}' timed out after {seconds} {unit}.")
+    }
+
     /// Returns the message for the model if the failure determines it, otherwise the error message.
     pub fn reason(&self) -> &str {
         self.tell_model.as_deref().unwrap_or(&self.message)

@@ -90,12 +90,7 @@ fn expected(pause: &str) -> Vec<[String; 4]> {
         ["call_0_2", "1", pause, "it panicked: a bug"],
         ["call_0_3", "1", "", "tool \"act\" returned 3.00 MB, the limit is 2.00 MB"],
         ["call_0_4", "1", pause, "not finished within 2s, its start_to_close"],
-        [
-            "call_0_5",
-            "1",
-            "",
-            "the arguments of tool \"act\" do not fit its schema: way: fails type, allowed: \"string\"",
-        ],
+        ["call_0_5", "1", "", "Invalid JSON input for tool act: way: fails type, allowed: \"string\""],
         ["call_0_6", "1", "", "division by zero"],
     ];
     expected.map(|line| line.map(str::to_owned)).into()
