@@ -62,6 +62,8 @@ pub struct FakeModel {
     inner: Arc<Inner>,
     /// Pause between the parts of the answers that have none of their own.
     chunk_pause: Duration,
+    /// `true` if calls are forgotten once they are answered.
+    forgets_calls: bool,
 }
 
 struct Inner {
@@ -108,7 +110,11 @@ impl FakeModel {
     }
 
     fn of(source: Source) -> Self {
-        Self { inner: Arc::new(Inner { source, record: Mutex::default() }), chunk_pause: Duration::ZERO }
+        Self {
+            inner: Arc::new(Inner { source, record: Mutex::default() }),
+            chunk_pause: Duration::ZERO,
+            forgets_calls: false,
+        }
     }
 
     /// Sets the pause between two parts of the streamed answers that do not set one with
@@ -116,6 +122,14 @@ impl FakeModel {
     #[must_use]
     pub fn chunk_pause(mut self, pause: Duration) -> Self {
         self.chunk_pause = pause;
+        self
+    }
+
+    /// Keeps no calls: for a program that answers for as long as it runs, such as a demonstration. It
+    /// applies to this handle and its later clones, for which [`calls`](Self::calls) stays empty.
+    #[must_use]
+    pub fn forget_calls(mut self) -> Self {
+        self.forgets_calls = true;
         self
     }
 
@@ -161,7 +175,9 @@ impl FakeModel {
     fn next(&self, call: &ModelCall) -> Result<(usize, Reply), ModelError> {
         let index = {
             let mut record = self.record();
-            record.calls.push(call.clone());
+            if !self.forgets_calls {
+                record.calls.push(call.clone());
+            }
             record.next_index(call)
         };
         let reply = match &self.inner.source {

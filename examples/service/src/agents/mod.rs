@@ -34,7 +34,7 @@ fn set(store: Option<&SqlStore>) -> AgentSet {
 /// Returns runs and chats of these agents as tasks of this process.
 pub fn tasks(store: &SqlStore) -> InProcessRuns {
     let resources = Resources::new()
-        .model_provider(FakeModel::function(|call, _| script::reply(call)))
+        .model_provider(FakeModel::function(|call, _| script::reply(call)).forget_calls())
         .session_store(THREADS, store.clone());
     InProcessRuns::new(store.clone(), set(Some(store)), resources)
 }
@@ -54,7 +54,8 @@ pub fn worker(
         .register_workflow_with_factory::<AgentWorkflow, _>(AgentWorkflow::factory(agents()))?
         .build();
     options.register_workflow_with_factory::<ChatWorkflow, _>(ChatWorkflow::factory(agents()))?;
-    let mut resources = Resources::new().model_provider(FakeModel::function(|call, _| script::reply(call)));
+    let mut resources =
+        Resources::new().model_provider(FakeModel::function(|call, _| script::reply(call)).forget_calls());
     if let Some(store) = store {
         resources = resources.session_store(THREADS, store.clone());
     }

@@ -73,8 +73,8 @@ async fn a_server_that_is_down_is_said_to_be_unreachable() -> anyhow::Result<()>
     start(&service, "cut-off").await?;
     site.server.shutdown().await;
     let (status, body) = get(&service, "/runs/cut-off").await?;
-    assert_eq!((status, &body["error"]["code"]), (StatusCode::BAD_GATEWAY, &json!("server_unavailable")));
-    let message = "the server of the runs cannot be reached, or has refused the request; send the same request again";
+    assert_eq!((status, &body["error"]["code"]), (StatusCode::SERVICE_UNAVAILABLE, &json!("server_unavailable")));
+    let message = "the Temporal server cannot be reached, or has refused the request; send the same request again";
     assert_eq!(body["error"]["message"], message);
     Ok(())
 }
