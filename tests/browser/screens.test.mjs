@@ -172,8 +172,10 @@ test("a list of questions that is not complete says why", () =>
 
 test("questions on several pages are read together", () => {
   const world = wholeWorld();
-  return withWorld({ ...world, questionsPerPage: 20 }, "", {}, async (page) => {
+  const questionsState = { complete: false, reason: "1 history cannot be read." };
+  return withWorld({ ...world, questionsPerPage: 20, questionsState }, "", {}, async (page) => {
     await page.locator(".count").getByText("50").waitFor();
+    await page.getByText("There may be more questions: 1 history cannot be read.").waitFor();
   });
 });
 

@@ -68,14 +68,14 @@ export const listAgents = (signal) => json("agents", { signal });
 /** Returns the open questions of all runs, as far as the service can read them. */
 export async function listQuestions(signal) {
   const questions = [];
-  let after = "";
+  let [after, complete, reason] = ["", true, undefined];
   for (let page = 0; page < MAX_QUESTION_PAGES; page += 1) {
     const query = after ? `?${new URLSearchParams({ after })}` : "";
     const answer = await json(`questions${query}`, { signal });
     questions.push(...answer.questions);
     after = answer.next ?? "";
-    if (answer.complete === false) return { questions, complete: false, reason: answer.reason };
-    if (!after) return { questions, complete: true };
+    if (answer.complete === false) [complete, reason] = [false, reason ?? answer.reason];
+    if (!after) return { questions, complete, reason };
   }
   return { questions, complete: false, reason: "the page shows no more at once." };
 }
