@@ -65,6 +65,7 @@ const pathOf = (id, rest = "") => `runs/${encodeURIComponent(id)}${rest}`;
 const post = (path, body) => json(path, { method: "POST", body });
 
 export const listAgents = (signal) => json("agents", { signal });
+
 /** Returns the open questions of all runs, as far as the service can read them. */
 export async function listQuestions(signal) {
   const questions = [];
