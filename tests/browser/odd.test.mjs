@@ -128,7 +128,7 @@ test("an agent that is a tool is shown within its call", () => withToken(async (
   await page.locator(".depth-1").getByText("I have helped.").waitFor();
   await page.getByTestId("turn").getByText("Expert agent helper, turn 1").waitFor();
   assert.doesNotMatch(await page.locator("main").innerText(), /tool-0/);
-  const rows = await page.getByTestId("usage").locator("tbody th").allInnerTexts();
+  const rows = await page.getByTestId("usage").locator("tbody th").allTextContents();
   assert.equal(rows.filter((name) => name === "helper m").length, 1, rows.join());
   // The conversation is still that of the agent that called it.
   assert.equal(await page.locator(".graph").isVisible(), false);

@@ -62,7 +62,7 @@ for (const [place, url] of [["serve", process.env.SERVICE_URL], ["a replica", ot
       assert.deepEqual(await graph.locator("g.agent text").allTextContents(), ["desk", "parcels"]);
       await graph.getByText("desk hands off to parcels").waitFor();
       assert.equal(await graph.locator(".current text").textContent(), "parcels");
-      const rows = await page.getByTestId("usage").locator("tbody th").allInnerTexts();
+      const rows = await page.getByTestId("usage").locator("tbody th").allTextContents();
       assert.deepEqual(rows, ["desk scripted", "parcels scripted"]);
       await page.getByTestId("tool-call").getByText("parcel 4711 is on the ferry").waitFor();
       await status(page, "idle");
