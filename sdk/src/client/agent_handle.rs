@@ -160,17 +160,30 @@ impl AgentHandle {
         self.diagnosis.of_workflow(&self.workflow_id()).await
     }
 
-    /// Maps the failure of a query. The server does not pass queries to a workflow whose task fails
-    /// again and again, and does not say why it fails.
+    /// Maps the failure of a query.
     async fn failed_query(&self, error: WorkflowQueryError) -> AgentHandleError {
-        let is_refused = matches!(&error, WorkflowQueryError::Rpc(status) if status.code() == Code::FailedPrecondition);
-        match is_refused.then_some(self.problem()) {
-            Some(problem) => match problem.await {
-                Some(problem) => stuck(&self.workflow_id(), problem),
-                None => AgentHandleError::Query(error),
-            },
-            None => query_error(&self.workflow_id(), error),
+        if let WorkflowQueryError::Rpc(status) = &error
+            && let Some(problem) = self.unready(status).await
+        {
+            return stuck(&self.workflow_id(), problem);
         }
+        query_error(&self.workflow_id(), error)
+    }
+
+    /// Maps the failure of an update.
+    async fn failed_update(&self, error: WorkflowUpdateError) -> AgentHandleError {
+        if let WorkflowUpdateError::Rpc(status) = &error
+            && let Some(problem) = self.unready(status).await
+        {
+            return stuck(&self.workflow_id(), problem);
+        }
+        update_error(&self.workflow_id(), error)
+    }
+
+    /// Returns the problem of a workflow to which the server passes no messages, because its task
+    /// fails again and again: the status does not say why it fails.
+    async fn unready(&self, status: &tonic::Status) -> Option<RunProblem> {
+        if status.code() == Code::FailedPrecondition { self.problem().await } else { None }
     }
 
     /// Returns as soon as the workflow is known to be stuck, so that it answers no update.
@@ -283,7 +296,10 @@ impl AgentHandle {
             reply = Box::pin(reply) => reply,
             problem = Box::pin(self.becomes_stuck()) => return Err(stuck(&self.workflow_id(), problem)),
         };
-        let reply = reply.map_err(|error| update_error(&self.workflow_id(), error))?;
+        let reply = match reply {
+            Ok(reply) => reply,
+            Err(error) => return Err(self.failed_update(error).await),
+        };
         let DecisionReply { version: _, answer } = decode("decision reply", reply)?;
         Ok(answer)
     }

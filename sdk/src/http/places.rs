@@ -163,7 +163,8 @@ impl Shared {
             problem = self.becomes_stuck(id) => return Err(ApiError::run_stuck(&problem)),
         };
         match sent {
-            Some(sent) => Ok(sent?),
+            Some(Ok(sent)) => Ok(sent),
+            Some(Err(error)) => Err(self.refused_message(id, error).await),
             None => Err(self.unanswered(RunMode::Temporal, id).await),
         }
     }

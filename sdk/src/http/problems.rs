@@ -40,7 +40,7 @@ use super::{
 };
 use crate::{
     agent::AgentDef,
-    client::{AgentHandleError, Diagnosis, QuietWatch, replay_differs},
+    client::{AgentHandleError, Diagnosis, NotStarted, QuietWatch, StartRunError, replay_differs},
     replay::{ReadyMadeReplay, ReplayChange},
     wire::{RunEvent, RunMode, RunProblem, RunProblemKind},
 };
@@ -123,6 +123,17 @@ impl Shared {
             AgentHandleError::Stuck { problem, .. } => ApiError::run_stuck(&self.explained(id, *problem).await),
             other => other.into(),
         }
+    }
+
+    /// Returns the error of a message that the server has not taken: it passes none to a workflow
+    /// whose task fails again and again.
+    pub(super) async fn refused_message(&self, id: &str, error: StartRunError) -> ApiError {
+        if error.reason == NotStarted::Server
+            && let Some(problem) = self.problem(RunMode::Temporal, id).await.filter(RunProblem::blocks_messages)
+        {
+            return ApiError::run_stuck(&problem);
+        }
+        error.into()
     }
 
     /// Returns the error of a message that no worker has answered: what is wrong with the run, if
