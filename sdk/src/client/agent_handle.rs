@@ -24,8 +24,9 @@ use crate::wire::error_debug;
 const NONDETERMINISM: &str = "[TMPRL1100]";
 
 /// The time without an answer after which a handle looks whether the workflow is stuck, and then
-/// between two looks.
-const LOOK_INTERVAL: Duration = Duration::from_secs(5);
+/// between two looks. A workflow task that has failed is tried again after ten seconds: a rollback
+/// in that time must not fail the message.
+const LOOK_INTERVAL: Duration = Duration::from_secs(20);
 
 /// The pause between two queries of [`AgentHandle::wait_for_interruptions`].
 const POLL_INTERVAL: Duration = Duration::from_millis(500);

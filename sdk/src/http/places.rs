@@ -158,11 +158,7 @@ impl Shared {
         chat: ChatRequest,
         message: ChatMessage,
     ) -> Result<WorkflowUpdateHandle<Client, Value>, ApiError> {
-        let sent = tokio::select! {
-            sent = in_time(self.workflows()?.send(id, chat, message)) => sent,
-            problem = self.becomes_stuck(id) => return Err(ApiError::run_stuck(&problem)),
-        };
-        match sent {
+        match in_time(self.workflows()?.send(id, chat, message)).await {
             Some(Ok(sent)) => Ok(sent),
             Some(Err(error)) => Err(self.refused_message(id, error).await),
             None => Err(self.unanswered(RunMode::Temporal, id).await),

@@ -45,8 +45,6 @@ use crate::{
     wire::{RunEvent, RunMode, RunProblem, RunProblemKind},
 };
 
-/// Time without an answer after which a run is looked at, and then between two looks.
-const LOOK_INTERVAL: Duration = Duration::from_secs(5);
 /// The interval between two passes of the watcher.
 const PASS: Duration = Duration::from_secs(15);
 /// The pause between two descriptions.
@@ -143,16 +141,6 @@ impl Shared {
             Some(problem) if problem.blocks_messages() => ApiError::run_stuck(&problem),
             Some(problem) if problem.kind == RunProblemKind::NoWorker => ApiError::no_worker_because(&problem),
             _ => ApiError::no_worker(),
-        }
-    }
-
-    /// Returns as soon as a workflow is known to be stuck, so that it answers no message.
-    pub(super) async fn becomes_stuck(&self, id: &str) -> RunProblem {
-        loop {
-            sleep(LOOK_INTERVAL).await;
-            if let Some(problem) = self.problem(RunMode::Temporal, id).await.filter(RunProblem::blocks_messages) {
-                return problem;
-            }
         }
     }
 

@@ -230,12 +230,12 @@ fn since(mut problem: RunProblem, since: Millis) -> RunProblem {
     problem
 }
 
-/// Returns the first line of a message, and no more than people read.
+/// Returns a message in one line, and no more than people read.
 fn short(message: &str) -> String {
-    let line = message.lines().next().unwrap_or_default();
+    let line = message.split_whitespace().collect::<Vec<_>>().join(" ");
     match line.char_indices().nth(MAX_MESSAGE) {
         Some((end, _)) => format!("{}…", &line[..end]),
-        None => line.to_owned(),
+        None => line,
     }
 }
 

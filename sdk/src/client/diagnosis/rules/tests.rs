@@ -60,12 +60,13 @@ fn one_timeout_of_an_activity_is_suspicious() {
 
 #[test]
 fn a_failing_model_is_named_with_its_agent_and_next_attempt() {
-    let problem = activity(5, -20_000, Some("rate limited (429)\nbody")).problem().expect("a problem");
+    let problem = activity(5, -20_000, Some("rate limited (429):\n slow down")).problem().expect("a problem");
     assert_eq!(problem.kind, RunProblemKind::ModelFails);
     assert_eq!((problem.agent.as_deref(), problem.since), (Some("clerk"), Some(500)));
     assert_eq!(
         problem.message,
-        "the model call of agent `clerk` has failed 4 times, attempt 5 begins at 00:17:00 UTC: rate limited (429)"
+        "the model call of agent `clerk` has failed 4 times, attempt 5 begins at 00:17:00 UTC: rate limited (429): \
+         slow down"
     );
 }
 
