@@ -47,6 +47,9 @@ pub(crate) enum ProcessRunError {
     /// No process has answered in time.
     #[error("no process has answered for run {0:?} in time")]
     Unanswered(String),
+    /// The chat of a message could not be started.
+    #[error(transparent)]
+    NotStarted(StartRunError),
     /// The request is invalid.
     #[error("{0}")]
     Invalid(String),

@@ -57,8 +57,8 @@ impl Answer {
 ///
 /// # Errors
 /// 404 for a call that neither waits nor was answered, before anything is sent; 409 for a call that
-/// was answered in another way; 422 for edited arguments that do not fit the tool; 400 for an answer that does not fit its call; 504 and 503 as
-/// [`Shared::state`].
+/// was answered in another way; 422 for edited arguments that do not fit the tool; 400 for an
+/// answer that does not fit its call; 504 and 503 as [`Shared::state`].
 pub(super) async fn send(
     shared: &Shared,
     caller: &Caller,

@@ -227,7 +227,7 @@ impl Drop for UnderWay {
     }
 }
 
-/// The body of an answer, whose end is that of the request.
+/// The body of an answer. Dropping it ends the request.
 struct Answer {
     body: Body,
     _under_way: UnderWay,
@@ -299,7 +299,8 @@ mod tests {
 
     #[tokio::test]
     async fn idle_connections_make_room_for_others() {
-        let (address, _stop) = start(Limits { max_idle: 2, ..Limits::default() }).await;
+        let limits = Limits { max_idle: 2, header_timeout: Duration::from_hours(1), ..Limits::default() };
+        let (address, _stop) = start(limits).await;
         let mut silent = Vec::new();
         for _ in 0..5 {
             silent.push(TcpStream::connect(address).await.unwrap());

@@ -82,6 +82,11 @@ impl ApiError {
         Self::new(StatusCode::CONFLICT, "refused", reason)
     }
 
+    /// Returns the error of a run whose mode this service does not have.
+    pub(super) fn no_mode(message: &str) -> Self {
+        Self::new(StatusCode::NOT_IMPLEMENTED, "mode_unavailable", message)
+    }
+
     /// Returns the error of a Temporal server that is unavailable or refuses.
     pub(super) fn server(source: impl std::fmt::Display) -> Self {
         tracing::warn!(error = %source, "a request to the Temporal server has failed");
@@ -201,6 +206,7 @@ impl From<ProcessRunError> for ApiError {
             ProcessRunError::NotFound(id) => Self::no_run(&id),
             ProcessRunError::Ended(id) => Self::conflict(format!("run {id:?} has ended")),
             ProcessRunError::Unanswered(_) => Self::no_worker(),
+            ProcessRunError::NotStarted(error) => error.into(),
             ProcessRunError::Invalid(message) => Self::invalid(message),
             other @ ProcessRunError::Store(_) => Self::database(other),
         }

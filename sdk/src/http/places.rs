@@ -27,23 +27,23 @@ impl Shared {
     /// Returns the runs that are workflows.
     ///
     /// # Errors
-    /// 503 if the service has no Temporal client.
+    /// 501 if the service has no Temporal client.
     pub(super) fn workflows(&self) -> Result<&WorkflowRuns, ApiError> {
-        self.runs.workflows().ok_or_else(|| ApiError::server("this service has no Temporal client"))
+        self.runs.workflows().ok_or_else(|| ApiError::no_mode("this service has no Temporal client"))
     }
 
     /// Returns the runs that are tasks of processes.
     ///
     /// # Errors
-    /// 503 if the service has none.
+    /// 501 if the service has none.
     pub(super) fn tasks(&self) -> Result<&dyn ProcessRuns, ApiError> {
-        self.runs.process().map(|tasks| &**tasks).ok_or_else(|| ApiError::server("this service has no store of runs"))
+        self.runs.process().map(|tasks| &**tasks).ok_or_else(|| ApiError::no_mode("this service has no store of runs"))
     }
 
     /// Returns the events of a run after the one with this cursor.
     ///
     /// # Errors
-    /// 503 if the mode is not available.
+    /// 501 if the mode is not available.
     pub(super) fn watch(
         &self,
         mode: RunMode,
@@ -55,7 +55,7 @@ impl Shared {
             return Ok(self.tasks()?.events(id.to_owned(), from, deltas));
         }
         self.workflows()?;
-        let events = self.events.as_ref().ok_or_else(|| ApiError::server("this service has no Temporal client"))?;
+        let events = self.events.as_ref().ok_or_else(|| ApiError::no_mode("this service has no Temporal client"))?;
         Ok(match (from, deltas) {
             (Some(from), true) => events.watch_live_from(id, from),
             (Some(from), false) => events.watch_from(id, from),
@@ -208,7 +208,7 @@ impl Shared {
     /// Waits for the reply to a message that a chat has accepted.
     ///
     /// # Errors
-    /// 503 if the mode is not available.
+    /// 501 if the mode is not available.
     pub(super) fn reply_to(&self, mode: RunMode, id: &str, message_id: &str) -> Result<Reply, ApiError> {
         if mode == RunMode::InProcess {
             return Ok(self.tasks()?.reply_to(id.to_owned(), message_id.to_owned()));

@@ -66,6 +66,7 @@ pub struct AgentsService {
     runs: AgentRuns,
     events: Option<RunEvents>,
     agents: BTreeMap<String, AgentDef>,
+    definitions: Vec<AgentDef>,
     parts: Option<SpecParts>,
     toolsets: Vec<String>,
     store: OptionalAgentStore,
@@ -79,6 +80,8 @@ pub struct AgentsService {
 /// The parts that all requests share. None of them is the state of a run.
 pub(super) struct Shared {
     pub(super) agents: BTreeMap<String, AgentDef>,
+    /// The agents with all their versions.
+    definitions: Vec<AgentDef>,
     /// The parts that agents as data may use, if the service knows them.
     pub(super) parts: Option<SpecParts>,
     /// The toolsets and devices that callers may select: names, and prefixes that end in `*`.
@@ -118,6 +121,7 @@ impl AgentsService {
             events: runs.workflows().map(|workflows| RunEvents::new(&workflows.client)),
             runs,
             agents: BTreeMap::new(),
+            definitions: Vec::new(),
             parts: None,
             toolsets: Vec::new(),
             store: OptionalAgentStore::default(),
@@ -139,7 +143,9 @@ impl AgentsService {
             self.parts.get_or_insert_default().extend(parts);
         }
         self.toolsets.extend(agents.open_toolsets());
-        self.agents.extend(agents.agent_defs().into_iter().map(|agent| (agent.name.clone(), agent)));
+        let agents = agents.agent_defs();
+        self.definitions.extend(agents.iter().cloned());
+        self.agents.extend(agents.into_iter().map(|agent| (agent.name.clone(), agent)));
         self
     }
 
@@ -236,8 +242,20 @@ impl AgentsService {
     /// `{"error": {"code": .., "message": ..}}`; one that was not answered may be sent again, with
     /// the same ids. A request is answered within a minute; streams have no such limit.
     pub fn into_router(self) -> Router {
-        let Self { runs, events, agents, parts, toolsets, store, decisions, access, run_store, origins, streams } =
-            self;
+        let Self {
+            runs,
+            events,
+            agents,
+            definitions,
+            parts,
+            toolsets,
+            store,
+            decisions,
+            access,
+            run_store,
+            origins,
+            streams,
+        } = self;
         let is_local = access.is_none();
         let cors = cors(origins, is_local);
         let diagnosis = runs.workflows().map(|workflows| Diagnosis::new(&workflows.client));
@@ -248,6 +266,7 @@ impl AgentsService {
             is_local,
             access: access.unwrap_or_else(|| Arc::new(LocalCallers)),
             agents,
+            definitions,
             parts,
             toolsets,
             store,
@@ -330,16 +349,13 @@ impl Shared {
         if self.access.may_start(caller, agent) { Ok(def) } else { Err(ApiError::forbidden("start this agent")) }
     }
 
-    /// Returns the tools with this name that an agent may have, of the agents in the code and of the
-    /// parts of agents as data.
+    /// Returns the tools with this name that an agent may have, of all versions of the agents in the
+    /// code and of the parts of agents as data.
     pub(super) fn tools(&self, agent: &str, tool: &str) -> Vec<ToolDef> {
-        let known = self.agents.values().find_map(|start| start.find(agent));
-        let tools = match (&known, &self.parts) {
-            (Some(agent), _) => &*agent.tools,
-            (None, Some(parts)) => parts.tool_defs(),
-            (None, None) => &[],
-        };
-        tools.iter().filter(|def| def.name() == tool).cloned().collect()
+        let agents = self.definitions.iter().filter_map(|start| start.find(agent));
+        let of_agents = agents.flat_map(|agent| agent.tools);
+        let of_parts = self.parts.iter().flat_map(|parts| parts.tool_defs().to_vec());
+        of_agents.chain(of_parts).filter(|def| def.name() == tool).collect()
     }
 
     /// Checks that the caller may act on a run that it sees.

@@ -3,10 +3,10 @@
 //! # Design
 //! **The answer comes before the work.** A start beyond the limits is refused before its row is
 //! written. What was accepted is never refused later: a run waits for its place with status
-//! `queued`, and one that was taken over or goes on after a decision waits as long as it takes.
+//! `queued`, and a run that was taken over or continues after a decision waits as long as it takes.
 //!
 //! **A run that waits for people has no place.** It gives its place back, and takes one when it
-//! goes on.
+//! continues.
 
 use std::sync::{
     Arc,
@@ -76,9 +76,9 @@ impl Admission {
 
     /// Reserves what a start needs; `None` if too many runs wait or are being started.
     pub(super) fn admit(&self) -> Option<Admitted> {
-        let starting = self.starting.add()?;
-        // A start that finds a free place does not wait.
-        let queued = if self.at_work.available_permits() > 0 { None } else { Some(self.queued.add()?) };
+        let starting = self.starting.add(0)?;
+        // A start counts until its run has a place. Free places are for starts that wait now.
+        let queued = self.queued.add(self.at_work.available_permits())?;
         Some(Admitted { starting: Some(starting), queued })
     }
 
@@ -97,7 +97,7 @@ impl Admission {
 pub(super) struct Admitted {
     starting: Option<Counted>,
     #[expect(dead_code, reason = "held, and dropped")]
-    queued: Option<Counted>,
+    queued: Counted,
 }
 
 impl Admitted {
@@ -108,11 +108,11 @@ impl Admitted {
 }
 
 impl Counter {
-    /// Adds one, unless the maximum is reached.
-    fn add(&self) -> Option<Counted> {
-        let added = self
-            .count
-            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |count| (count < self.max).then_some(count + 1));
+    /// Adds one, unless the maximum and this many more are reached.
+    fn add(&self, more: usize) -> Option<Counted> {
+        let added = self.count.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |count| {
+            (count < self.max.saturating_add(more)).then_some(count + 1)
+        });
         added.ok().map(|_| Counted(Arc::clone(&self.count)))
     }
 }
@@ -135,6 +135,7 @@ mod tests {
         let mut first = admission.admit().unwrap();
         first.has_started();
         let place = admission.place().await;
+        drop(first);
         let waiting = (admission.admit().unwrap(), admission.admit().unwrap());
         assert!(admission.admit().is_none());
         assert!(admission.place().now_or_never().is_none());

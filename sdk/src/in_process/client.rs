@@ -88,6 +88,10 @@ impl ProcessRuns for Client {
                     let problem = "this process has as many runs as it may have; start the run again in a few seconds";
                     return Err(StartRunError::new(&id, NotStarted::Overloaded, problem));
                 }
+                Start::Vanished => {
+                    let problem = "the run with this id was deleted just now; start it again";
+                    return Err(StartRunError::new(&id, NotStarted::Overloaded, problem));
+                }
                 Start::Exists(existing) => existing,
             };
             if existing.is_chat() != is_chat {
@@ -140,7 +144,7 @@ impl ProcessRuns for Client {
             let mail = chat::mail_id(&message_id);
             if self.task(id).await?.is_none() {
                 let started = self.start(id.to_owned(), NewRun::chat(chat)).await;
-                started.map_err(|error| ProcessRunError::Store(error.source))?;
+                started.map_err(ProcessRunError::NotStarted)?;
             }
             self.ask(id, mail, Mail::Message { message }).await
         }
@@ -223,8 +227,16 @@ impl Client {
 async fn post(process: Arc<Process>, key: String, mail: String, body: Mail) -> Result<Posted, SqlStoreError> {
     let store = &process.settings.store;
     let posted = mail::post(store, &key, &mail, &body, &process.settings.process).await?;
-    if let Posted::Claimed = posted
+    let is_left = match posted {
+        Posted::Claimed => true,
+        // An earlier mail may have claimed the task without an answer from the store.
+        Posted::ToOwner => process.owned(&key).is_none(),
+        Posted::Nowhere | Posted::Ended => false,
+    };
+    if is_left
         && let Some(task) = rows::find(store, &key).await?
+        && task.owner == process.settings.process
+        && task.is_between_effects()
     {
         process.take_up(task).await?;
     }

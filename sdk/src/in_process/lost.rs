@@ -1,7 +1,7 @@
 //! The tasks of a process that has died, in the process that takes them over.
 //!
-//! A run that waits continues, and one that has not begun begins. One that was under way has failed: its tools may have taken effect,
-//! and nothing says which. The message of a chat has failed with its run; the chat continues.
+//! A run that waits continues. A run that has not begun begins. A run that was under way has failed:
+//! its tools may have taken effect, and nothing says which. The message of a chat has failed with its run; the chat continues.
 
 use std::{sync::Arc, time::SystemTime};
 

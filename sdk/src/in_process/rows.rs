@@ -20,7 +20,6 @@ use crate::{
     },
     wire::{
         AgentState, RunEvent, RunMode, RunStatus,
-        agent_spec::LoadedSpec,
         ready_made::{AGENT_WORKFLOW, CHAT_WORKFLOW},
     },
     workflow::AgentInbox,
@@ -48,8 +47,8 @@ pub(super) struct Task {
     pub(super) chat: Option<Value>,
     /// The run, while it waits for decisions.
     pub(super) paused: Option<Value>,
-    /// The record of its agents, if they are data and were loaded.
-    pub(super) specs: Option<Vec<LoadedSpec>>,
+    /// The record of its agents, as JSON, if they are data and were loaded.
+    pub(super) specs: Option<String>,
 }
 
 impl Task {
@@ -86,7 +85,7 @@ impl Task {
             inbox: json("inbox")?,
             chat: json("chat")?,
             paused: json("paused")?,
-            specs: text("specs")?.map(|specs| serde_json::from_str(&specs)).transpose()?,
+            specs: text("specs")?,
         })
     }
 
@@ -94,6 +93,13 @@ impl Task {
     /// found.
     pub(super) fn may_begin(&self) -> bool {
         !self.is_chat() && !self.has_begun && self.run.ended_at.is_none()
+    }
+
+    /// Returns `true` for a task that any process may run: it waits, has not begun, or is a chat
+    /// between two messages.
+    pub(super) fn is_between_effects(&self) -> bool {
+        let answers = self.chat.as_ref().is_some_and(|chat| !chat["current"].is_null());
+        self.paused.is_some() || self.may_begin() || (self.is_chat() && !answers)
     }
 
     pub(super) fn is_chat(&self) -> bool {

@@ -190,6 +190,8 @@ pub(super) enum Start {
     Exists(Box<Task>),
     /// Too many runs wait, or are being started. Nothing was written.
     Refused,
+    /// There was a task with this id, which was deleted meanwhile.
+    Vanished,
 }
 
 impl Process {
@@ -198,7 +200,11 @@ impl Process {
     ///
     /// The caller runs this to its end: the row and the task belong together.
     pub(super) async fn start(self: Arc<Self>, task: Task) -> Result<Start, SqlStoreError> {
-        let Some(mut admitted) = self.settings.admission.admit() else { return Ok(Start::Refused) };
+        let Some(mut admitted) = self.settings.admission.admit() else {
+            // A start that is sent again finds its run, however many others wait.
+            let existing = rows::find(&self.settings.store, &task.key).await?;
+            return Ok(existing.map_or(Start::Refused, |existing| Start::Exists(Box::new(existing))));
+        };
         let lock = task.key.bytes().fold(0, |sum, byte| (sum * 31 + usize::from(byte)) % START_LOCKS);
         let _starting = self.starts[lock].lock().await;
         if rows::insert(&self.settings.store, &task).await? {
@@ -206,9 +212,9 @@ impl Process {
             self.spawn_admitted(task, Vec::new(), Some(admitted));
             return Ok(Start::Started);
         }
-        let Some(existing) = rows::find(&self.settings.store, &task.key).await? else { return Ok(Start::Refused) };
+        let Some(existing) = rows::find(&self.settings.store, &task.key).await? else { return Ok(Start::Vanished) };
         let is_unstarted = existing.may_begin() && existing.owner == self.settings.process;
-        if is_unstarted && self.owned(&existing.key).is_none() {
+        if is_unstarted {
             admitted.has_started();
             self.spawn_admitted(existing.clone(), Vec::new(), Some(admitted));
         }
@@ -257,12 +263,21 @@ impl Process {
         self.spawn_admitted(task, known, None)
     }
 
+    /// Starts a task as [`spawn`](Self::spawn) does. A task that runs here already is not started
+    /// again: a start that is repeated and a take-over may find the same row.
     fn spawn_admitted(self: &Arc<Self>, task: Task, known: Vec<String>, admitted: Option<Admitted>) -> Arc<Owned> {
         let paused = task.paused.clone().map(serde_json::from_value::<PausedTask>).transpose();
         let inbox = paused.as_ref().ok().and_then(Option::as_ref).map(|paused| paused.inbox.clone());
-        let owned = Owned::new(&self.settings, &task, inbox.or_else(|| task.inbox.clone()), known);
+        let owned = {
+            let mut tasks = self.lock();
+            if let Some(running) = tasks.get(&task.key) {
+                return Arc::clone(running);
+            }
+            let owned = Owned::new(&self.settings, &task, inbox.or_else(|| task.inbox.clone()), known);
+            tasks.insert(task.key.clone(), Arc::clone(&owned));
+            owned
+        };
         owned.waits_for_place(admitted);
-        self.lock().insert(task.key.clone(), Arc::clone(&owned));
         if self.is_stopping() {
             owned.stopped.cancel();
         }
@@ -365,7 +380,7 @@ impl Process {
         config: RunConfig,
         from: From,
     ) -> Result<RunResult<Value>, Box<RunFailure>> {
-        let place = owned.place_for(&self.settings.admission, &from).await.map_err(Box::new)?;
+        let place = owned.place_for(self, &from).await.map_err(Box::new)?;
         Box::pin(owned.run(&self.settings, (agent, config), from, place)).await.map_err(Box::new)
     }
 

@@ -7,7 +7,7 @@ use tokio::time::sleep;
 
 use super::{
     rows::{Task, json_of},
-    runs::Process,
+    runs::{Process, unreadable},
     task::Owned,
     writer::Entry,
 };
@@ -43,7 +43,7 @@ impl Process {
         };
         agents.check_permits_specs(spec).map_err(failure)?;
         let (specs, issues) = match &task.specs {
-            Some(specs) => (specs.clone(), Vec::new()),
+            Some(specs) => (serde_json::from_str(specs).map_err(|error| Box::new(unreadable(&error)))?, Vec::new()),
             None => {
                 let LoadAgentReply { version: _, specs, issues } = self.load_spec(owned, spec).await?;
                 owned.log.push(Entry::Specs(json_of(&specs)));

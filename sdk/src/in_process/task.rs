@@ -14,13 +14,13 @@ use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    admission::{Admission, Admitted, Place},
+    admission::{Admitted, Place},
     host::{PausedTask, TaskHost},
     hub::Hub,
     inbox::{RunContext, TaskInbox},
     mail::{self, Mail, Received},
     rows::Task,
-    runs::Settings,
+    runs::{Process, Settings},
     writer::{Entry, RunLog, Writing, end_now, short_id},
 };
 use crate::{
@@ -236,13 +236,19 @@ impl Owned {
     ///
     /// # Errors
     /// The task was cancelled meanwhile, or belongs to another process.
-    pub(super) async fn place_for(&self, admission: &Admission, from: &From) -> Result<Option<Place>, RunFailure> {
+    pub(super) async fn place_for(&self, process: &Process, from: &From) -> Result<Option<Place>, RunFailure> {
         if matches!(from, From::Paused(..)) {
             return Ok(None);
         }
-        let place = self.cancelled.run_until_cancelled(admission.place()).await.ok_or_else(|| self.lost())?;
+        let place = process.settings.admission.place();
+        let place = self.cancelled.run_until_cancelled(place).await.ok_or_else(|| self.lost())?;
         self.waits_for_place(None);
-        if !self.has_begun.load(Ordering::Relaxed) {
+        if !self.has_begun() {
+            // Another process begins it.
+            if process.is_stopping() {
+                self.stopped.cancel();
+                return Err(self.lost());
+            }
             self.log.push(Entry::Begun);
             if !self.log.flush().await {
                 return Err(self.lost());
@@ -250,6 +256,11 @@ impl Owned {
             self.has_begun.store(true, Ordering::Relaxed);
         }
         Ok(Some(place))
+    }
+
+    /// Returns `false` for a run of which no effect has been made.
+    pub(super) fn has_begun(&self) -> bool {
+        self.has_begun.load(Ordering::Relaxed)
     }
 
     /// Returns the failure of a run that this process must not make.

@@ -11,7 +11,7 @@ use tokio::time::{Instant, sleep, timeout};
 
 use super::{
     lost,
-    mail::{self, Received},
+    mail::{self, Mail, Received},
     rows,
     runs::{Process, Settings},
     task::Owned,
@@ -46,12 +46,14 @@ async fn read_mail(process: Weak<Process>) {
     }
 }
 
-/// Passes mail on to its tasks, each in order: no mail overtakes one that its task puts off.
+/// Passes mail on to its tasks, each in order: only a cancellation overtakes a mail that its task
+/// puts off.
 pub(super) fn deliver(mails: Vec<Received>, owned: impl Fn(&str) -> Option<Arc<Owned>>) {
     let mut put_off = BTreeSet::new();
     for received in mails {
         let task = received.task.clone();
-        if !put_off.contains(&task) && owned(&task).is_some_and(|owned| !owned.receive(received)) {
+        let may_pass = matches!(received.mail, Mail::Cancel) || !put_off.contains(&task);
+        if may_pass && owned(&task).is_some_and(|owned| !owned.receive(received)) {
             put_off.insert(task);
         }
     }
@@ -174,12 +176,11 @@ impl Others {
 /// Stops the tasks of a process: waits for those under way, leaves those that wait.
 pub(super) async fn shut_down(process: &Arc<Process>, grace: Duration) {
     process.is_stopping.store(true, Ordering::Relaxed);
+    // Another process begins these.
+    process.all().iter().filter(|owned| !owned.has_begun()).for_each(|owned| owned.stopped.cancel());
     let deadline = Instant::now() + grace;
     loop {
-        let mut is_under_way = false;
-        for owned in process.all() {
-            is_under_way |= !owned.waits();
-        }
+        let is_under_way = process.all().iter().any(|owned| owned.has_begun() && !owned.waits());
         if !is_under_way || Instant::now() >= deadline {
             break;
         }

@@ -275,8 +275,11 @@ impl Writing {
         for entry in batch {
             match entry {
                 Entry::Begun => {
-                    let begun = "UPDATE agents_tasks SET begun = 1 WHERE task_key = $1";
-                    sqlx::query(begun).bind(&*self.key).execute(&mut *transaction).await?;
+                    let begun = "UPDATE agents_tasks SET begun = 1 WHERE task_key = $1 AND begun = 0";
+                    if sqlx::query(begun).bind(&*self.key).execute(&mut *transaction).await?.rows_affected() == 0 {
+                        transaction.rollback().await?;
+                        return Ok(None);
+                    }
                 }
                 Entry::Specs(specs) => self.set(&mut transaction, "specs", Some(specs.clone())).await?,
                 Entry::Answer { mail, answer } => mail::set_answer(&mut transaction, &self.key, mail, answer).await?,

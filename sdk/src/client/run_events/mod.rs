@@ -28,7 +28,7 @@
 //! | file | content |
 //! |---|---|
 //! | `pages.rs` | the events of one execution, page by page, with retries |
-//! | `turns.rs` | how many histories are polled at the same time |
+//! | `poll_slots.rs` | how many histories are polled at the same time |
 //! | `execution.rs` | the events of one execution, as facts and published deltas |
 //! | `chat_messages.rs` | the messages of a chat, with the ids that it assigns |
 //! | `chain.rs` | the executions of one workflow: continue-as-new, retries, resets |
@@ -65,6 +65,7 @@ mod live_poller;
 mod merged;
 mod outside;
 mod pages;
+mod poll_slots;
 mod published;
 #[cfg_attr(
     not(all(feature = "http", any(feature = "postgres", feature = "sqlite"))),
@@ -72,7 +73,6 @@ mod published;
 )]
 mod reading;
 mod sessions;
-mod turns;
 
 use std::{
     collections::HashMap,

@@ -13,7 +13,7 @@ use temporalio_common::protos::temporal::api::{
 use tokio::time::sleep;
 use tonic::Code;
 
-use super::{RunEventsError, turns::TURNS};
+use super::{RunEventsError, poll_slots::POLL_SLOTS};
 
 /// Maximum number of events in a page.
 const PAGE: i32 = 500;
@@ -34,6 +34,8 @@ pub(super) struct Pages {
     page_size: i32,
     /// Id of the last event that was read.
     last_event: i64,
+    /// `true` if the next request probably waits for news.
+    is_at_present: bool,
     has_ended: bool,
 }
 
@@ -56,6 +58,7 @@ impl Pages {
             token: Vec::new(),
             page_size: PAGE,
             last_event: 0,
+            is_at_present: false,
             has_ended: false,
         }
     }
@@ -74,7 +77,12 @@ impl Pages {
     pub(super) async fn next(&mut self) -> Result<Option<Vec<HistoryEvent>>, RunEventsError> {
         let (mut pause, mut failures) = (FIRST_PAUSE, 0);
         while !self.has_ended {
-            let Some(answer) = TURNS.poll(self.request()).await else { continue };
+            let answer = if self.is_at_present {
+                let Some(answer) = POLL_SLOTS.poll(self.request()).await else { continue };
+                answer
+            } else {
+                self.request().await
+            };
             match answer {
                 Ok(events) => {
                     self.page_size = (self.page_size * 2).min(PAGE);
@@ -123,6 +131,7 @@ impl Pages {
         self.token = answer.next_page_token;
         self.has_ended = self.token.is_empty();
         let mut events = answer.history.unwrap_or_default().events;
+        self.is_at_present = i32::try_from(events.len()).is_ok_and(|count| count < self.page_size);
         // After a new token, the history begins again.
         events.retain(|event| event.event_id > self.last_event);
         if let Some(event) = events.last() {

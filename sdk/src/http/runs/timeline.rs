@@ -39,7 +39,7 @@ pub(in crate::http) async fn timeline(
     Path(id): Path<String>,
 ) -> Result<Svg, ApiError> {
     let row = seen(&shared, &caller, &id).await?;
-    // Closed never: the service ends with its requests.
+    // Never closed: the service lives as long as its requests.
     let _turn = shared.timelines.acquire().await.map_err(ApiError::server)?;
     let image = match of_history(&shared, &row).await? {
         Some(image) => Some(image),

@@ -38,7 +38,7 @@ pub(super) const CREATE: Migration = Migration {
 };
 
 /// `begun` is 1 once an effect of the task may have been made: a task without one is begun by
-/// whoever finds it. Tasks of before count as begun. `last_write` is the id of the latest write of
+/// whoever finds it. Existing tasks count as begun. `last_write` is the id of the latest write of
 /// the owner, `specs` the record of an agent as data.
 pub(super) const BEGUN: Migration = Migration {
     name: "in_process-2",
