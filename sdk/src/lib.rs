@@ -272,6 +272,7 @@ pub mod __private {
         },
         workflow::{
             AgentInbox, HasAgentInbox,
+            inbox::{agent_decide, agent_supply_output},
             replay_journal::{ReplayJournal, ReplayJournalKey, ReplayNote},
             stream::{stream_admits_poll, stream_offset, stream_poll, stream_publish, stream_read},
         },

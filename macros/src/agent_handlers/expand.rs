@@ -76,10 +76,10 @@ fn run_methods(allow: &Attribute, vis: &Visibility, private: &TokenStream) -> [I
             #[update(name = "agent_decide")]
             #vis fn agent_decide(
                 &mut self,
-                _ctx: &mut #private::SyncWorkflowContext<Self>,
+                ctx: &mut #private::SyncWorkflowContext<Self>,
                 decision: #private::AgentDecision,
             ) -> #private::DecisionReply {
-                #private::HasAgentInbox::agent_inbox_mut(self).decide(decision).into()
+                #private::agent_decide(self, ctx, decision)
             }
         },
         parse_quote! {
@@ -87,10 +87,10 @@ fn run_methods(allow: &Attribute, vis: &Visibility, private: &TokenStream) -> [I
             #[update(name = "agent_supply_output")]
             #vis fn agent_supply_output(
                 &mut self,
-                _ctx: &mut #private::SyncWorkflowContext<Self>,
+                ctx: &mut #private::SyncWorkflowContext<Self>,
                 supplied: #private::SuppliedOutput,
             ) -> #private::DecisionReply {
-                #private::HasAgentInbox::agent_inbox_mut(self).supply_output(supplied).into()
+                #private::agent_supply_output(self, ctx, supplied)
             }
         },
         parse_quote! {

@@ -93,7 +93,7 @@ pub async fn read(history: &History, converter: &DataConverter) -> Record {
                 let memo = modified.upserted_memo.as_ref().and_then(|memo| memo.fields.get(QUESTIONS_MEMO));
                 if let Some(payload) = memo
                     && let Some(asked) = json(converter, vec![payload.clone()]).await
-                    && let Ok(AskedQuestions { turn, questions, .. }) = serde_json::from_value(asked)
+                    && let Ok(AskedQuestions { turn, questions, is_update: false, .. }) = serde_json::from_value(asked)
                 {
                     let calls = questions.into_iter().map(|question| (question.agent, turn, question.tool));
                     record.asked.extend(calls);

@@ -10,7 +10,7 @@ mod context;
 mod continuing;
 mod effect;
 mod host;
-mod inbox;
+pub(crate) mod inbox;
 mod limits;
 mod mcp;
 mod ready_made;
@@ -26,6 +26,8 @@ pub use effect::{
     model_activity_options::{ModelActivityOptions, ModelRetryPolicy},
     summary::{SummarizedCall, Summary},
 };
+#[cfg(feature = "http")]
+pub(crate) use inbox::refusal;
 pub use inbox::{AgentInbox, HasAgentInbox};
 #[cfg(any(feature = "postgres", feature = "sqlite"))]
 pub(crate) use inbox::{InboxContext, RunInbox, Waits};

@@ -47,7 +47,7 @@ use super::transcript::{End, Status};
 use crate::wire::{
     AGENT_DECIDE, AGENT_SUPPLY_OUTPUT, AgentDecision, MODEL_ACTIVITY, ModelReply, RecordedFailure, RunEvent,
     SuppliedOutput, TraceSettings,
-    asked_questions::QUESTIONS_MEMO,
+    asked_questions::{AskedQuestions, QUESTIONS_MEMO},
     decode,
     event::RUN_NOTE_MEMO,
     ready_made::CHAT_SEND,
@@ -241,7 +241,10 @@ impl HistoryReader {
         let mut fields = modified.upserted_memo.unwrap_or_default().fields;
         let (note, questions) = (fields.remove(RUN_NOTE_MEMO), fields.remove(QUESTIONS_MEMO));
         let note = self.field(note).await.and_then(|note| serde_json::from_value(note).ok());
-        let questions = self.field(questions).await.and_then(|asked| serde_json::from_value(asked).ok());
+        let questions =
+            self.field(questions).await.and_then(|asked| serde_json::from_value::<AskedQuestions>(asked).ok());
+        // The decision that an update follows is in the history itself.
+        let questions = questions.filter(|asked| !asked.is_update);
         (note.is_some() || questions.is_some()).then_some(Record::Noted { note, questions })
     }
 

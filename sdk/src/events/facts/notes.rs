@@ -158,7 +158,7 @@ impl Facts {
     }
 
     fn question(&mut self, run: &str, question: PendingQuestion) {
-        let PendingQuestion { id, agent, tool, arguments, is_cut, server, kind, expires_at } = question;
+        let PendingQuestion { id, agent, tool, arguments, is_cut, server, kind, question: _, expires_at } = question;
         let observed = self.run(run);
         if observed.asked.contains(&id) {
             return;

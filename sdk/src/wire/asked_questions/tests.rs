@@ -30,3 +30,23 @@ fn what_does_not_fit_is_counted() {
     assert_eq!(questions.questions[0].id, "call_0", "one that is too large takes no place");
     assert_eq!(questions.questions.len() + questions.left_out as usize, 1001);
 }
+
+#[test]
+fn questions_of_other_runs_share_the_room() {
+    let own = (0..4).map(|number| asked(&format!("own_{number}"), "x".repeat(500)));
+    let others = (0..9).map(|number| asked(&format!("other_{number}"), "x".repeat(500)));
+    let questions = AskedQuestions::beside("desk", 1, own, others);
+    assert_eq!((questions.questions.len(), questions.of_others.len(), questions.left_out), (4, 3, 6));
+    assert_eq!(questions.open().len(), 7);
+}
+
+#[test]
+fn a_large_question_of_a_server_is_left_out() {
+    let input = |message: String| {
+        let question = Some(McpQuestion { message, schema: serde_json::Value::Null });
+        PendingQuestion::from(AgentInterruption { question, ..asked("a", String::new()) })
+    };
+    assert!(!input("How many?".to_owned()).is_cut);
+    let cut = input("x".repeat(2_000));
+    assert_eq!((cut.question, cut.is_cut), (None, true));
+}

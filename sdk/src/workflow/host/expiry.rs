@@ -19,7 +19,6 @@ use crate::{
     drive::{WaitOutcome, watch::Seen},
     wire::{
         AgentInterruption, RunState,
-        asked_questions::AskedQuestions,
         event::{NoteKind, NotedDecision, RunNote},
         run_state::Expiry,
     },
@@ -36,7 +35,7 @@ impl WorkflowHost {
         let (agent, turn) = (state.agent.clone(), state.turn);
         let pauses = |questions: Vec<AgentInterruption>| {
             self.index_pause(&agent, &questions);
-            self.records_pause(AskedQuestions::new(agent.clone(), turn, questions));
+            self.records_pause(&agent, turn, questions);
         };
         // The wait may take weeks.
         self.ledger.borrow_mut().rest();
@@ -48,6 +47,7 @@ impl WorkflowHost {
             let outcome = self.unless_expired(inbox, &expiries, (&agent, turn), waiting).await;
             if outcome == WaitOutcome::Decided {
                 self.index_resumed(&agent);
+                self.record_open_questions();
             }
             if let (WaitOutcome::Decided, Some(moving)) = (&outcome, &self.moving) {
                 (0..inbox.last_decision_count()).for_each(|_| moving.update());

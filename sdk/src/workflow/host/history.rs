@@ -7,11 +7,11 @@ use super::WorkflowHost;
 use crate::{
     drive::watch::Seen,
     wire::{
-        Item, TraceSettings,
+        AgentInterruption, Item, TraceSettings,
         asked_questions::{AskedQuestions, QUESTIONS_MEMO},
         event::{NoteKind, RUN_NOTE_MEMO, RunNote},
     },
-    workflow::continuing::ContinuableRun,
+    workflow::{continuing::ContinuableRun, inbox::RunInbox},
 };
 
 /// The patch of executions that record notes about their runs. It costs a marker and an update of
@@ -61,34 +61,53 @@ impl WorkflowHost {
         self.see(|| Seen::Recorded { bytes });
     }
 
-    /// Records the pause in history, with its questions.
+    /// Records the pause in history, with its questions and the open ones of other runs.
     ///
     /// The command separates the workflow task in which the run pauses from the next one: without
     /// it, a worker that does not have the workflow in its cache may receive both at once, the
     /// update of the second before the pause of the first, and on replay one after the other. The
     /// patch is evaluated in each execution and not kept in the state of the run, because it is a
     /// rule about this history only.
-    pub(super) fn records_pause(&self, asked: AskedQuestions) {
+    pub(super) fn records_pause(&self, agent: &str, turn: u32, questions: Vec<AgentInterruption>) {
         if !self.ctx.patched(QUESTIONS_RECORDED) {
             return;
         }
+        let note = self.pause.borrow().clone().filter(|_| self.ctx.patched(RUN_NOTED));
+        let inbox = self.inbox.as_ref().filter(|_| note.is_some());
+        let of_others = inbox.map(|inbox| inbox.record_pause(&questions)).unwrap_or_default();
+        let asked = AskedQuestions::beside(agent, turn, questions, of_others);
+        let asked = AskedQuestions { without_inbox: self.inbox.is_none(), ..asked };
         let Ok(asked) = serde_json::to_value(asked) else { return };
         let mut fields = vec![(QUESTIONS_MEMO, asked)];
-        if let Some(note) = self.pause.borrow().clone().filter(|_| self.ctx.patched(RUN_NOTED)) {
+        if let Some(note) = note {
             fields.extend(self.field("", note));
         }
         self.ctx.upsert_memo(fields);
     }
 
+    /// Records the open questions of the workflow, if its memo has others.
+    pub(in crate::workflow) fn record_open_questions(&self) {
+        let is_stale = self.inbox.as_ref().is_some_and(RunInbox::is_stale);
+        if is_stale && self.ctx.patched(RUN_NOTED) {
+            self.ctx.upsert_memo(self.open_questions().into_iter().collect());
+        }
+    }
+
+    /// Returns the field of the memo with the open questions, if the memo has others.
+    fn open_questions(&self) -> Option<(&'static str, Value)> {
+        let inbox = self.inbox.as_ref().filter(|inbox| inbox.is_stale())?;
+        Some((QUESTIONS_MEMO, serde_json::to_value(inbox.unrecorded()?).ok()?))
+    }
+
     /// Records a note about the run, or about a run inside it; that about a pause only when the run
-    /// waits.
+    /// waits. What has changed of the open questions is recorded with it.
     pub(super) fn take_note(&self, path: &str, note: RunNote) {
         if note.note == NoteKind::Paused {
             self.pause.replace(Some(note));
         } else if self.ctx.patched(RUN_NOTED)
             && let Some(field) = self.field(path, note)
         {
-            self.ctx.upsert_memo(vec![field]);
+            self.ctx.upsert_memo([field].into_iter().chain(self.open_questions()).collect());
         }
     }
 

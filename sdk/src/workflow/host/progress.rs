@@ -92,7 +92,7 @@ impl WorkflowHost {
     }
 
     /// Reports the end of the run to the inbox, to the server, and a failure also to the replay
-    /// journal.
+    /// journal. Questions that it leaves open are withdrawn.
     pub(in crate::workflow) fn ended<O>(&self, outcome: &Result<RunOutcome<O>, RunFailure>) {
         if let Err(failure) = outcome {
             note_failure(&*self.ctx, failure);
@@ -102,6 +102,7 @@ impl WorkflowHost {
         if let Some(inbox) = &self.inbox {
             inbox.ended(outcome);
         }
+        self.record_open_questions();
     }
 
     /// Shows that the run has ended, or is paused without an inbox: the workflow may go on.

@@ -12,6 +12,7 @@
 
 mod context;
 mod questions;
+mod record;
 mod refusal;
 mod restore;
 mod run_inbox;
@@ -19,11 +20,14 @@ mod run_inbox;
 use serde::{Deserialize, Serialize};
 
 pub use self::context::HasAgentInbox;
+use self::questions::Asked;
+pub(in crate::workflow) use self::record::decide;
+pub use self::record::{agent_decide, agent_supply_output};
 pub(crate) use self::{
     context::InboxContext,
+    refusal::refusal,
     run_inbox::{RunInbox, Waits},
 };
-use self::{questions::Asked, refusal::refusal};
 use super::stream::StreamLog;
 use crate::wire::{
     AgentDecision, AgentInterruption, AgentState, Carried, DecidedInterruption, DecisionAnswer, RunStatus,
@@ -146,6 +150,10 @@ pub struct AgentInbox {
         serialize_with = "crate::wire::run_status::ended_in_first_words"
     )]
     ended: Option<RunStatus>,
+    /// Ids of the open questions in the workflow's memo; empty before the first pause, and in an
+    /// execution that does not record them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    recorded: Vec<String>,
     /// Number of active runs in this execution of the workflow, not counting paused ones.
     #[serde(skip)]
     at_work: u32,
@@ -166,6 +174,7 @@ impl Default for AgentInbox {
             turn: 0,
             stream: StreamLog::default(),
             ended: None,
+            recorded: Vec::new(),
             at_work: 0,
             held: Vec::new(),
         }

@@ -10,7 +10,7 @@ use crate::{
 };
 
 /// Returns the reason why this call cannot be decided in this way, if there is one.
-pub(super) fn refusal(asked: &AgentInterruption, decision: &Verdict) -> Option<String> {
+pub(crate) fn refusal(asked: &AgentInterruption, decision: &Verdict) -> Option<String> {
     let tool = &asked.tool;
     match decision {
         Verdict::Approve | Verdict::ApproveWith { .. } if asked.kind == InterruptionKind::Output => Some(format!(

@@ -17,6 +17,7 @@ impl AgentInbox {
         self.waits_for = before.waits_for;
         self.renamed = before.renamed;
         self.given_up = before.given_up;
+        self.recorded = before.recorded;
         self.agent = before.agent;
         self.turn = before.turn;
         self.stream.take_over(before.stream);

@@ -27,6 +27,7 @@ use crate::{
     engine::RunError,
     wire::{
         AgentDecision, AgentInterruption, DecidedInterruption, DecisionAnswer, RunState, RunStatus, Verdict,
+        asked_questions::AskedQuestions,
         run_state::{Decision, Expiry},
     },
     workflow::limits::size::{MOST_BYTES, encoded_len},
@@ -97,6 +98,29 @@ impl RunInbox {
         let mut carried = Ok(Value::Null);
         self.ctx.look(&mut |inbox| carried = serde_json::to_value(inbox));
         carried
+    }
+
+    /// Records that the run pauses for these questions, and returns the open questions of the other
+    /// runs.
+    pub(in crate::workflow) fn record_pause(&self, own: &[AgentInterruption]) -> Vec<AgentInterruption> {
+        let ids: Vec<String> = own.iter().map(|question| question.id.clone()).collect();
+        let mut others = Vec::new();
+        self.ctx.change(&mut |inbox| others = inbox.record_pause(&ids));
+        others
+    }
+
+    /// Returns `true` if the memo of the workflow has other open questions than the workflow.
+    pub(in crate::workflow) fn is_stale(&self) -> bool {
+        let mut is_stale = false;
+        self.ctx.look(&mut |inbox| is_stale = inbox.is_stale());
+        is_stale
+    }
+
+    /// Returns the open questions for the memo of the workflow; `None` if the memo has them already.
+    pub(in crate::workflow) fn unrecorded(&self) -> Option<AskedQuestions> {
+        let mut asked = None;
+        self.ctx.change(&mut |inbox| asked = inbox.unrecorded());
+        asked
     }
 
     /// Records that a turn begins.

@@ -28,6 +28,7 @@ use crate::{
         AgentInbox, HasAgentInbox, WorkflowStream,
         continuing::{continued_from, fail_task, record_deploy_patch, refused},
         effect::failure::termination,
+        inbox::decide,
         limits::size::{MOST_BYTES, encoded_len},
         stream::{stream_admits_poll, stream_offset, stream_poll, stream_publish, stream_read},
     },
@@ -95,7 +96,7 @@ impl AgentWorkflow {
         decision: AgentDecision,
     ) -> Result<DecisionReply, BoxError> {
         ctx.wait_condition(|workflow| workflow.is_taken_up).await?;
-        Ok(ctx.state_mut(|workflow| workflow.inbox.decide(decision)).into())
+        Ok(decide(ctx, decision))
     }
 
     #[update(name = "agent_supply_output")]
@@ -104,7 +105,7 @@ impl AgentWorkflow {
         supplied: SuppliedOutput,
     ) -> Result<DecisionReply, BoxError> {
         ctx.wait_condition(|workflow| workflow.is_taken_up).await?;
-        Ok(ctx.state_mut(|workflow| workflow.inbox.supply_output(supplied)).into())
+        Ok(decide(ctx, supplied.into()))
     }
 
     #[query(name = "agent_state")]

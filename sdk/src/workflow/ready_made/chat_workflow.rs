@@ -17,6 +17,7 @@ use crate::{
     },
     workflow::{
         AgentInbox, HasAgentInbox, WorkflowStream,
+        inbox::decide,
         stream::{stream_admits_poll, stream_offset, stream_poll, stream_publish, stream_read},
     },
 };
@@ -157,7 +158,7 @@ impl ChatWorkflow {
         decision: AgentDecision,
     ) -> Result<DecisionReply, BoxError> {
         ctx.wait_condition(|workflow| workflow.is_taken_up).await?;
-        Ok(ctx.state_mut(|workflow| workflow.inbox.decide(decision)).into())
+        Ok(decide(ctx, decision))
     }
 
     #[update(name = "agent_supply_output")]
@@ -166,7 +167,7 @@ impl ChatWorkflow {
         supplied: SuppliedOutput,
     ) -> Result<DecisionReply, BoxError> {
         ctx.wait_condition(|workflow| workflow.is_taken_up).await?;
-        Ok(ctx.state_mut(|workflow| workflow.inbox.supply_output(supplied)).into())
+        Ok(decide(ctx, supplied.into()))
     }
 
     #[query(name = "agent_state")]

@@ -59,6 +59,8 @@ impl<W: 'static> Runner<W> {
         let (host, run) = Box::pin(self.begun(agent, &graph, beginning, waits)).await?;
         let config = self.config.traced_as(&run);
         let host = host.with_trace(&config.trace);
+        // The author may have withdrawn questions since the latest run.
+        host.record_open_questions();
         let running = host.settled(run_graph(&host, &graph, &config, run, outputs));
         let outcome = if config.trace.is_empty() {
             running.await

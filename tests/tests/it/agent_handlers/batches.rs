@@ -294,9 +294,12 @@ async fn each_pause_is_recorded_once_with_its_questions(
 ) -> anyhow::Result<()> {
     let played = approved(paused(waits, cache).await?).await?;
     let [history] = &*played.histories else { anyhow::bail!("one execution") };
+    // The decision leaves no question open.
+    let left = json!({"version": "1.2", "agent": "errand", "turn": 1, "questions": [], "is_update": true});
     let question = json!({"id": "call_0_2", "agent": "errand", "tool": "take", "arguments": "{\"door\":2}"});
     let asked = json!({"version": "1.2", "agent": "errand", "turn": 1, "questions": [question]});
-    let memos = memos(history);
+    let (memos, updates): (Vec<_>, Vec<_>) =
+        memos(history).into_iter().partition(|memo| memo.contains_key("agents.run_note"));
     let kinds: Vec<&Value> = memos.iter().map(|memo| &memo["agents.run_note"]["note"]["kind"]).collect();
     // The run of an author that resumes it from its state records the decisions in that state.
     let expected = match waits {
@@ -304,6 +307,7 @@ async fn each_pause_is_recorded_once_with_its_questions(
         Waits::Around | Waits::AfterANotice => vec!["paused", "resumed", "finished"],
     };
     assert_eq!(kinds, expected);
+    assert_eq!(updates.iter().map(|memo| &memo["agents.questions"]).collect::<Vec<_>>(), [&left]);
     let (of_pause, of_end) = (&memos[0], &memos[memos.len() - 1]);
     assert_eq!(of_pause["agents.questions"], asked);
     assert_eq!(of_pause["agents.run_note"]["note"], json!({"kind": "paused"}));

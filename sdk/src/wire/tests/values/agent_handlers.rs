@@ -62,7 +62,22 @@ pub(in crate::wire::tests) fn asked_questions() -> Vec<(&'static str, AskedQuest
         expires_at: None,
     };
     let many = (0..9).map(|_| long.clone());
-    asked.chain([("cut", AskedQuestions::new("refunds", 3, many))]).collect()
+    let [own, other] = ["call_1", "call_2"].map(|id| AgentInterruption {
+        id: id.to_owned(),
+        arguments: "{}".to_owned(),
+        kind: InterruptionKind::Approval,
+        ..long.clone()
+    });
+    let beside = AskedQuestions::beside("refunds", 3, [own.clone()], [other]);
+    let update = AskedQuestions { is_update: true, ..AskedQuestions::new("refunds", 3, [own.clone()]) };
+    let without_inbox = AskedQuestions { without_inbox: true, ..AskedQuestions::new("refunds", 3, [own]) };
+    let more = [
+        ("cut", AskedQuestions::new("refunds", 3, many)),
+        ("beside_other_runs", beside),
+        ("update", update),
+        ("without_inbox", without_inbox),
+    ];
+    asked.chain(more).collect()
 }
 
 pub(in crate::wire::tests) fn agent_states() -> Vec<(&'static str, AgentState)> {
