@@ -11,6 +11,7 @@ use temporalio_client::{
     grpc::WorkflowService,
 };
 use temporalio_common::{
+    MemoValues,
     data_converters::{RawValue, SerializationContextData, WorkflowSerializationContext},
     protos::temporal::api::{
         common::v1::WorkflowExecution,
@@ -23,11 +24,13 @@ use tokio::time::sleep;
 
 use super::approver::{Approver, Asked};
 use crate::{
-    client::AgentHandle,
+    client::{AGENT_MEMO, AgentHandle, TITLE_MEMO, title_of},
     drive::guard::{Panic, guarded},
     tool::BoxError,
     wire::{
-        AgentInterruption, ApprovalRequest, ApprovalRuling, WIRE_VERSION, approval::APPROVAL_WORKFLOW,
+        AgentInterruption, ApprovalRequest, ApprovalRuling, WIRE_VERSION,
+        approval::APPROVAL_WORKFLOW,
+        asked_questions::{AskedQuestions, QUESTIONS_MEMO},
         run_state::Decision,
     },
 };
@@ -138,6 +141,7 @@ impl WorkflowApprover {
             call: asked.interruption.clone().into(),
             timeout_seconds: self.timeout.as_secs().max(1),
         };
+        let memo = memo_of(&request.call);
         let converter = client.options().data_converter.payload_converter().clone();
         let handle = loop {
             let input = RawValue::from_value(&request, &converter);
@@ -145,6 +149,7 @@ impl WorkflowApprover {
                 .id_reuse_policy(WorkflowIdReusePolicy::RejectDuplicate)
                 .id_conflict_policy(WorkflowIdConflictPolicy::UseExisting)
                 .execution_timeout(self.timeout.saturating_add(EXECUTION_TIMEOUT_MARGIN))
+                .memo(memo.clone())
                 .build();
             match client.start_workflow(UntypedWorkflow::new(&*self.workflow_type), input, options).await {
                 Ok(handle) => break handle,
@@ -183,6 +188,21 @@ impl WorkflowApprover {
             Err(error) => Err(another(format!("has an input that is not an approval request: {error}")).into()),
         }
     }
+}
+
+/// Returns the memo by which lists of workflows show the question. The workflow ends with the
+/// decision, so the memo never changes.
+fn memo_of(call: &AgentInterruption) -> MemoValues {
+    let asked = AskedQuestions::new(&*call.agent, 0, [call.clone()]);
+    let mut memo = MemoValues::new();
+    memo.insert(AGENT_MEMO, call.agent.clone());
+    if let Some(title) = title_of(&format!("{} wants to call {}", call.agent, call.tool)) {
+        memo.insert(TITLE_MEMO, title);
+    }
+    if let Ok(asked) = serde_json::to_value(asked) {
+        memo.insert(QUESTIONS_MEMO, asked);
+    }
+    memo
 }
 
 /// The error of a question whose id belongs to a different workflow.

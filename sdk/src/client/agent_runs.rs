@@ -179,7 +179,7 @@ impl WorkflowRuns {
         chat: ChatRequest,
         message: ChatMessage,
     ) -> Result<WorkflowUpdateHandle<Client, Value>, StartRunError> {
-        let run = NewRun::chat(chat.clone());
+        let run = NewRun::chat(chat.clone()).first_message(&message.text);
         let run = if self.is_indexed { run.indexed() } else { run };
         let memo = run.memo_values();
         let summary = chat.agent.clone();

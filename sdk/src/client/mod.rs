@@ -46,13 +46,14 @@ pub(crate) use history::memo_value;
 pub(crate) use new_run::Request;
 #[cfg(feature = "http")]
 pub(crate) use new_run::TypedAttribute;
-#[cfg(any(feature = "http", feature = "postgres", feature = "sqlite"))]
-pub(crate) use new_run::{AGENT_MEMO, LABELS_MEMO, THREAD_MEMO};
+pub(crate) use new_run::{AGENT_MEMO, TITLE_MEMO, title_of};
 pub use new_run::{IdConflict, NewRun};
+#[cfg(any(feature = "http", feature = "postgres", feature = "sqlite"))]
+pub(crate) use new_run::{LABELS_MEMO, THREAD_MEMO};
 #[cfg(any(feature = "postgres", feature = "sqlite"))]
 pub(crate) use process_runs::Asked;
 #[cfg(any(feature = "http", feature = "postgres", feature = "sqlite"))]
-pub(crate) use process_runs::{ProcessRow, ProcessRunError, ProcessRuns};
+pub(crate) use process_runs::{ProcessRow, ProcessRunError, ProcessRuns, TaskList, TaskQuestions};
 pub use run_attributes::{RunAttributesError, check_run_attributes, run_attributes};
 #[cfg(all(feature = "http", any(feature = "postgres", feature = "sqlite")))]
 pub(crate) use run_events::is_within;

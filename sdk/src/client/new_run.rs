@@ -19,7 +19,7 @@ use temporalio_common::{
 
 use super::run_attributes::run_attributes;
 use crate::wire::{
-    AgentRequest, ChatRequest, RunMode,
+    AgentRequest, ChatRequest, Item, ItemView, RequestInput, RunMode,
     ready_made::{AGENT_WORKFLOW, CHAT_WORKFLOW},
 };
 
@@ -27,6 +27,8 @@ use crate::wire::{
 pub(crate) const AGENT_MEMO: &str = "agents.agent";
 /// Key of the memo with the thread of a run.
 pub(crate) const THREAD_MEMO: &str = "agents.thread";
+/// Key of the memo with the title of a run.
+pub(crate) const TITLE_MEMO: &str = "agents.title";
 /// Key of the memo with the labels of a run.
 pub(crate) const LABELS_MEMO: &str = "agents.labels";
 /// First characters of the memo's keys that belong to this crate.
@@ -42,6 +44,8 @@ const MAX_SEARCH_ATTRIBUTES: usize = 16;
 /// Maximum bytes of the summary, and of the details.
 const MAX_SUMMARY_BYTES: usize = 200;
 const MAX_DETAILS_BYTES: usize = 8 * 1024;
+/// Maximum characters of the title.
+const MAX_TITLE_CHARS: usize = 120;
 
 /// A run or a chat that is to be started.
 #[derive(Clone, Debug)]
@@ -55,6 +59,8 @@ pub struct NewRun {
     search_attributes: BTreeMap<String, Payload>,
     summary: Option<String>,
     details: Option<String>,
+    /// The first message of a chat, if the chat begins with it.
+    first_message: Option<String>,
     /// `true` if the workflow has the search attributes of runs.
     pub(super) is_indexed: bool,
     /// A problem that the builder has found.
@@ -122,6 +128,7 @@ impl NewRun {
             search_attributes: BTreeMap::new(),
             summary: None,
             details: None,
+            first_message: None,
             is_indexed: false,
             problem: None,
         }
@@ -200,7 +207,8 @@ impl NewRun {
     }
 
     /// Sets the summary of the workflow, one line of at most 200 bytes, which Temporal's own page
-    /// shows. Default: the name of the agent. A codec of the client does not encode it.
+    /// shows, and which is the title of the run in lists. Default: the name of the agent; the title is
+    /// then the first line of the input. A codec of the client does not encode the summary.
     #[must_use]
     pub fn summary(mut self, summary: impl Into<String>) -> Self {
         self.summary = Some(summary.into());
@@ -312,7 +320,31 @@ impl NewRun {
         if !self.labels.is_empty() {
             memo.insert(LABELS_MEMO, self.labels.clone());
         }
+        if let Some(title) = self.title() {
+            memo.insert(TITLE_MEMO, title);
+        }
         memo
+    }
+
+    /// Sets the first message of a chat that begins with it.
+    pub(crate) fn first_message(mut self, text: &str) -> Self {
+        self.first_message = title_of(text);
+        self
+    }
+
+    /// Returns what a person recognises the run by: the summary, or else the first line of the first
+    /// message of the user. It is recorded in the workflow's memo, as the labels are.
+    pub(crate) fn title(&self) -> Option<String> {
+        if let Some(summary) = &self.summary {
+            return title_of(summary);
+        }
+        match &self.request {
+            Request::Chat(_) => self.first_message.clone(),
+            Request::Run(request) => match &request.input {
+                RequestInput::Text(text) => title_of(text),
+                input => input.items().iter().filter(|item| is_of_user(item)).find_map(|item| title_of(&item.text()?)),
+            },
+        }
     }
 
     pub(super) fn search_attributes(&self) -> Option<SearchAttributes> {
@@ -354,6 +386,16 @@ impl NewRun {
             Request::Chat(request) => request.agent.as_deref(),
         }
     }
+}
+
+/// Returns the first line of a text that has one, at most 120 characters of it.
+pub(crate) fn title_of(text: &str) -> Option<String> {
+    let line = text.lines().map(str::trim).find(|line| !line.is_empty())?;
+    Some(line.chars().filter(|character| !character.is_control()).take(MAX_TITLE_CHARS).collect())
+}
+
+fn is_of_user(item: &Item) -> bool {
+    matches!(item.view(), ItemView::Message { role: "user", .. })
 }
 
 impl IdConflict {

@@ -9,9 +9,12 @@ use futures::future::BoxFuture;
 use serde_json::Value;
 
 use super::{NewRun, RunEventStream, StartRunError};
-use crate::wire::{
-    AgentDecision, AgentInterruption, AgentState, ChatMessage, ChatReply, ChatRequest, ChatTranscript, DecisionAnswer,
-    RunStatus,
+use crate::{
+    store::RunPlace,
+    wire::{
+        AgentDecision, AgentInterruption, AgentState, ChatMessage, ChatReply, ChatRequest, ChatTranscript,
+        DecisionAnswer, RunStatus, asked_questions::AskedQuestions,
+    },
 };
 
 /// A run or a chat in a store.
@@ -20,6 +23,8 @@ pub(crate) struct ProcessRow {
     pub(crate) id: String,
     pub(crate) is_chat: bool,
     pub(crate) agent: Option<String>,
+    /// What a person recognises it by.
+    pub(crate) title: Option<String>,
     /// Id of the stored conversation that it continues.
     pub(crate) thread: Option<String>,
     pub(crate) status: RunStatus,
@@ -29,10 +34,35 @@ pub(crate) struct ProcessRow {
     pub(crate) started_at: String,
     pub(crate) ended_at: Option<String>,
     pub(crate) labels: BTreeMap<String, String>,
-    /// The calls that wait.
-    pub(crate) questions: Vec<AgentInterruption>,
-    /// The final output, or the message of the failure, of one that has ended.
+    pub(crate) questions: TaskQuestions,
+    /// The final output, or the message of the failure, of one that has ended; absent in lists.
     pub(crate) outcome: Option<Result<Value, String>>,
+    pub(crate) place: RunPlace,
+}
+
+/// The calls of a task that wait.
+#[derive(Clone, Debug)]
+pub(crate) enum TaskQuestions {
+    /// All of them, in full.
+    InFull(Vec<AgentInterruption>),
+    /// As lists have them, if any wait.
+    Recorded(Option<Box<AskedQuestions>>),
+    /// Some wait, and the row cannot be read.
+    Unreadable,
+}
+
+/// The part of a list of tasks that is wanted.
+#[derive(Debug)]
+pub(crate) struct TaskList<'l> {
+    /// Only those that have not ended.
+    pub(crate) open: bool,
+    /// Only those that wait for people.
+    pub(crate) waiting: bool,
+    /// Only those of this agent.
+    pub(crate) agent: Option<&'l str>,
+    /// Only those that come after this place.
+    pub(crate) after: &'l RunPlace,
+    pub(crate) limit: usize,
 }
 
 /// The failure of a request to a run of a process.
@@ -69,9 +99,8 @@ pub(crate) trait ProcessRuns: Send + Sync {
     /// Returns the run with this id.
     fn find<'a>(&'a self, id: &'a str) -> Asked<'a, Option<ProcessRow>>;
 
-    /// Returns the latest runs, newest first: at most `limit`, and only those that have not ended
-    /// if `open`.
-    fn list(&self, open: bool, limit: usize) -> Asked<'_, Vec<ProcessRow>>;
+    /// Returns the latest runs, newest first.
+    fn list<'a>(&'a self, wanted: TaskList<'a>) -> Asked<'a, Vec<ProcessRow>>;
 
     /// Returns the events after the one with this cursor, and deltas if they are wanted. The stream
     /// ends after the last event of a run that has ended.

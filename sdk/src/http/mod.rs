@@ -24,11 +24,12 @@
 //! | `GET`, `PUT /agents/{name}`, `GET /agents/{name}/versions` | agents as data, with versions |
 //! | `GET /agents/{name}/picture.svg` | an agent and the agents that it reaches, as an image |
 //! | `POST /runs` | starts a run, also one that continues a stored `thread`, or a chat |
-//! | `GET /runs`, `GET /runs/{id}` | runs with their status, and why they are stuck; a result, questions |
+//! | `GET /runs` | runs with status, title and problem, by `status`, `agent`, `title`, `open`; in pages |
+//! | `GET /runs/{id}` | a run with its result, or its questions in full |
 //! | `GET /runs/{id}/events` | the events of a run (SSE); `Last-Event-ID` or `?from=` continues |
 //! | `GET /runs/{id}/timeline.svg`, `/usage` | the calls and waits of a run, as an image; its tokens and cost |
 //! | `POST /runs/{id}/decisions`, `/outputs`, `/messages`, `/cancel` | acts on a run |
-//! | `GET /questions`, `GET /questions/events` | the calls of all runs that wait for people |
+//! | `GET /questions`, `GET /questions/events` | the calls of all runs that wait for people; in pages |
 //! | `GET /kept-decisions`, `DELETE /kept-decisions/{id}` | the caller's decisions for later runs |
 //! | `POST /agui/{agent}`, `GET /agui/{agent}/{thread}` | AG-UI 1.0 |
 //! | `POST /chat/{agent}`, `GET /chat/{agent}/{chat}/stream` | the AI SDK |
@@ -44,9 +45,14 @@
 //! **What every service needs comes from `tower-http`:** limits of bodies and of time, request ids
 //! (`x-request-id`), CORS. They surround the API and not its streams.
 //!
+//! **Lists need no worker.** Who waits for people is in the memo of each workflow, or in the row of
+//! each task, and a list of many runs is a list of records. A page has a cursor (`next`) as long as
+//! there may be more, and a list that lacks something says so.
+//!
 //! **A run of another service is not visible.** `/runs/{id}` knows the workflows of types
-//! `AgentWorkflow` and `ChatWorkflow` on the service's task queue, the tasks in its database, and
-//! the rows of such workflows that the server has deleted; for all others it answers 404.
+//! `AgentWorkflow`, `ChatWorkflow` and `ApprovalWorkflow`, and of the types that an author adds, on
+//! the service's task queue, the tasks in its database, and the rows of such workflows that the server
+//! has deleted; for all others it answers 404.
 
 #![allow(
     clippy::disallowed_methods,

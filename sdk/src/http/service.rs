@@ -40,8 +40,14 @@ use super::{
 use crate::{
     agent::{AgentDef, AgentSources, Graph, SpecParts},
     client::{AgentRuns, DeltaReader, Diagnosis, RunEvents},
-    store::{AgentStore, DecisionStore, OptionalAgentStore, OptionalDecisionStore},
+    store::{
+        AgentStore, DecisionStore, OptionalAgentStore, OptionalDecisionStore, OptionalQuestionStore, QuestionStore,
+    },
     tool::{ToolBinding, ToolDef},
+    wire::{
+        approval::APPROVAL_WORKFLOW,
+        ready_made::{AGENT_WORKFLOW, CHAT_WORKFLOW},
+    },
 };
 
 /// Maximum bytes of a request's body.
@@ -71,6 +77,9 @@ pub struct AgentsService {
     toolsets: Vec<String>,
     store: OptionalAgentStore,
     decisions: OptionalDecisionStore,
+    question_store: OptionalQuestionStore,
+    /// Types of the workflows that are runs.
+    workflow_types: Vec<String>,
     access: Option<Arc<dyn AccessPolicy>>,
     run_store: RunStore,
     origins: Vec<HeaderValue>,
@@ -90,6 +99,10 @@ pub(super) struct Shared {
     pub(super) store: OptionalAgentStore,
     /// The store of decisions that hold beyond their run.
     pub(super) decisions: OptionalDecisionStore,
+    /// The store of questions of agentic sessions.
+    pub(super) question_store: OptionalQuestionStore,
+    /// Types of the workflows that are runs.
+    pub(super) workflow_types: Vec<String>,
     pub(super) access: Arc<dyn AccessPolicy>,
     pub(super) is_local: bool,
     pub(super) runs: AgentRuns,
@@ -126,6 +139,8 @@ impl AgentsService {
             toolsets: Vec::new(),
             store: OptionalAgentStore::default(),
             decisions: OptionalDecisionStore::default(),
+            question_store: OptionalQuestionStore::default(),
+            workflow_types: [AGENT_WORKFLOW, CHAT_WORKFLOW, APPROVAL_WORKFLOW].map(str::to_owned).into(),
             access: None,
             run_store: RunStore::default(),
             origins: Vec::new(),
@@ -163,6 +178,25 @@ impl AgentsService {
     #[must_use]
     pub fn decision_store(mut self, store: impl DecisionStore + 'static) -> Self {
         self.decisions = OptionalDecisionStore(Some(Arc::new(store)));
+        self
+    }
+
+    /// Adds the store of questions of agentic sessions
+    /// ([`StoreApprover`](crate::agentic_session::StoreApprover)): `GET /questions` has them, and `POST
+    /// /runs/{id}/decisions` decides them, where `id` is that of the session's workflow. The access
+    /// policy decides by this id.
+    #[must_use]
+    pub fn question_store(mut self, store: impl QuestionStore + 'static) -> Self {
+        self.question_store = OptionalQuestionStore(Some(Arc::new(store)));
+        self
+    }
+
+    /// Adds workflows of these types on the task queue, an author's own: their runs are listed, read,
+    /// watched and cancelled as those of the ready-made workflows, and with `#[agent_handlers]` their
+    /// questions are decided. The access policy decides by the id of the workflow.
+    #[must_use]
+    pub fn workflow_types<T: Into<String>>(mut self, types: impl IntoIterator<Item = T>) -> Self {
+        self.workflow_types.extend(types.into_iter().map(Into::into));
         self
     }
 
@@ -251,6 +285,8 @@ impl AgentsService {
             toolsets,
             store,
             decisions,
+            question_store,
+            workflow_types,
             access,
             run_store,
             origins,
@@ -271,6 +307,8 @@ impl AgentsService {
             toolsets,
             store,
             decisions,
+            question_store,
+            workflow_types,
             run_store,
             streams,
             questions: QuestionWatch::default(),
@@ -304,7 +342,7 @@ fn api() -> Api {
         .put("/agents/{name}", ("put_agent", "Adds a version of an agent as data."), agents::put)
         .get("/agents/{name}/versions", ("list_versions", "Lists versions, newest first."), agents::versions)
         .get("/agents/{name}/picture.svg", ("draw_agent", "Draws an agent and those that it reaches."), agents::picture)
-        .get("/runs", ("list_runs", "Lists runs, latest first."), runs::list)
+        .get("/runs", ("list_runs", "Lists runs, latest first, in pages."), runs::list)
         .post("/runs", ("start_run", "Starts a run or a chat."), runs::start)
         .get("/runs/{id}", ("read_run", "Returns a run with its result, or with the calls that wait."), runs::read)
         .get("/runs/{id}/events", ("follow_run", "Streams the events of a run until it ends."), runs::events)

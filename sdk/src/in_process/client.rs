@@ -17,7 +17,7 @@ use super::{
 use crate::{
     client::{
         AgentRuns, Asked, IdConflict, NewRun, NotStarted, ProcessRow, ProcessRunError, ProcessRuns, Request,
-        RunEventStream, StartRunError,
+        RunEventStream, StartRunError, TaskList, title_of,
     },
     store::{SqlStore, SqlStoreError},
     wire::{
@@ -66,6 +66,7 @@ impl ProcessRuns for Client {
         async move {
             run.check_in_process().map_err(|problem| StartRunError::new(&id, NotStarted::Invalid, problem))?;
             let uses_existing = run.id_conflict == IdConflict::UseExisting;
+            let title = run.title();
             let (request, labels) = run.into_parts();
             let (is_chat, (agent, thread), request) = match request {
                 Request::Run(request) => {
@@ -78,6 +79,7 @@ impl ProcessRuns for Client {
             };
             let mut task = Task::new(&id, is_chat, request, &self.0.settings.process);
             (task.run.agent, task.run.thread, task.run.labels) = (agent, thread, labels);
+            task.run.title = title;
             let failed = |error: SqlStoreError| StartRunError::new(&id, NotStarted::Database, error);
             if self.0.is_stopping() {
                 return Err(StartRunError::new(&id, NotStarted::Overloaded, "this process is stopping"));
@@ -110,12 +112,8 @@ impl ProcessRuns for Client {
         async move { Ok(self.task(id).await?.map(Task::shown)) }.boxed()
     }
 
-    fn list(&self, open: bool, limit: usize) -> Asked<'_, Vec<ProcessRow>> {
-        async move {
-            let tasks = rows::list(&self.0.settings.store, open, limit).await?;
-            Ok(tasks.into_iter().map(Task::shown).collect())
-        }
-        .boxed()
+    fn list<'a>(&'a self, wanted: TaskList<'a>) -> Asked<'a, Vec<ProcessRow>> {
+        async move { Ok(rows::list(&self.0.settings.store, &wanted).await?) }.boxed()
     }
 
     fn events(&self, id: String, after: Option<String>, deltas: bool) -> RunEventStream {
@@ -142,9 +140,18 @@ impl ProcessRuns for Client {
                 return Err(ProcessRunError::Invalid("a message needs an id".to_owned()));
             };
             let mail = chat::mail_id(&message_id);
-            if self.task(id).await?.is_none() {
-                let started = self.start(id.to_owned(), NewRun::chat(chat)).await;
-                started.map_err(ProcessRunError::NotStarted)?;
+            match self.task(id).await? {
+                None => {
+                    let started = self.start(id.to_owned(), NewRun::chat(chat).first_message(&message.text)).await;
+                    started.map_err(ProcessRunError::NotStarted)?;
+                }
+                // A chat that was started without a message.
+                Some(task) if task.run.title.is_none() => {
+                    if let Some(title) = title_of(&message.text) {
+                        rows::set_title(&self.0.settings.store, &task, &title).await?;
+                    }
+                }
+                Some(_) => {}
             }
             self.ask(id, mail, Mail::Message { message }).await
         }

@@ -10,16 +10,17 @@ use uuid::Uuid;
 use serde_json::Value;
 
 use crate::{
-    client::ProcessRow,
+    client::{ProcessRow, TaskList, TaskQuestions},
     store::{
         SqlStore, SqlStoreError,
         sql::{
-            runs::{COLUMNS, RunRow, insert as insert_run, rfc3339},
-            text::indexed,
+            runs::{COLUMNS, LISTED, ListedRun, RunRow, insert as insert_run, rfc3339},
+            text::{indexed, storable},
         },
     },
     wire::{
         AgentState, RunEvent, RunMode, RunStatus,
+        asked_questions::AskedQuestions,
         ready_made::{AGENT_WORKFLOW, CHAT_WORKFLOW},
     },
     workflow::AgentInbox,
@@ -112,27 +113,42 @@ impl Task {
     }
 
     /// Returns the task as clients see it.
-    pub(super) fn shown(self) -> ProcessRow {
-        let is_chat = self.is_chat();
-        let run = self.run;
-        let outcome = run.status.has_ended().then(|| match run.failure {
+    pub(super) fn shown(mut self) -> ProcessRow {
+        let (output, failure) = (self.run.output.take(), self.run.failure.take());
+        let outcome = self.run.status.has_ended().then(|| match failure {
             Some(failure) => Err(failure.message),
-            None => Ok(run.output.unwrap_or_default()),
+            None => Ok(output.unwrap_or_default()),
         });
-        ProcessRow {
-            id: run.id,
-            is_chat,
-            agent: run.agent,
-            thread: run.thread,
-            status: run.status,
-            execution: run.key,
-            started_at: rfc3339(run.started_at),
-            ended_at: run.ended_at.map(rfc3339),
-            labels: run.labels,
-            questions: self.state.map(|state| state.interruptions).unwrap_or_default(),
-            outcome,
-        }
+        let questions = self.state.map(|state| state.interruptions).unwrap_or_default();
+        shown(self.run.into(), TaskQuestions::InFull(questions), outcome)
     }
+}
+
+/// Returns a task as clients see it.
+fn shown(run: ListedRun, questions: TaskQuestions, outcome: Option<Result<Value, String>>) -> ProcessRow {
+    let place = run.place();
+    ProcessRow {
+        id: run.id,
+        is_chat: run.workflow_type == CHAT_WORKFLOW,
+        agent: run.agent,
+        title: run.title,
+        thread: run.thread,
+        status: run.status,
+        execution: run.key,
+        started_at: rfc3339(run.started_at),
+        ended_at: run.ended_at.map(rfc3339),
+        labels: run.labels,
+        questions,
+        outcome,
+        place,
+    }
+}
+
+/// Returns the questions of a state as lists have them; `None` if there are none.
+pub(super) fn listed_questions(state: &AgentState) -> Option<String> {
+    let AgentState { agent, turn, interruptions, .. } = state;
+    let agent = agent.clone().unwrap_or_default();
+    (!interruptions.is_empty()).then(|| json_of(&AskedQuestions::new(agent, *turn, interruptions.iter().cloned())))
 }
 
 /// Returns the key of the task with this id.
@@ -145,15 +161,9 @@ pub(super) fn json_of(value: &impl serde::Serialize) -> String {
     serde_json::to_string(value).expect("values of tasks are JSON with string keys")
 }
 
-/// Returns the columns of a task, with the values that may be large or without them.
-fn columns(with_values: bool) -> String {
-    let values = if with_values {
-        "request, state, inbox, chat, paused, specs"
-    } else {
-        "'' AS request, state, CAST(NULL AS TEXT) AS inbox, CAST(NULL AS TEXT) AS chat, CAST(NULL AS TEXT) AS paused, \
-         CAST(NULL AS TEXT) AS specs"
-    };
-    format!("task_key, task_owner, begun, {values}, {COLUMNS}")
+/// Returns the columns of a task.
+fn columns() -> String {
+    format!("task_key, task_owner, begun, request, state, inbox, chat, paused, specs, {COLUMNS}")
 }
 
 /// Adds a task; returns `false` if there is one with this id. After a commit whose outcome is
@@ -185,18 +195,49 @@ pub(super) async fn insert(store: &SqlStore, task: &Task) -> Result<bool, SqlSto
 
 /// Returns the task with this key.
 pub(super) async fn find(store: &SqlStore, key: &str) -> Result<Option<Task>, SqlStoreError> {
-    let statement = format!("SELECT {} FROM {TASKS} WHERE task_key = $1", columns(true));
+    let statement = format!("SELECT {} FROM {TASKS} WHERE task_key = $1", columns());
     let row = sqlx::query(&statement).bind(key).fetch_optional(store.pool()).await?;
     row.as_ref().map(Task::of).transpose()
 }
 
-/// Returns the latest tasks, without their large values.
-pub(super) async fn list(store: &SqlStore, open: bool, limit: usize) -> Result<Vec<Task>, SqlStoreError> {
-    let open = if open { "WHERE ended_at IS NULL" } else { "" };
-    let columns = columns(false);
-    let statement = format!("SELECT {columns} FROM {TASKS} {open} ORDER BY started_at DESC, task_key LIMIT {limit}");
-    let rows = sqlx::query(&statement).fetch_all(store.pool()).await?;
-    rows.iter().map(Task::of).collect()
+/// Returns the latest tasks of a list.
+pub(super) async fn list(store: &SqlStore, wanted: &TaskList<'_>) -> Result<Vec<ProcessRow>, SqlStoreError> {
+    let TaskList { open, waiting, agent, after, limit } = wanted;
+    let mut condition = String::from("namespace = '' AND (started_at < $1 OR (started_at = $1 AND run_key < $2))");
+    if *open || *waiting {
+        condition.push_str(" AND ended_at IS NULL");
+    }
+    if *waiting {
+        condition.push_str(" AND questions IS NOT NULL");
+    }
+    if agent.is_some() {
+        condition.push_str(" AND agent = $3");
+    }
+    let statement = format!(
+        "SELECT {LISTED}, questions FROM agents_runs JOIN agents_tasks ON run = run_key WHERE {condition} \
+         ORDER BY started_at DESC, run_key DESC LIMIT {limit}"
+    );
+    let mut query = sqlx::query(&statement).bind(after.started_at).bind(&*after.key);
+    if let Some(agent) = agent {
+        query = query.bind(storable(agent).into_owned());
+    }
+    let rows = query.fetch_all(store.pool()).await?;
+    let listed = |row: &AnyRow| {
+        let questions = match row.try_get::<Option<String>, _>("questions")? {
+            None => TaskQuestions::Recorded(None),
+            Some(json) => serde_json::from_str(&json).map_or(TaskQuestions::Unreadable, TaskQuestions::Recorded),
+        };
+        Ok(shown(ListedRun::of(row)?, questions, None))
+    };
+    rows.iter().map(listed).collect()
+}
+
+/// Sets the title of a task that has none.
+pub(super) async fn set_title(store: &SqlStore, task: &Task, title: &str) -> Result<(), SqlStoreError> {
+    let statement = "UPDATE agents_runs SET title = $1 WHERE run_key = $2 AND title IS NULL";
+    let title = storable(title).into_owned();
+    sqlx::query(statement).bind(title).bind(&*task.run.key).execute(store.pool()).await?;
+    Ok(())
 }
 
 /// Returns the tasks that another process owns: its id, and their keys.

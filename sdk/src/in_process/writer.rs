@@ -344,7 +344,9 @@ impl Writing {
     /// chat of the batch.
     async fn write_values(&self, transaction: &mut Transaction, batch: &[Entry]) -> Result<(), SqlStoreError> {
         if batch.iter().any(|entry| matches!(entry, Entry::Inbox)) {
-            self.set(transaction, "state", Some(rows::json_of(&self.inbox.state()))).await?;
+            let state = self.inbox.state();
+            self.set(transaction, "state", Some(rows::json_of(&state))).await?;
+            self.set(transaction, "questions", rows::listed_questions(&state)).await?;
             self.set(transaction, "inbox", Some(self.inbox.value().to_string())).await?;
         }
         let latest_chat = batch.iter().rev().find_map(|entry| match entry {

@@ -10,7 +10,7 @@ use temporalio_common::protos::temporal::api::{
 
 use super::{Shared, follow::FollowError};
 use crate::{
-    client::{AGENT_MEMO, LABELS_MEMO, RunEventsError, THREAD_MEMO, described, memo_value},
+    client::{AGENT_MEMO, LABELS_MEMO, RunEventsError, THREAD_MEMO, TITLE_MEMO, described, memo_value},
     store::sql::runs::{RunRow, millis},
     wire::{RunMode, RunStatus},
 };
@@ -51,6 +51,7 @@ pub(super) async fn row_of(shared: &Shared, described: &Described) -> Result<Run
     row.agent = memo(&shared.client, info.memo.as_ref(), AGENT_MEMO).await;
     row.thread = memo(&shared.client, info.memo.as_ref(), THREAD_MEMO).await;
     row.labels = memo(&shared.client, info.memo.as_ref(), LABELS_MEMO).await.unwrap_or_default();
+    row.title = memo(&shared.client, info.memo.as_ref(), TITLE_MEMO).await;
     row.execution.clone_from(execution);
     row.status = if is_queued(info) { RunStatus::Queued } else { RunStatus::Running };
     // The run began with the first of its executions, if the server still has it.

@@ -17,7 +17,7 @@ use crate::{
 ///
 /// # type Failure = Box<dyn std::error::Error + Send + Sync>;
 /// # async fn example(store: impl QuestionStore) -> Result<(), Failure> {
-/// for question in store.open_questions(100).await? {
+/// for question in store.open_questions(None, 100).await? {
 ///     println!("{} wants to call {}", question.call.agent, question.call.tool);
 ///     let ruling = Decision::approve().by("ada").into();
 ///     // `false` if somebody else was faster, or the question has expired.
@@ -45,10 +45,24 @@ pub trait QuestionStore: Send + Sync {
     /// unknown: of several rulings, the first counts.
     fn rule<'a>(&'a self, id: &'a str, ruling: &'a ApprovalRuling) -> BoxFuture<'a, Result<bool, BoxError>>;
 
-    /// Returns the questions that are not decided, the oldest first, at most `limit`. One that has
-    /// expired and whose session does not run any more is among them.
-    fn open_questions(&self, limit: u32) -> BoxFuture<'_, Result<Vec<StoredQuestion>, BoxError>>;
+    /// Returns the question with this id, decided or not.
+    fn question<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Option<StoredQuestion>, BoxError>>;
+
+    /// Returns the questions that are not decided, the oldest first, at most `limit`. `after` are the
+    /// time and the id of a question, decided or not: those that follow it are returned. Questions
+    /// that were asked at the same time are always in the same order. One that has expired and whose
+    /// session does not run any more is among them.
+    fn open_questions<'a>(
+        &'a self,
+        after: Option<(SystemTime, &'a str)>,
+        limit: u32,
+    ) -> BoxFuture<'a, Result<Vec<StoredQuestion>, BoxError>>;
 }
+
+/// The store of questions, if there is one.
+#[cfg(feature = "http")]
+#[derive(Clone, Default)]
+pub(crate) struct OptionalQuestionStore(pub(crate) Option<Arc<dyn QuestionStore>>);
 
 impl<S: QuestionStore + ?Sized> QuestionStore for Arc<S> {
     fn ask<'a>(&'a self, question: &'a StoredQuestion) -> BoxFuture<'a, Result<StoredQuestion, BoxError>> {
@@ -63,8 +77,16 @@ impl<S: QuestionStore + ?Sized> QuestionStore for Arc<S> {
         (**self).rule(id, ruling)
     }
 
-    fn open_questions(&self, limit: u32) -> BoxFuture<'_, Result<Vec<StoredQuestion>, BoxError>> {
-        (**self).open_questions(limit)
+    fn question<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Option<StoredQuestion>, BoxError>> {
+        (**self).question(id)
+    }
+
+    fn open_questions<'a>(
+        &'a self,
+        after: Option<(SystemTime, &'a str)>,
+        limit: u32,
+    ) -> BoxFuture<'a, Result<Vec<StoredQuestion>, BoxError>> {
+        (**self).open_questions(after, limit)
     }
 }
 

@@ -38,7 +38,8 @@ pub enum RunStatus {
     TimedOut,
     /// The server has deleted the workflow, and nobody has seen its end.
     Gone,
-    /// A status of a later release.
+    /// A status of a later release. In a list of runs also: the record of the run cannot be read, and it
+    /// may wait.
     #[serde(other)]
     Other,
 }

@@ -3,6 +3,7 @@
 mod doors;
 mod input_questions;
 mod kept;
+pub(crate) mod lists;
 mod openapi;
 mod over_redis;
 mod pairing;

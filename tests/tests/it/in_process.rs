@@ -4,6 +4,7 @@
 mod chats;
 mod frontend_results;
 mod interrupted_starts;
+mod lists;
 mod lost;
 mod same_events;
 mod starts;

@@ -2,7 +2,7 @@ use rstest::rstest;
 use temporalio_common::search_attributes::SearchAttributeKey;
 
 use super::NewRun;
-use crate::wire::AgentRequest;
+use crate::wire::{AgentRequest, ChatRequest, Item, RequestInput};
 
 fn new_run() -> NewRun {
     NewRun::new(AgentRequest::new("desk", "hello"))
@@ -21,6 +21,24 @@ fn new_run() -> NewRun {
 fn values_that_would_hide_or_break_a_run_are_refused(#[case] run: NewRun, #[case] expected: &str) {
     let problem = run.check().expect_err("it is refused");
     assert!(problem.contains(expected), "{problem}");
+}
+
+#[rstest]
+#[case::input(new_run(), Some("hello"))]
+#[case::summary(new_run().summary("Kitchen of Ada"), Some("Kitchen of Ada"))]
+#[case::first_line(NewRun::new(AgentRequest::new("desk", "\n  Where is it?\r\nPlease.")), Some("Where is it?"))]
+#[case::nothing(NewRun::new(AgentRequest::new("desk", " \n ")), None)]
+#[case::chat(NewRun::chat(ChatRequest::new("desk")), None)]
+#[case::message(NewRun::chat(ChatRequest::new("desk")).first_message("Hi.\nIt is me."), Some("Hi."))]
+fn a_title_is_the_summary_or_the_first_line(#[case] run: NewRun, #[case] expected: Option<&str>) {
+    assert_eq!(run.title().as_deref(), expected);
+}
+
+#[test]
+fn a_title_is_that_of_the_first_message_of_the_user_and_short() {
+    let items = vec![Item::message("system", "You are a desk."), Item::user("é".repeat(200))];
+    let request = AgentRequest { input: RequestInput::Items(items), ..AgentRequest::new("desk", "") };
+    assert_eq!(NewRun::new(request).title(), Some("é".repeat(120)));
 }
 
 #[test]

@@ -39,7 +39,8 @@ impl Schemas {
 
     /// Returns the members of a type that the service reads from a query.
     pub(super) fn members<T: JsonSchema>(&mut self) -> (Map<String, Value>, Vec<String>) {
-        let schema = self.read.clone().into_root_schema_for::<T>().to_value();
+        // The schemas that it refers to are among those of requests.
+        let schema = T::json_schema(&mut self.read).to_value();
         let members = schema["properties"].as_object().cloned().unwrap_or_default();
         let required = schema["required"].as_array().into_iter().flatten();
         (members, required.filter_map(Value::as_str).map(str::to_owned).collect())

@@ -1,4 +1,9 @@
 //! The watcher of the calls that wait, which all readers of a process share.
+//!
+//! # Design
+//! **A look costs pages of the server's list,** and nothing for each run that waits. What had to be
+//! asked of a worker or read from a history is kept for as long as the record of the run stays the
+//! same; a run for which that has failed is asked again after half a minute.
 
 use std::{
     collections::BTreeMap,
@@ -6,16 +11,45 @@ use std::{
     time::Duration,
 };
 
-use tokio::{sync::watch, task::AbortHandle, time::sleep};
+use futures::{StreamExt, stream};
+use tokio::{
+    sync::watch,
+    task::AbortHandle,
+    time::{Instant, sleep},
+};
 
-use super::Question;
-use crate::http::{error::ApiError, runs, service::Shared};
+use super::{MAX_QUERIES, MAX_RUNS, QuestionPlace, RunQuestions, page};
+use crate::http::{
+    error::ApiError,
+    runs::{self, OpenQuestions, Recorded, Row},
+    service::Shared,
+};
 
-/// The interval between two looks at the open runs.
-const INTERVAL: Duration = Duration::from_secs(2);
+/// The interval between two looks at the open runs, and that between their beginnings as a multiple
+/// of the time that a look takes.
+const INTERVAL: Duration = Duration::from_secs(1);
+const SHARE: u32 = 4;
+/// Maximum number of runs that a look returns.
+const MAX_WATCHED: usize = 10_000;
+/// Time after which a run whose questions could not be read is asked again.
+const ASK_AGAIN: Duration = Duration::from_secs(30);
+
+/// The questions that all callers together may see.
+#[derive(Debug, PartialEq)]
+pub(super) struct AllQuestions {
+    runs: Vec<RunQuestions>,
+    /// `true` if more runs wait.
+    pub(super) is_cut: bool,
+}
+
+impl AllQuestions {
+    pub(super) fn iter(&self) -> impl Iterator<Item = &RunQuestions> {
+        self.runs.iter()
+    }
+}
 
 /// The result of a look at the open runs.
-type Look = Result<Arc<Vec<Question>>, ApiError>;
+type Look = Result<Arc<AllQuestions>, ApiError>;
 
 /// The place of the watcher in the service: it runs while it has a reader.
 #[derive(Debug, Default)]
@@ -31,6 +65,14 @@ struct Watcher {
 pub(super) struct Watched {
     looks: watch::Receiver<Option<Look>>,
     _watcher: Arc<Watcher>,
+}
+
+/// What a run was asked for, at an earlier look.
+struct Asked {
+    /// Digest of the run's memo at that time; `None` for a task.
+    digest: Option<u64>,
+    questions: RunQuestions,
+    at: Instant,
 }
 
 impl QuestionWatch {
@@ -72,13 +114,10 @@ impl Drop for Watcher {
 
 /// Looks at the open runs again and again, until the last reader has left.
 async fn look(shared: Arc<Shared>, watcher: Weak<Watcher>) {
-    // The questions of each execution at the latest look, for the time in which it cannot be read.
-    let mut known: BTreeMap<String, Vec<Question>> = BTreeMap::new();
+    let mut asked: BTreeMap<String, Asked> = BTreeMap::new();
     loop {
-        let look = match runs::open_runs(&shared, |_| true).await {
-            Ok(found) => questions(found, &mut known).map(Arc::new),
-            Err(error) => Err(error),
-        };
+        let begin = Instant::now();
+        let look = all_questions(&shared, &mut asked).await.map(Arc::new);
         let Some(watcher) = watcher.upgrade() else { return };
         watcher.looks.send_if_modified(|latest| {
             let is_same = match (&*latest, &look) {
@@ -92,34 +131,49 @@ async fn look(shared: Arc<Shared>, watcher: Weak<Watcher>) {
             !is_same
         });
         drop(watcher);
-        sleep(INTERVAL).await;
+        sleep(INTERVAL.max(begin.elapsed() * SHARE)).await;
     }
 }
 
-/// Returns the questions of all runs. A run that cannot be read keeps the questions that it had.
-fn questions(
-    found: Vec<runs::OpenRun>,
-    known: &mut BTreeMap<String, Vec<Question>>,
-) -> Result<Vec<Question>, ApiError> {
-    let mut before = std::mem::take(known);
-    let mut all = Vec::new();
-    let mut failed = None;
-    for run in found {
-        let of_run = match run.calls {
-            Ok(calls) => calls.iter().map(|call| Question::of_run(&run.id, call)).collect(),
-            Err(error) => {
-                let Some(questions) = before.remove(&run.execution) else {
-                    failed = Some(error);
-                    continue;
-                };
-                questions
+/// Returns the questions of all runs.
+async fn all_questions(shared: &Shared, asked: &mut BTreeMap<String, Asked>) -> Result<AllQuestions, ApiError> {
+    let mut before = std::mem::take(asked);
+    let mut runs: Vec<RunQuestions> = Vec::new();
+    let mut to_ask: Vec<(usize, Row)> = Vec::new();
+    let mut place = QuestionPlace::begin();
+    while !place.is_end() && runs.len() < MAX_WATCHED {
+        let (found, rows, next) = page(shared, &|_| true, place, MAX_RUNS).await?;
+        place = next;
+        runs.extend(found);
+        for row in rows {
+            let known = before.remove(&row.execution).filter(|known| known.is_current(row.digest));
+            if let Recorded::All(questions) = row.recorded {
+                runs.push(RunQuestions::new(row.id, Some(OpenQuestions { questions, has_more: false })));
+            } else if let Some(known) = known {
+                runs.push(known.questions.clone());
+                asked.insert(row.execution, known);
+            } else {
+                runs.push(RunQuestions::new(row.id.clone(), None));
+                to_ask.push((runs.len() - 1, row));
             }
-        };
-        all.extend(of_run.iter().cloned());
-        known.insert(run.execution, of_run);
+        }
     }
-    match failed {
-        Some(error) => Err(error),
-        None => Ok(all),
+    let answers = stream::iter(to_ask).map(|(at, row)| async move {
+        let answer = runs::listed_questions(shared, &row).await;
+        (at, row.digest, row.execution, RunQuestions::new(row.id, answer.ok()))
+    });
+    let answers: Vec<_> = answers.buffered(MAX_QUERIES).collect().await;
+    for (at, digest, execution, questions) in answers {
+        runs[at].clone_from(&questions);
+        asked.insert(execution, Asked { digest, questions, at: Instant::now() });
+    }
+    Ok(AllQuestions { runs, is_cut: !place.is_end() })
+}
+
+impl Asked {
+    /// Returns `true` if the answer still holds, or the run was asked just now.
+    fn is_current(&self, digest: Option<u64>) -> bool {
+        let is_same = self.digest.is_some() && self.digest == digest;
+        is_same && (!self.questions.is_incomplete || self.at.elapsed() < ASK_AGAIN)
     }
 }

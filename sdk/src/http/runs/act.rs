@@ -19,6 +19,7 @@ use crate::{
         answers::{self, Answer},
         error::ApiError,
         openapi::{Accepted, Acknowledged},
+        questions::answer_stored,
         service::{Service, Shared},
         thread::check_message,
     },
@@ -80,7 +81,6 @@ pub(in crate::http) async fn decide(
     Path(id): Path<String>,
     Json(body): Json<DecisionBody>,
 ) -> Result<Json<AnswerAccepted>, ApiError> {
-    let row = open(&shared, &caller, &id).await?;
     let DecisionBody { question_id, approved, message, arguments, always } = body;
     if arguments.is_some() && (!approved || always) {
         let message = "\"arguments\" are for one call that is approved: send \"approved\": true, without \"always\"";
@@ -98,6 +98,10 @@ pub(in crate::http) async fn decide(
         (false, None) => AgentDecision::reject(question_id),
     };
     decision.always = always;
+    if answer_stored(&shared, &caller, &id, decision.clone()).await? {
+        return Ok(Json(AnswerAccepted { accepted: true }));
+    }
+    let row = open(&shared, &caller, &id).await?;
     answer(&shared, &caller, &row, Answer::Decision(decision)).await
 }
 
@@ -108,8 +112,12 @@ pub(in crate::http) async fn supply_output(
     Path(id): Path<String>,
     Json(OutputBody { question_id, output }): Json<OutputBody>,
 ) -> Result<Json<AnswerAccepted>, ApiError> {
+    let output = SuppliedOutput::new(question_id, output);
+    if answer_stored(&shared, &caller, &id, output.clone().into()).await? {
+        return Ok(Json(AnswerAccepted { accepted: true }));
+    }
     let row = open(&shared, &caller, &id).await?;
-    answer(&shared, &caller, &row, Answer::Output(SuppliedOutput::new(question_id, output))).await
+    answer(&shared, &caller, &row, Answer::Output(output)).await
 }
 
 /// Sends a message to a chat. Returns once the chat has accepted or refused it.

@@ -2,7 +2,9 @@
 
 mod act;
 mod asked;
+mod list;
 mod read;
+mod recorded;
 mod row;
 mod start;
 #[cfg(any(feature = "postgres", feature = "sqlite"))]
@@ -12,11 +14,14 @@ mod stored;
 mod stored;
 mod timeline;
 mod usage;
+mod visibility;
 
 pub(super) use self::{
     act::{cancel, decide, send_message, supply_output},
     asked::AskedInHistory,
-    read::{Found, LastEventId, OpenRun, events, find, list, open_runs, open_workflows, read},
+    list::{Filter, Page, Place, decoded, encoded, list, open_workflows, page, page_limit},
+    read::{Found, LastEventId, events, find, read},
+    recorded::{OpenQuestions, Recorded, listed_questions},
     row::Row,
     start::start,
     stored::RunStore,

@@ -2,10 +2,14 @@
 
 use futures::stream::BoxStream;
 
-use super::row::Row;
+use super::{
+    list::{Filter, Rows},
+    row::Row,
+};
 use crate::{
     client::{NewRun, StartRunError},
     http::{error::ApiError, service::Shared},
+    store::RunPlace,
     wire::RunEvent,
 };
 
@@ -19,21 +23,29 @@ pub(super) struct StoredEvents {
     pub(super) next: Option<String>,
 }
 
+/// No rows.
+pub(super) enum StoredRows {}
+
+impl Rows for StoredRows {
+    type Place = RunPlace;
+
+    async fn next(&mut self) -> Result<Option<Row>, ApiError> {
+        match *self {}
+    }
+
+    fn place(&self) -> RunPlace {
+        match *self {}
+    }
+}
+
 #[expect(clippy::unused_async, clippy::unused_self, reason = "the signatures are those of a service with a database")]
 impl RunStore {
     pub(super) async fn run(&self, _shared: &Shared, _id: &str) -> Result<Option<Row>, ApiError> {
         Ok(None)
     }
 
-    pub(super) async fn add_runs(
-        &self,
-        _shared: &Shared,
-        _rows: &mut Vec<Row>,
-        _open: bool,
-        _limit: usize,
-        _may_see: impl Fn(&Row) -> bool,
-    ) -> Result<(), ApiError> {
-        Ok(())
+    pub(super) fn rows(&self, _shared: &Shared, _place: RunPlace, _wanted: &Filter<'_>) -> Option<StoredRows> {
+        None
     }
 
     pub(super) async fn events(

@@ -1,4 +1,4 @@
-//! Reads runs: lists, one with its result and questions, and its events.
+//! Reads a run: with its result and questions, and its events.
 
 use std::{convert::Infallible, time::Duration};
 
@@ -14,18 +14,15 @@ use futures::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use temporalio_client::{
-    WorkflowDescribeOptions, WorkflowGetResultOptions, WorkflowListOptions, errors::WorkflowInteractionError,
-};
-use tokio::time::{Instant, timeout};
+use temporalio_client::{WorkflowDescribeOptions, WorkflowGetResultOptions, errors::WorkflowInteractionError};
 
 use super::{
-    asked::AskedInHistory,
+    recorded::{OpenQuestions, all_questions},
     row::{Kind, Row, StoredResult},
     stored::StoredEvents,
 };
 use crate::{
-    client::{AgentHandle, ChatType, RunEventsError, RunType, WorkflowRuns},
+    client::{ChatType, RunType},
     http::{
         access::Caller,
         error::ApiError,
@@ -34,41 +31,11 @@ use crate::{
         service::{Service, Shared},
         sse::{self, EventStream},
     },
-    wire::{
-        AgentInterruption, RunEvent, RunMode, RunStatus,
-        ready_made::{AGENT_WORKFLOW, CHAT_WORKFLOW},
-    },
+    wire::{RunEvent, RunMode, RunStatus},
 };
 
-/// Rows in a list by default, and at most.
-const DEFAULT_ROWS: usize = 50;
-const MAX_ROWS: usize = 500;
-/// Number of runs that are looked at for one list.
-const MAX_SCANNED: usize = 10_000;
-/// Time in which a worker must answer the query for the state of a run.
-const QUERY_TIMEOUT: Duration = Duration::from_secs(5);
-/// Time in which the history of a run that waits must be read.
-const HISTORY_TIMEOUT: Duration = Duration::from_secs(20);
 /// Time without a fact after which a history is read to its present end.
 pub(super) const QUIET: Duration = Duration::from_secs(2);
-/// Number of runs that are queried at the same time.
-const MAX_QUERIES: usize = 16;
-
-/// The query of `GET /runs`.
-#[derive(Debug, Deserialize, JsonSchema)]
-pub(in crate::http) struct ListQuery {
-    /// Maximum number of runs: 50 by default, and at most 500.
-    limit: Option<usize>,
-    /// Only runs that have not ended.
-    #[serde(default)]
-    open: bool,
-}
-
-/// The runs, latest first.
-#[derive(Debug, Serialize, JsonSchema)]
-pub(in crate::http) struct RunList {
-    runs: Vec<Row>,
-}
 
 /// A run with its result, or with the calls that wait.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -87,34 +54,15 @@ pub(in crate::http) struct RunDetail {
     /// The calls that wait; absent for a run that has an output or has failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     questions: Option<Vec<Question>>,
+    /// `true` if more calls wait: a worker must answer for them.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    has_more_questions: bool,
 }
 
 /// A failure.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(in crate::http) struct FailureBody {
     message: String,
-}
-
-/// `GET /runs`.
-pub(in crate::http) async fn list(
-    State(shared): Service,
-    Extension(caller): Extension<Caller>,
-    Query(ListQuery { limit, open }): Query<ListQuery>,
-) -> Result<Json<RunList>, ApiError> {
-    let limit = limit.unwrap_or(DEFAULT_ROWS).clamp(1, MAX_ROWS);
-    let may_see = |row: &Row| shared.access.may_see(&caller, &row.id);
-    let mut rows = rows(&shared, open, limit, may_see).await?;
-    shared.run_store.add_runs(&shared, &mut rows, open, limit, may_see).await?;
-    let mut runs: Vec<Row> = stream::iter(rows)
-        .map(|row| async {
-            let (row, _) = with_state(&shared, row).await;
-            with_idleness(&shared, row).await
-        })
-        .buffered(MAX_QUERIES)
-        .collect()
-        .await;
-    Box::pin(shared.mark(&mut runs)).await;
-    Ok(Json(RunList { runs }))
 }
 
 /// `GET /runs/{id}`.
@@ -131,24 +79,29 @@ pub(in crate::http) async fn read(
             None => None,
         }
     };
-    let (read, problem) = futures::join!(Box::pin(with_questions(&shared, row)), Box::pin(problem));
-    let (row, questions) = read?;
+    let (read, problem) = futures::join!(Box::pin(all_questions(&shared, &row)), Box::pin(problem));
+    let OpenQuestions { questions, has_more } = read?;
     let mut row = with_idleness(&shared, row).await;
     row.problem = problem.filter(|_| row.is_open());
-    if let Some(StoredResult { output, failure }) = row.stored.take() {
-        let failure = failure.map(|message| FailureBody { message });
-        return Ok(Json(RunDetail { row, input: None, output, failure, questions: None }));
+    if row.is_open() && (has_more || !questions.is_empty()) {
+        row.status = RunStatus::Waiting;
     }
-    let (mut output, mut failure, mut open) = (None, None, None);
-    match row.status {
-        RunStatus::Completed | RunStatus::Failed => match result(&shared, &row).await {
-            Ok(value) => output = Some(value),
-            Err(message) => failure = Some(FailureBody { message }),
+    let mut detail =
+        RunDetail { row, input: None, output: None, failure: None, questions: None, has_more_questions: has_more };
+    if let Some(StoredResult { output, failure }) = detail.row.stored.take() {
+        detail.output = output;
+        detail.failure = failure.map(|message| FailureBody { message });
+        return Ok(Json(detail));
+    }
+    match detail.row.status {
+        RunStatus::Completed | RunStatus::Failed => match result(&shared, &detail.row).await {
+            Ok(value) => detail.output = Some(value),
+            Err(message) => detail.failure = Some(FailureBody { message }),
         },
-        _ => open = Some(questions.iter().map(Question::of).collect()),
+        _ => detail.questions = Some(questions),
     }
-    let input = input(&shared, &row).await;
-    Ok(Json(RunDetail { row, input, output, failure, questions: open }))
+    detail.input = input(&shared, &detail.row).await;
+    Ok(Json(detail))
 }
 
 /// The query of `GET /runs/{id}/events`.
@@ -228,40 +181,6 @@ pub(super) async fn events_of(
     })
 }
 
-/// A run that may wait for people, with the calls that wait, or the reason why it cannot be read.
-pub(in crate::http) struct OpenRun {
-    pub(in crate::http) id: String,
-    /// Id of the latest execution (Temporal's run id).
-    pub(in crate::http) execution: String,
-    pub(in crate::http) calls: Result<Vec<AgentInterruption>, ApiError>,
-}
-
-/// Returns the runs that may wait for people, of those that `may_see` selects by id.
-///
-/// # Errors
-/// 503 if the server or the store refuses.
-pub(in crate::http) async fn open_runs(
-    shared: &Shared,
-    may_see: impl Fn(&str) -> bool,
-) -> Result<Vec<OpenRun>, ApiError> {
-    let rows = rows(shared, true, MAX_ROWS, |row| row.has_paused && may_see(&row.id)).await?;
-    let read = |row: Row| async move {
-        let id = row.id.clone();
-        let execution = row.execution.clone();
-        let calls = with_questions(shared, row).await.map(|(_, calls)| calls);
-        OpenRun { id, execution, calls }
-    };
-    Ok(stream::iter(rows).map(read).buffered(MAX_QUERIES).collect().await)
-}
-
-/// Returns the latest open workflows that do not wait for people.
-///
-/// # Errors
-/// 502 if the server refuses.
-pub(in crate::http) async fn open_workflows(shared: &Shared) -> Result<Vec<Row>, ApiError> {
-    workflow_rows(shared.workflows()?, true, MAX_ROWS, |row| !row.has_paused).await
-}
-
 /// Returns a run of this service that the caller may see.
 ///
 /// # Errors
@@ -304,79 +223,16 @@ pub(in crate::http) async fn find(shared: &Shared, id: &str) -> Result<Found, Ap
         Err(WorkflowInteractionError::NotFound(_)) => return Ok(Found::Nothing),
         Err(error) => return Err(ApiError::server(error)),
     };
-    let is_ours = [AGENT_WORKFLOW, CHAT_WORKFLOW].contains(&described.workflow_type())
+    let is_ours = shared.workflow_types.iter().any(|name| name == described.workflow_type())
         && described.task_queue() == workflows.task_queue;
     let row = is_ours.then(|| Row::of_description(described)).flatten();
     Ok(row.map_or(Found::Foreign, |row| Found::Run(Box::new(row))))
 }
 
-/// Returns the latest runs that `is_kept` selects, among the latest [`MAX_SCANNED`].
-async fn rows(shared: &Shared, open: bool, limit: usize, is_kept: impl Fn(&Row) -> bool) -> Result<Vec<Row>, ApiError> {
-    let mut rows = match shared.runs.workflows() {
-        Some(workflows) => workflow_rows(workflows, open, limit, &is_kept).await?,
-        None => Vec::new(),
-    };
-    if let Some(tasks) = shared.runs.process() {
-        let tasks = tasks.list(open, MAX_SCANNED).await?.into_iter().map(Row::of_task);
-        rows.extend(tasks.filter(|row| is_kept(row)).take(limit));
-        rows.sort_by(|one, other| other.started_at.cmp(&one.started_at));
-        rows.truncate(limit);
-    }
-    Ok(rows)
-}
-
-/// Returns the latest workflows that `is_kept` selects, among the latest [`MAX_SCANNED`].
-async fn workflow_rows(
-    workflows: &WorkflowRuns,
-    open: bool,
-    limit: usize,
-    is_kept: impl Fn(&Row) -> bool,
-) -> Result<Vec<Row>, ApiError> {
-    let queue = workflows.task_queue.replace('\\', "\\\\").replace('\'', "\\'");
-    let mut query = format!("WorkflowType IN ('{AGENT_WORKFLOW}', '{CHAT_WORKFLOW}') AND TaskQueue = '{queue}'");
-    query.push_str(if open {
-        " AND ExecutionStatus = 'Running'"
-    } else {
-        // Executions that were followed by another are no runs of their own.
-        " AND ExecutionStatus != 'ContinuedAsNew'"
-    });
-    let options = WorkflowListOptions::builder().limit(MAX_SCANNED).build();
-    let mut found = workflows.client.list_workflows(query, options);
-    let mut rows = Vec::new();
-    while let Some(workflow) = found.next().await {
-        let row = Row::of(&workflow.map_err(ApiError::server)?);
-        if is_kept(&row) {
-            rows.push(row);
-        }
-        if rows.len() == limit {
-            break;
-        }
-    }
-    Ok(rows)
-}
-
-/// Adds to a row whether the run waits, and returns the calls that do; `None` if no worker has
-/// answered.
-async fn with_state(shared: &Shared, mut row: Row) -> (Row, Option<Vec<AgentInterruption>>) {
-    if let Some(questions) = row.questions.take() {
-        return (row, Some(questions));
-    }
-    if !row.is_open() || !row.has_paused {
-        return (row, Some(Vec::new()));
-    }
-    let Ok(workflows) = shared.workflows() else { return (row, None) };
-    let handle = AgentHandle::new(&workflows.client, &*row.id);
-    let Ok(Ok(state)) = timeout(QUERY_TIMEOUT, handle.state()).await else { return (row, None) };
-    if !state.interruptions.is_empty() {
-        row.status = RunStatus::Waiting;
-    }
-    (row, Some(state.interruptions))
-}
-
 /// Adds to the row of a chat whether it waits for a message. No worker is needed for that: a chat
 /// that answers one has an activity, a child or a workflow task that is pending.
-async fn with_idleness(shared: &Shared, mut row: Row) -> Row {
-    if !row.is_chat() || row.status != RunStatus::Running || row.has_paused {
+pub(super) async fn with_idleness(shared: &Shared, mut row: Row) -> Row {
+    if !row.is_chat() || row.status != RunStatus::Running || row.recorded.may_wait() {
         return row;
     }
     row.is_idle = match (row.mode, shared.runs.process(), shared.runs.workflows()) {
@@ -400,45 +256,6 @@ async fn with_idleness(shared: &Shared, mut row: Row) -> Row {
     row
 }
 
-/// Returns the row with its status, and the calls that wait. Reads them from history if no worker
-/// answers.
-///
-/// # Errors
-/// 503 if the history cannot be read.
-async fn with_questions(shared: &Shared, row: Row) -> Result<(Row, Vec<AgentInterruption>), ApiError> {
-    let (mut row, questions) = with_state(shared, row).await;
-    let questions = match questions {
-        Some(questions) => questions,
-        None => asked_in_history(shared, &row).await?,
-    };
-    if !questions.is_empty() && row.is_open() {
-        row.status = RunStatus::Waiting;
-    }
-    Ok((row, questions))
-}
-
-/// Returns the calls that wait according to the history, for a run whose worker does not answer.
-/// Their arguments may be cut.
-async fn asked_in_history(shared: &Shared, row: &Row) -> Result<Vec<AgentInterruption>, ApiError> {
-    let mut events = shared.watch(row.mode, &row.id, None, false)?;
-    let mut asked = AskedInHistory::default();
-    let deadline = Instant::now() + HISTORY_TIMEOUT;
-    // The history is read to its present end when no further fact comes at once.
-    while let Ok(Some(event)) = timeout(QUIET, events.next()).await {
-        if Instant::now() > deadline {
-            // Facts keep coming: a worker is at work.
-            return Err(ApiError::no_worker());
-        }
-        match event {
-            Ok(event) => asked.observe(&event),
-            // The run has ended, and is deleted.
-            Err(RunEventsError::NotFound { .. }) => return Ok(Vec::new()),
-            Err(error) => return Err(error.into()),
-        }
-    }
-    Ok(asked.open())
-}
-
 /// Returns the input of a run whose events may not have it, because it has ended before its first
 /// turn or has not begun; `None` if it cannot be read.
 async fn input(shared: &Shared, row: &Row) -> Option<Value> {
@@ -458,7 +275,7 @@ async fn result(shared: &Shared, row: &Row) -> Result<Value, String> {
     let client = &shared.workflows().map_err(|error| error.message().to_owned())?.client;
     let options = WorkflowGetResultOptions::default();
     let ended = match row.kind {
-        Kind::Run => client.get_workflow_handle::<RunType>(&*row.id).get_result(options).await,
+        Kind::Run | Kind::Workflow => client.get_workflow_handle::<RunType>(&*row.id).get_result(options).await,
         Kind::Chat => client.get_workflow_handle::<ChatType>(&*row.id).get_result(options).await,
     };
     ended.map_err(|error| {

@@ -1,21 +1,21 @@
 //! A run in lists: its id, its agent and its status.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{collections::BTreeMap, sync::Arc, time::SystemTime};
 
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
-use temporalio_client::{Memo, WorkflowExecution, WorkflowExecutionDescription};
+use temporalio_client::{Memo, WorkflowExecutionDescription};
 use temporalio_common::protos::temporal::api::{
     enums::v1::WorkflowExecutionStatus, workflow::v1::WorkflowExecutionInfo,
 };
 
+use super::recorded::{Recorded, digest};
 use crate::{
-    client::{AGENT_MEMO, LABELS_MEMO, ProcessRow, THREAD_MEMO},
+    client::{AGENT_MEMO, LABELS_MEMO, ProcessRow, THREAD_MEMO, TITLE_MEMO},
     wire::{
-        AgentInterruption, RunMode, RunProblem, RunStatus,
-        event::{NoteKind, RUN_NOTE_MEMO, RunNote},
-        ready_made::CHAT_WORKFLOW,
+        RunMode, RunProblem, RunStatus,
+        ready_made::{AGENT_WORKFLOW, CHAT_WORKFLOW},
     },
 };
 
@@ -28,6 +28,8 @@ const REPORTED_PROBLEMS: &str = "TemporalReportedProblems";
 pub(super) enum Kind {
     Run,
     Chat,
+    /// A workflow of another type, which runs agents or waits for an approval.
+    Workflow,
 }
 
 /// A run as the API shows it.
@@ -36,6 +38,12 @@ pub(in crate::http) struct Row {
     /// Id of the run, which is its workflow's.
     pub(in crate::http) id: String,
     pub(super) kind: Kind,
+    /// What a person recognises the run by: its summary, the first line of its input, or else the name
+    /// of its agent.
+    pub(super) title: String,
+    /// Type of the workflow, if its kind is `workflow`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) workflow_type: Option<String>,
     pub(in crate::http) mode: RunMode,
     /// Name of the agent that the run began with.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -69,13 +77,12 @@ pub(in crate::http) struct Row {
     /// The cause of the problem that the server reports in lists.
     #[serde(skip)]
     pub(in crate::http) reported: Option<String>,
-    /// `true` if the run has paused at least once, and may wait now: the state of the workflow says
-    /// whether it does.
+    /// The open questions.
     #[serde(skip)]
-    pub(in crate::http) has_paused: bool,
-    /// The calls that wait, of a task of a process.
+    pub(in crate::http) recorded: Recorded,
+    /// A digest of the memo with the questions: another digest means other questions.
     #[serde(skip)]
-    pub(super) questions: Option<Vec<AgentInterruption>>,
+    pub(in crate::http) digest: Option<u64>,
     /// The result of a run that has ended and that only the database has.
     #[serde(skip)]
     pub(super) stored: Option<StoredResult>,
@@ -90,11 +97,6 @@ pub(super) struct StoredResult {
 }
 
 impl Row {
-    /// Returns the row of a workflow.
-    pub(super) fn of(workflow: &WorkflowExecution) -> Self {
-        Self::of_info(workflow.raw(), &workflow.memo())
-    }
-
     /// Returns the row of a workflow that was described.
     pub(super) fn of_description(described: WorkflowExecutionDescription) -> Option<Self> {
         let row = Self::of_info(described.raw().workflow_execution_info.as_ref()?, &described.memo());
@@ -102,17 +104,27 @@ impl Row {
     }
 
     /// Returns the row of a workflow with this memo.
-    fn of_info(raw: &WorkflowExecutionInfo, memo: &Memo) -> Self {
-        let note = memo.get::<RunNote>(RUN_NOTE_MEMO).ok().flatten();
+    pub(super) fn of_info(raw: &WorkflowExecutionInfo, memo: &Memo) -> Self {
         let execution = raw.execution.clone().unwrap_or_default();
-        let is_chat = raw.r#type.as_ref().is_some_and(|kind| kind.name == CHAT_WORKFLOW);
+        let workflow_type = raw.r#type.clone().unwrap_or_default().name;
+        let mut status = status(raw);
+        // A workflow that has ended waits for nobody, whatever its memo contains.
+        let recorded = if status.has_ended() { Recorded::All(Vec::new()) } else { Recorded::of_memo(memo) };
+        if recorded.waits() {
+            status = RunStatus::Waiting;
+        }
+        let agent: Option<String> = memo.get(AGENT_MEMO).ok().flatten();
+        let title = memo.get(TITLE_MEMO).ok().flatten();
+        let (kind, workflow_type) = kind_of(workflow_type);
         Self {
+            title: title_of(title, agent.as_ref(), workflow_type.as_ref(), &execution.workflow_id),
             id: execution.workflow_id,
-            kind: if is_chat { Kind::Chat } else { Kind::Run },
+            kind,
+            workflow_type,
             mode: RunMode::Temporal,
-            agent: memo.get(AGENT_MEMO).ok().flatten(),
+            agent,
             thread: memo.get(THREAD_MEMO).ok().flatten(),
-            status: status(raw),
+            status,
             is_idle: false,
             is_first_execution: raw.first_run_id == execution.run_id,
             execution: execution.run_id,
@@ -122,8 +134,8 @@ impl Row {
             problem: None,
             described: None,
             reported: reported(raw),
-            has_paused: note.is_some_and(|note| matches!(note.note, NoteKind::Paused)),
-            questions: None,
+            recorded,
+            digest: Some(digest(raw)),
             stored: None,
         }
     }
@@ -134,6 +146,7 @@ impl Row {
             id,
             is_chat,
             agent,
+            title,
             thread,
             status,
             execution,
@@ -142,19 +155,22 @@ impl Row {
             labels,
             questions,
             outcome,
+            place: _,
         } = row;
-        let waits = !status.has_ended() && !questions.is_empty();
+        let recorded = if status.has_ended() { Recorded::All(Vec::new()) } else { Recorded::of_task(questions) };
         let stored = outcome.map(|outcome| match outcome {
             Ok(output) => StoredResult { output: Some(output), failure: None },
             Err(failure) => StoredResult { output: None, failure: Some(failure) },
         });
         Self {
+            title: title_of(title, agent.as_ref(), None, &id),
             id,
             kind: if is_chat { Kind::Chat } else { Kind::Run },
+            workflow_type: None,
             mode: RunMode::InProcess,
             agent,
             thread,
-            status: if waits { RunStatus::Waiting } else { status },
+            status: if recorded.waits() { RunStatus::Waiting } else { status },
             execution,
             is_idle: false,
             is_first_execution: true,
@@ -164,10 +180,16 @@ impl Row {
             problem: None,
             described: None,
             reported: None,
-            has_paused: waits,
-            questions: Some(questions),
+            recorded,
+            digest: None,
             stored: stored.filter(|_| status.has_ended()),
         }
+    }
+
+    /// Returns the start, as a key to sort by.
+    pub(super) fn started(&self) -> Option<SystemTime> {
+        let time: prost_types::Timestamp = self.started_at.as_deref()?.parse().ok()?;
+        SystemTime::try_from(time).ok()
     }
 
     /// Returns `true` if the run is a chat.
@@ -179,6 +201,25 @@ impl Row {
     pub(in crate::http) fn is_open(&self) -> bool {
         !self.status.has_ended()
     }
+}
+
+/// Returns the kind of a workflow, and its type if the kind does not say it.
+pub(super) fn kind_of(workflow_type: String) -> (Kind, Option<String>) {
+    match &*workflow_type {
+        AGENT_WORKFLOW => (Kind::Run, None),
+        CHAT_WORKFLOW => (Kind::Chat, None),
+        _ => (Kind::Workflow, Some(workflow_type)),
+    }
+}
+
+/// Returns what a person recognises a run by.
+pub(super) fn title_of(
+    title: Option<String>,
+    agent: Option<&String>,
+    workflow_type: Option<&String>,
+    id: &str,
+) -> String {
+    title.or_else(|| agent.or(workflow_type).cloned()).unwrap_or_else(|| id.to_owned())
 }
 
 fn status(raw: &WorkflowExecutionInfo) -> RunStatus {

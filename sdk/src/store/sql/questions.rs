@@ -3,6 +3,8 @@
 //! # Design
 //! **The first ruling counts**: a statement sets it only where there is none.
 
+use std::time::SystemTime;
+
 use futures::future::{BoxFuture, FutureExt};
 use sqlx::{Row as _, any::AnyRow};
 
@@ -30,8 +32,16 @@ impl QuestionStore for SqlStore {
         async move { Ok(self.rule_on(id, ruling).await?) }.boxed()
     }
 
-    fn open_questions(&self, limit: u32) -> BoxFuture<'_, Result<Vec<StoredQuestion>, BoxError>> {
-        async move { Ok(self.undecided(limit).await?) }.boxed()
+    fn question<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Option<StoredQuestion>, BoxError>> {
+        async move { Ok(self.stored_question(id).await?) }.boxed()
+    }
+
+    fn open_questions<'a>(
+        &'a self,
+        after: Option<(SystemTime, &'a str)>,
+        limit: u32,
+    ) -> BoxFuture<'a, Result<Vec<StoredQuestion>, BoxError>> {
+        async move { Ok(self.undecided(after, limit).await?) }.boxed()
     }
 }
 
@@ -46,11 +56,15 @@ impl SqlStore {
         let insert = insert.bind(indexed(id).into_owned()).bind(storable(id).into_owned());
         let insert = insert.bind(storable(workflow_id).into_owned()).bind(serde_json::to_string(call)?);
         insert.bind(millis(*asked_at)).bind(millis(*expires_at)).execute(self.pool()).await?;
+        self.stored_question(id).await?.ok_or_else(|| sqlx::Error::RowNotFound.into())
+    }
+
+    async fn stored_question(&self, id: &str) -> Result<Option<StoredQuestion>, SqlStoreError> {
         let row = sqlx::query(
             "SELECT question_id, workflow_id, call_to_decide, asked_at, expires_at FROM agents_session_questions \
              WHERE question_key = $1",
         );
-        stored(&row.bind(indexed(id).into_owned()).fetch_one(self.pool()).await?)
+        row.bind(indexed(id).into_owned()).fetch_optional(self.pool()).await?.as_ref().map(stored).transpose()
     }
 
     async fn ruling_on(&self, id: &str) -> Result<Option<ApprovalRuling>, SqlStoreError> {
@@ -65,17 +79,24 @@ impl SqlStore {
             "UPDATE agents_session_questions SET ruling = $1, decided_at = $2 \
              WHERE question_key = $3 AND ruling IS NULL",
         );
-        let update = update.bind(serde_json::to_string(ruling)?).bind(millis(std::time::SystemTime::now()));
+        let update = update.bind(serde_json::to_string(ruling)?).bind(millis(SystemTime::now()));
         let updated = update.bind(indexed(id).into_owned()).execute(self.pool()).await?;
         Ok(updated.rows_affected() > 0)
     }
 
-    async fn undecided(&self, limit: u32) -> Result<Vec<StoredQuestion>, SqlStoreError> {
+    async fn undecided(
+        &self,
+        after: Option<(SystemTime, &str)>,
+        limit: u32,
+    ) -> Result<Vec<StoredQuestion>, SqlStoreError> {
+        let (at, key) =
+            after.map_or((i64::MIN, String::new()), |(asked_at, id)| (millis(asked_at), indexed(id).into_owned()));
         let rows = sqlx::query(
             "SELECT question_id, workflow_id, call_to_decide, asked_at, expires_at FROM agents_session_questions \
-             WHERE ruling IS NULL ORDER BY asked_at, question_key LIMIT $1",
+             WHERE ruling IS NULL AND (asked_at > $1 OR (asked_at = $1 AND question_key > $2)) \
+             ORDER BY asked_at, question_key LIMIT $3",
         );
-        let rows = rows.bind(i64::from(limit)).fetch_all(self.pool()).await?;
+        let rows = rows.bind(at).bind(key).bind(i64::from(limit)).fetch_all(self.pool()).await?;
         rows.iter().map(stored).collect()
     }
 }

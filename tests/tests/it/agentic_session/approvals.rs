@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use temporal_agents::{
     Agent, Tool,
     agentic_session::{AgenticSession, WorkflowApprover},
+    http::AgentsService,
     inline::InlineRunner,
     tool,
     tool::ToolError,
@@ -19,13 +20,18 @@ use temporal_agents_testing::{
 };
 use temporalio_client::{Client, UntypedSignal, UntypedWorkflow, WorkflowHandle, WorkflowSignalOptions};
 use temporalio_common::data_converters::{PayloadConverter, RawValue};
+use tokio::time::timeout;
 
 use super::{
     asked::{approvals, asked, until_approvals},
     desk::{Desk, Office, Order},
     mishap::Mishap,
 };
-use crate::examples::{Cache, Played, histories_of};
+use crate::{
+    PATIENCE,
+    examples::{Cache, Played, histories_of},
+    http_service::{get, post},
+};
 
 /// Merges a change.
 ///
@@ -160,6 +166,35 @@ async fn a_person_decides_on_a_call_of_a_session(
     let run = env.await_run(&started).await?;
     assert_eq!(run.output()?, json!("done"));
     assert_eq!(outputs(&model), [json!(output)]);
+    were_asked(&env, 1).await?;
+    env.finish().await?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_service_lists_and_decides_the_question_of_a_session() -> anyhow::Result<()> {
+    let model = FakeModel::script([tool_call("merge", json!({"change": 7})), text("done")]);
+    let env = desk(&model, Duration::from_hours(1), &Mishap::new()).environment()?.start().await?;
+    let started = env.start_workflow(Office::run, Order::new(Value::Null)).await?;
+    let (_, call) = asked(env.client()).await?;
+    let service = AgentsService::new(env.client(), env.task_queue()).into_router();
+    let question = timeout(PATIENCE, async {
+        loop {
+            let (_, list) = get(&service, "/questions").await?;
+            if let Some(question) = list["questions"].get(0) {
+                return anyhow::Ok(question.clone());
+            }
+        }
+    })
+    .await??;
+    assert_eq!((&question["question_id"], &question["tool"]), (&json!(call.id), &json!("merge")));
+    let id = question["run_id"].as_str().expect("an id");
+    let (_, run) = get(&service, &format!("/runs/{id}")).await?;
+    assert_eq!((&run["status"], &run["title"]), (&json!("waiting"), &json!("reviewer wants to call merge")));
+    let decision = json!({"question_id": call.id, "approved": true});
+    assert_eq!(post(&service, &format!("/runs/{id}/decisions"), &decision).await?.0, 200);
+    assert_eq!(env.await_run(&started).await?.output()?, json!("done"));
+    assert_eq!(outputs(&model), [json!("merged 7")]);
     were_asked(&env, 1).await?;
     env.finish().await?;
     Ok(())

@@ -62,7 +62,7 @@ fn done<T>(result: Result<T, BoxError>) -> anyhow::Result<T> {
 /// Returns the one question that is open.
 async fn question(store: &SqlStore) -> anyhow::Result<StoredQuestion> {
     loop {
-        if let [question] = &*done(store.open_questions(10).await)? {
+        if let [question] = &*done(store.open_questions(None, 10).await)? {
             return Ok(question.clone());
         }
         tokio::time::sleep(Duration::from_millis(50)).await;
@@ -108,7 +108,7 @@ async fn another_process(
     assert_eq!(run.activities()[0].attempts, if fails_meanwhile { 2 } else { 1 });
     assert_eq!(run.output()?, json!("done"));
     assert_eq!(outputs(&model), [json!(output)]);
-    assert_eq!(done(elsewhere.open_questions(10).await)?, []);
+    assert_eq!(done(elsewhere.open_questions(None, 10).await)?, []);
     assert!(!done(elsewhere.rule("unknown", &Decision::approve().into()).await)?);
     env.finish().await?;
     Ok(())
@@ -146,8 +146,16 @@ impl QuestionStore for Forged {
         self.store.rule(id, ruling)
     }
 
-    fn open_questions(&self, limit: u32) -> BoxFuture<'_, Result<Vec<StoredQuestion>, BoxError>> {
-        self.store.open_questions(limit)
+    fn question<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Option<StoredQuestion>, BoxError>> {
+        self.store.question(id)
+    }
+
+    fn open_questions<'a>(
+        &'a self,
+        after: Option<(SystemTime, &'a str)>,
+        limit: u32,
+    ) -> BoxFuture<'a, Result<Vec<StoredQuestion>, BoxError>> {
+        self.store.open_questions(after, limit)
     }
 }
 

@@ -37,7 +37,7 @@ async fn a_run_that_waits_is_read_with_its_question_while_its_worker_is_down() -
     // The lists say the same: an approver who sees an empty one would go home.
     let mut waiting = before["questions"][0].clone();
     waiting["run_id"] = json!(path.trim_start_matches("/runs/"));
-    let all = json!({"questions": [waiting]});
+    let all = json!({"questions": [waiting], "complete": true});
     assert_eq!(get(&service, "/questions").await?, (StatusCode::OK, all.clone()));
     let events = tower::ServiceExt::oneshot(service.clone(), request("GET", "/questions/events", None)).await?;
     let mut lists = http_body_util::BodyExt::into_data_stream(events.into_body());

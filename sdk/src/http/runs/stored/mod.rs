@@ -5,7 +5,7 @@
 mod events;
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::{BTreeMap, VecDeque},
     time::{Duration, SystemTime},
 };
 
@@ -14,23 +14,24 @@ use tokio::time::timeout;
 
 pub(super) use self::events::StoredEvents;
 use self::events::{follow_stored, sequence_of};
-use super::row::{Kind, Row, StoredResult};
+use super::{
+    list::{Filter, Rows},
+    recorded::Recorded,
+    row::{Row, StoredResult, kind_of, title_of},
+    visibility::existing,
+};
 use crate::{
     client::{NewRun, NotStarted, RunEventsError, StartRunError, WorkflowRuns, described, execution_of},
     http::{error::ApiError, service::Shared},
     store::{
-        SqlStore,
-        sql::runs::{FailedStart, RunFilter, RunRow, millis, rfc3339},
+        RunPlace, SqlStore,
+        sql::runs::{FailedStart, ListedRun, RunFilter, RunRow, millis, rfc3339},
     },
-    wire::{
-        RecordedFailure, RunMode, RunStatus,
-        ready_made::{AGENT_WORKFLOW, CHAT_WORKFLOW},
-    },
+    wire::{RecordedFailure, RunMode, RunStatus},
 };
 
-/// Number of rows that are read together, and maximum number of those for one list.
-const PAGE: u32 = 500;
-const MAX_SCANNED: usize = 10_000;
+/// Number of rows that are read together, and then looked for on the server.
+const PAGE: u32 = 100;
 /// Time in which the server must describe a run that was started.
 const DESCRIBE_TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -42,8 +43,57 @@ pub(in crate::http) struct RunStore(Option<SqlStore>);
 pub(super) struct DescribedRun {
     workflow_type: &'static str,
     agent: Option<String>,
+    title: Option<String>,
     thread: Option<String>,
     labels: BTreeMap<String, String>,
+}
+
+/// A reader of rows that the server does not have, latest first.
+pub(super) struct StoredRows<'s> {
+    shared: &'s Shared,
+    store: SqlStore,
+    filter: RunFilter,
+    is_open: bool,
+    /// The place after the latest row.
+    place: RunPlace,
+    /// The next rows, and whether the server has a workflow with the id of each.
+    read: VecDeque<(ListedRun, bool)>,
+    is_last: bool,
+}
+
+impl Rows for StoredRows<'_> {
+    type Place = RunPlace;
+
+    async fn next(&mut self) -> Result<Option<Row>, ApiError> {
+        loop {
+            if let Some((run, is_on_server)) = self.read.pop_front() {
+                self.place = run.place();
+                // A workflow that the server does not list as open has ended, which the projector has
+                // not noticed yet.
+                if is_on_server || (self.is_open && run.mode == RunMode::Temporal) {
+                    continue;
+                }
+                return Ok(Some(shown(run)));
+            }
+            if self.is_last {
+                return Ok(None);
+            }
+            let page = self.store.runs_after(&self.filter, &self.place, self.is_open, PAGE).await;
+            let page = page.map_err(ApiError::database)?;
+            self.is_last = page.len() < PAGE as usize;
+            let ids: Vec<&str> = page.iter().map(|run| &*run.id).collect();
+            let existing = existing(&self.shared.workflows()?.client, &ids).await?;
+            let is_on_server = |run: ListedRun| {
+                let is_on_server = existing.contains(&run.id);
+                (run, is_on_server)
+            };
+            self.read = page.into_iter().map(is_on_server).collect();
+        }
+    }
+
+    fn place(&self) -> RunPlace {
+        self.place.clone()
+    }
 }
 
 impl RunStore {
@@ -53,51 +103,23 @@ impl RunStore {
 
     /// Returns the run with this id, which the server does not have.
     pub(super) async fn run(&self, shared: &Shared, id: &str) -> Result<Option<Row>, ApiError> {
-        let Some(row) = self.stored(shared, id).await? else { return Ok(None) };
-        let mut shown = shown(&row);
-        if shown.is_open() && row.mode == RunMode::Temporal {
+        let Some(mut row) = self.stored(shared, id).await? else { return Ok(None) };
+        let failure = row.failure.take().as_ref().map(innermost);
+        let result = StoredResult { output: row.output.take(), failure };
+        let mut shown = Row { stored: Some(result), ..shown(row.into()) };
+        if shown.is_open() && shown.mode == RunMode::Temporal {
             // The projector has not noticed yet.
             shown.status = RunStatus::Gone;
         }
         Ok(Some(shown))
     }
 
-    /// Adds the runs that a list of the server's does not have, and keeps the latest.
-    pub(super) async fn add_runs(
-        &self,
-        shared: &Shared,
-        rows: &mut Vec<Row>,
-        open: bool,
-        limit: usize,
-        may_see: impl Fn(&Row) -> bool,
-    ) -> Result<(), ApiError> {
-        let (Some(store), Some(filter)) = (&self.0, filter(shared)) else { return Ok(()) };
-        let known: BTreeSet<String> = rows.iter().map(|row| row.id.clone()).collect();
-        let mut listed = known.clone();
-        let (mut before, mut scanned) = (None, 0);
-        let mut added = 0;
-        while added < limit && scanned < MAX_SCANNED {
-            let page = store.runs_before(&filter, before.as_ref(), open, PAGE).await.map_err(ApiError::database)?;
-            scanned += page.len();
-            let is_last = page.len() < PAGE as usize;
-            before = page.last().cloned();
-            for row in &page {
-                // Of runs with one id the latest is shown. A workflow that the server does not list
-                // as open has ended, which the projector has not noticed yet.
-                let is_listed = !listed.insert(row.id.clone()) || (open && row.mode == RunMode::Temporal);
-                let shown = shown(row);
-                if !is_listed && may_see(&shown) && added < limit {
-                    rows.push(shown);
-                    added += 1;
-                }
-            }
-            if is_last {
-                break;
-            }
-        }
-        rows.sort_by_key(|row| std::cmp::Reverse(row.started()));
-        rows.truncate(limit);
-        Ok(())
+    /// Returns a reader of the rows after this place that the server does not have; `None` without a
+    /// database.
+    pub(super) fn rows<'s>(&self, shared: &'s Shared, place: RunPlace, wanted: &Filter<'_>) -> Option<StoredRows<'s>> {
+        let (store, filter) = (self.0.clone()?, filter(shared)?);
+        let is_open = wanted.is_open();
+        Some(StoredRows { shared, store, filter, is_open, place, read: VecDeque::new(), is_last: false })
     }
 
     /// Returns the events of a run after this cursor that only the database has; `None` if the
@@ -133,6 +155,7 @@ impl RunStore {
         DescribedRun {
             workflow_type: run.workflow_type(),
             agent: run.agent().map(str::to_owned),
+            title: run.title(),
             thread: run.thread().map(str::to_owned),
             labels: run.labels().clone(),
         }
@@ -185,13 +208,14 @@ impl RunStore {
 impl DescribedRun {
     /// Returns the row of the run as a workflow.
     fn into_row(self, workflows: &WorkflowRuns, key: String, id: &str) -> RunRow {
-        let Self { workflow_type, agent, thread, labels } = self;
+        let Self { workflow_type, agent, title, thread, labels } = self;
         let mut row = RunRow::new(key, id, RunMode::Temporal);
         row.namespace = workflows.client.namespace();
         row.task_queue.clone_from(&workflows.task_queue);
         workflow_type.clone_into(&mut row.workflow_type);
         row.agent = agent;
         row.thread = thread;
+        row.title = title;
         row.labels = labels;
         row
     }
@@ -202,7 +226,7 @@ fn filter(shared: &Shared) -> Option<RunFilter> {
     let workflows = shared.runs.workflows()?;
     Some(RunFilter {
         namespace: workflows.client.namespace(),
-        workflow_types: vec![AGENT_WORKFLOW.to_owned(), CHAT_WORKFLOW.to_owned()],
+        workflow_types: shared.workflow_types.clone(),
         task_queues: vec![workflows.task_queue.clone()],
     })
 }
@@ -216,26 +240,29 @@ async fn has_execution(shared: &Shared, id: &str, execution: &str) -> Result<boo
     }
 }
 
-fn shown(row: &RunRow) -> Row {
+fn shown(run: ListedRun) -> Row {
+    let (kind, workflow_type) = kind_of(run.workflow_type);
     Row {
-        id: row.id.clone(),
-        kind: if row.workflow_type == CHAT_WORKFLOW { Kind::Chat } else { Kind::Run },
-        agent: row.agent.clone(),
-        thread: row.thread.clone(),
-        status: row.status,
-        execution: row.execution.clone(),
-        mode: row.mode,
+        title: title_of(run.title, run.agent.as_ref(), workflow_type.as_ref(), &run.id),
+        is_first_execution: run.execution == run.key,
+        id: run.id,
+        kind,
+        workflow_type,
+        agent: run.agent,
+        thread: run.thread,
+        status: run.status,
+        execution: run.execution,
+        mode: run.mode,
+        started_at: Some(rfc3339(run.started_at)),
+        ended_at: run.ended_at.map(rfc3339),
+        labels: run.labels,
+        recorded: Recorded::All(Vec::new()),
+        digest: None,
+        stored: None,
         is_idle: false,
-        is_first_execution: row.execution == row.key,
-        started_at: Some(rfc3339(row.started_at)),
-        ended_at: row.ended_at.map(rfc3339),
-        labels: row.labels.clone(),
         problem: None,
         described: None,
         reported: None,
-        has_paused: false,
-        questions: None,
-        stored: Some(StoredResult { output: row.output.clone(), failure: row.failure.as_ref().map(innermost) }),
     }
 }
 
@@ -243,12 +270,4 @@ fn shown(row: &RunRow) -> Row {
 fn innermost(failure: &RecordedFailure) -> String {
     let cause = std::iter::successors(Some(failure), |failure| failure.cause.as_deref()).last();
     cause.map(|cause| cause.message.clone()).unwrap_or_default()
-}
-
-impl Row {
-    /// Returns the start, as a key to sort by.
-    fn started(&self) -> Option<SystemTime> {
-        let time: prost_types::Timestamp = self.started_at.as_deref()?.parse().ok()?;
-        SystemTime::try_from(time).ok()
-    }
 }

@@ -48,3 +48,8 @@ pub(super) const BEGUN: Migration = Migration {
         "ALTER TABLE agents_tasks ADD COLUMN specs TEXT",
     ],
 };
+
+/// `questions` are the open questions of the task as lists show them, of bounded size; NULL for a
+/// task that waits for nobody. `state` has all of them in full.
+pub(super) const ADD_QUESTIONS: Migration =
+    Migration { name: "in_process-questions", statements: &["ALTER TABLE agents_tasks ADD COLUMN questions TEXT"] };

@@ -30,4 +30,6 @@ pub(super) const MIGRATIONS: &[&Migration] = &[
     &decisions::CREATE,
     &questions::CREATE,
     &in_process::BEGUN,
+    &runs::ADD_TITLE,
+    &in_process::ADD_QUESTIONS,
 ];

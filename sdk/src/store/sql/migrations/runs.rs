@@ -52,3 +52,7 @@ pub(super) const CREATE: Migration = Migration {
         )",
     ],
 };
+
+/// `title` is what a person recognises the run by; NULL in rows of earlier builds.
+pub(super) const ADD_TITLE: Migration =
+    Migration { name: "runs-title", statements: &["ALTER TABLE agents_runs ADD COLUMN title TEXT"] };

@@ -33,7 +33,7 @@ mod write;
 pub(crate) use self::start::FailedStart;
 pub(crate) use self::{
     read::{RunFilter, StoredEvent, rfc3339},
-    row::{COLUMNS, RunRow, millis},
+    row::{COLUMNS, LISTED, ListedRun, RunRow, millis},
     start::insert,
     write::{Appended, NewEvents, RunEnd, append, is_stored, row_after},
 };

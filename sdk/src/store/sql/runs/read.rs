@@ -5,14 +5,20 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use sqlx::Row as _;
+use sqlx::{Row as _, any::AnyRow};
 
 use super::{
     placeholders,
-    row::{COLUMNS, RunRow, mode_name},
+    row::{COLUMNS, LISTED, ListedRun, RunRow, mode_name},
 };
 use crate::{
-    store::sql::{SqlStore, SqlStoreError, text::storable},
+    store::{
+        RunPlace,
+        sql::{
+            SqlStore, SqlStoreError,
+            text::{restored, storable},
+        },
+    },
     wire::{RunEvent, RunMode},
 };
 
@@ -22,6 +28,16 @@ pub(crate) struct RunFilter {
     pub(crate) namespace: String,
     pub(crate) workflow_types: Vec<String>,
     pub(crate) task_queues: Vec<String>,
+}
+
+/// A workflow that has not ended.
+#[derive(Debug)]
+pub(crate) struct OpenWorkflow {
+    /// The key of its row.
+    pub(crate) key: String,
+    pub(crate) id: String,
+    /// Temporal's run id of the latest execution.
+    pub(crate) execution: String,
 }
 
 /// An event with its place.
@@ -71,32 +87,35 @@ impl SqlStore {
         row.as_ref().map(RunRow::of).transpose()
     }
 
-    /// Returns the latest runs that began before this one, latest first.
-    pub(crate) async fn runs_before(
+    /// Returns the latest runs that come after this place, latest first. Of runs with one id only the
+    /// latest is among them.
+    pub(crate) async fn runs_after(
         &self,
         filter: &RunFilter,
-        before: Option<&RunRow>,
+        place: &RunPlace,
         is_open: bool,
         limit: u32,
-    ) -> Result<Vec<RunRow>, SqlStoreError> {
+    ) -> Result<Vec<ListedRun>, SqlStoreError> {
         let (mut condition, texts) = filter.condition();
         let next = texts.len() + 1;
         if is_open {
             condition.push_str(" AND ended_at IS NULL");
         }
         let statement = format!(
-            "SELECT {COLUMNS} FROM agents_runs WHERE {condition} \
-             AND (started_at < ${next} OR (started_at = ${next} AND run_key < ${})) \
+            "SELECT {LISTED} FROM agents_runs listed WHERE {condition} \
+             AND (started_at < ${next} OR (started_at = ${next} AND run_key < ${key})) \
+             AND NOT EXISTS (SELECT 1 FROM agents_runs later WHERE later.namespace = listed.namespace \
+             AND later.id = listed.id AND (later.started_at > listed.started_at \
+             OR (later.started_at = listed.started_at AND later.run_key > listed.run_key))) \
              ORDER BY started_at DESC, run_key DESC LIMIT {limit}",
-            next + 1
+            key = next + 1
         );
-        let (at, key) = before.map_or((i64::MAX, ""), |row| (row.started_at, &*row.key));
         let mut query = sqlx::query(&statement);
         for text in &texts {
             query = query.bind(text);
         }
-        let rows = query.bind(at).bind(key).fetch_all(self.pool()).await?;
-        rows.iter().map(RunRow::of).collect()
+        let rows = query.bind(place.started_at).bind(&*place.key).fetch_all(self.pool()).await?;
+        rows.iter().map(ListedRun::of).collect()
     }
 
     /// Returns workflows that have not ended, in the order of their keys, after this key.
@@ -105,10 +124,10 @@ impl SqlStore {
         filter: &RunFilter,
         after: &str,
         limit: u32,
-    ) -> Result<Vec<RunRow>, SqlStoreError> {
+    ) -> Result<Vec<OpenWorkflow>, SqlStoreError> {
         let (condition, texts) = filter.condition();
         let statement = format!(
-            "SELECT {COLUMNS} FROM agents_runs WHERE {condition} AND ended_at IS NULL AND mode = '{}' \
+            "SELECT run_key, id, execution FROM agents_runs WHERE {condition} AND ended_at IS NULL AND mode = '{}' \
              AND run_key > ${} ORDER BY run_key LIMIT {limit}",
             mode_name(RunMode::Temporal),
             texts.len() + 1
@@ -118,7 +137,11 @@ impl SqlStore {
             query = query.bind(text);
         }
         let rows = query.bind(after).fetch_all(self.pool()).await?;
-        rows.iter().map(RunRow::of).collect()
+        let open = |row: &AnyRow| {
+            let id: String = row.try_get("id")?;
+            Ok(OpenWorkflow { key: row.try_get("run_key")?, id: restored(&id), execution: row.try_get("execution")? })
+        };
+        rows.iter().map(open).collect()
     }
 
     /// Returns those of the executions that are the last ones of runs which have ended.
@@ -150,7 +173,7 @@ impl SqlStore {
              ORDER BY sequence LIMIT {limit}"
         );
         let rows = sqlx::query(&statement).bind(key).bind(sequence).fetch_all(self.pool()).await?;
-        let event = |row: &sqlx::any::AnyRow| {
+        let event = |row: &AnyRow| {
             let json: String = row.try_get("event")?;
             Ok(StoredEvent { sequence: row.try_get("sequence")?, event: serde_json::from_str(&json)? })
         };

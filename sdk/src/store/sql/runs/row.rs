@@ -10,12 +10,18 @@ use super::super::{
     SqlStoreError,
     text::{restored, storable},
 };
-use crate::wire::{RecordedFailure, RunMode, RunStatus};
+use crate::{
+    store::RunPlace,
+    wire::{RecordedFailure, RunMode, RunStatus},
+};
 
 /// The columns, in the order of [`RunRow::of`].
 pub(crate) const COLUMNS: &str = "run_key, namespace, id, mode, workflow_type, task_queue, agent, thread, labels, \
                                   status, execution, started_at, ended_at, output, failure, event_cursor, \
-                                  sequence";
+                                  sequence, title";
+/// The columns of [`ListedRun::of`]: none that may be large.
+pub(crate) const LISTED: &str = "run_key, id, mode, workflow_type, agent, title, thread, labels, status, execution, \
+                                 started_at, ended_at";
 
 /// A run.
 #[derive(Clone, Debug, PartialEq)]
@@ -46,6 +52,26 @@ pub(crate) struct RunRow {
     pub(crate) cursor: Option<String>,
     /// Number of the events that were written.
     pub(crate) sequence: i64,
+    /// What a person recognises the run by.
+    pub(crate) title: Option<String>,
+}
+
+/// A run as a list shows it.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct ListedRun {
+    /// See [`RunRow`] for all fields.
+    pub(crate) key: String,
+    pub(crate) id: String,
+    pub(crate) mode: RunMode,
+    pub(crate) workflow_type: String,
+    pub(crate) agent: Option<String>,
+    pub(crate) title: Option<String>,
+    pub(crate) thread: Option<String>,
+    pub(crate) labels: BTreeMap<String, String>,
+    pub(crate) status: RunStatus,
+    pub(crate) execution: String,
+    pub(crate) started_at: i64,
+    pub(crate) ended_at: Option<i64>,
 }
 
 impl RunRow {
@@ -69,6 +95,7 @@ impl RunRow {
             failure: None,
             cursor: None,
             sequence: 0,
+            title: None,
         }
     }
 
@@ -79,13 +106,13 @@ impl RunRow {
             key: text("run_key")?,
             namespace: text("namespace")?,
             id: restored(&text("id")?),
-            mode: if text("mode")? == mode_name(RunMode::InProcess) { RunMode::InProcess } else { RunMode::Temporal },
+            mode: mode_of(&text("mode")?),
             workflow_type: restored(&text("workflow_type")?),
             task_queue: restored(&text("task_queue")?),
             agent: optional("agent")?.as_deref().map(restored),
             thread: optional("thread")?.as_deref().map(restored),
             labels: serde_json::from_str(&text("labels")?)?,
-            status: serde_json::from_value(Value::String(text("status")?))?,
+            status: status_of(text("status")?)?,
             execution: text("execution")?,
             started_at: row.try_get("started_at")?,
             ended_at: row.try_get("ended_at")?,
@@ -93,8 +120,50 @@ impl RunRow {
             failure: parsed(optional("failure")?)?,
             cursor: optional("event_cursor")?,
             sequence: row.try_get("sequence")?,
+            title: optional("title")?.as_deref().map(restored),
         })
     }
+}
+
+impl ListedRun {
+    pub(crate) fn of(row: &AnyRow) -> Result<Self, SqlStoreError> {
+        let text = |name| row.try_get::<String, _>(name);
+        let optional = |name| row.try_get::<Option<String>, _>(name);
+        Ok(Self {
+            key: text("run_key")?,
+            id: restored(&text("id")?),
+            mode: mode_of(&text("mode")?),
+            workflow_type: restored(&text("workflow_type")?),
+            agent: optional("agent")?.as_deref().map(restored),
+            title: optional("title")?.as_deref().map(restored),
+            thread: optional("thread")?.as_deref().map(restored),
+            labels: serde_json::from_str(&text("labels")?)?,
+            status: status_of(text("status")?)?,
+            execution: text("execution")?,
+            started_at: row.try_get("started_at")?,
+            ended_at: row.try_get("ended_at")?,
+        })
+    }
+
+    pub(crate) fn place(&self) -> RunPlace {
+        RunPlace { started_at: self.started_at, key: self.key.clone() }
+    }
+}
+
+impl From<RunRow> for ListedRun {
+    fn from(row: RunRow) -> Self {
+        let RunRow { key, id, mode, workflow_type, agent, title, thread, labels, status, execution, .. } = row;
+        let (started_at, ended_at) = (row.started_at, row.ended_at);
+        Self { key, id, mode, workflow_type, agent, title, thread, labels, status, execution, started_at, ended_at }
+    }
+}
+
+fn mode_of(name: &str) -> RunMode {
+    if name == mode_name(RunMode::InProcess) { RunMode::InProcess } else { RunMode::Temporal }
+}
+
+fn status_of(name: String) -> Result<RunStatus, serde_json::Error> {
+    serde_json::from_value(Value::String(name))
 }
 
 /// Returns the name of a mode in the table.

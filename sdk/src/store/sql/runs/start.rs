@@ -79,7 +79,7 @@ fn failed_start_key(namespace: &str, id: &str) -> String {
 pub(crate) async fn insert(transaction: &mut Transaction, row: &RunRow) -> Result<bool, SqlStoreError> {
     let statement = format!(
         "INSERT INTO agents_runs ({COLUMNS}) VALUES ({}) ON CONFLICT (run_key) DO NOTHING",
-        super::placeholders(1, 17)
+        super::placeholders(1, 18)
     );
     let inserted = sqlx::query(&statement)
         .bind(&row.key)
@@ -99,6 +99,7 @@ pub(crate) async fn insert(transaction: &mut Transaction, row: &RunRow) -> Resul
         .bind(json(row.failure.as_ref())?)
         .bind(row.cursor.clone())
         .bind(row.sequence)
+        .bind(optional(row.title.as_ref()))
         .execute(&mut **transaction)
         .await?;
     Ok(inserted.rows_affected() == 1)

@@ -5,7 +5,7 @@ use tempfile::TempDir;
 
 use super::*;
 use crate::{
-    store::SqlStore,
+    store::{RunPlace, SqlStore},
     wire::{EventKind, Item, RecordedFailure, RunEvent, RunMode, RunStatus},
 };
 
@@ -128,13 +128,54 @@ async fn lists_have_the_latest_runs_of_the_filter_first() {
         };
         store.insert_run(&row).await.unwrap();
     }
-    let keys = |rows: Vec<RunRow>| rows.into_iter().map(|row| row.key).collect::<Vec<_>>();
-    let first = store.runs_before(&filter, None, false, 2).await.unwrap();
+    let keys = |rows: Vec<ListedRun>| rows.into_iter().map(|row| row.key).collect::<Vec<_>>();
+    let begin = RunPlace::default();
+    let first = store.runs_after(&filter, &begin, false, 2).await.unwrap();
     assert_eq!(keys(first.clone()), ["k5", "k4"]);
-    assert_eq!(keys(store.runs_before(&filter, first.last(), false, 9).await.unwrap()), ["k3", "k1"]);
-    assert_eq!(keys(store.runs_before(&filter, None, true, 9).await.unwrap()), ["k5", "k4", "k1"]);
-    assert_eq!(keys(store.open_workflows(&filter, "k1", 9).await.unwrap()), ["k4", "k5"]);
+    assert_eq!(keys(store.runs_after(&filter, &first[1].place(), false, 9).await.unwrap()), ["k3", "k1"]);
+    assert_eq!(keys(store.runs_after(&filter, &begin, true, 9).await.unwrap()), ["k5", "k4", "k1"]);
+    let open = store.open_workflows(&filter, "k1", 9).await.unwrap();
+    assert_eq!(open.into_iter().map(|open| open.key).collect::<Vec<_>>(), ["k4", "k5"]);
     let ended = store.ended_executions(&["e1".into(), "e3".into()]).await.unwrap();
     assert_eq!(ended.into_iter().collect::<Vec<_>>(), ["e3"]);
     assert_eq!(rfc3339(0), "1970-01-01T00:00:00Z");
+}
+
+#[tokio::test]
+async fn a_list_reads_no_column_that_it_does_not_show() {
+    let (_directory, store) = store().await;
+    let filter = RunFilter { namespace: "n".into(), workflow_types: vec!["A".into()], task_queues: vec!["q".into()] };
+    let row = RunRow {
+        namespace: "n".into(),
+        workflow_type: "A".into(),
+        task_queue: "q".into(),
+        title: Some("Kitchen of Ada".into()),
+        ..RunRow::new("k", "w", RunMode::Temporal)
+    };
+    store.insert_run(&row).await.unwrap();
+    // A reader of these columns would fail.
+    sqlx::query("UPDATE agents_runs SET output = '{', failure = '{'").execute(store.pool()).await.unwrap();
+    assert!(store.run_with_key("k").await.is_err());
+    let listed = store.runs_after(&filter, &RunPlace::default(), false, 9).await.unwrap();
+    assert_eq!(listed, [ListedRun::from(row)]);
+    assert_eq!(store.open_workflows(&filter, "", 9).await.unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn of_runs_with_one_id_the_latest_is_listed() {
+    let (_directory, store) = store().await;
+    let filter = RunFilter { namespace: "n".into(), workflow_types: vec!["A".into()], task_queues: vec!["q".into()] };
+    for (key, started_at) in [("first", 1), ("second", 2)] {
+        let row = RunRow {
+            namespace: "n".into(),
+            workflow_type: "A".into(),
+            task_queue: "q".into(),
+            started_at,
+            ..RunRow::new(key, "w", RunMode::Temporal)
+        };
+        store.insert_run(&row).await.unwrap();
+    }
+    let listed = store.runs_after(&filter, &RunPlace::default(), false, 1).await.unwrap();
+    assert_eq!(listed[0].key, "second");
+    assert_eq!(store.runs_after(&filter, &listed[0].place(), false, 1).await.unwrap(), []);
 }
