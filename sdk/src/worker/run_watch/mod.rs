@@ -4,9 +4,10 @@
 //! # Design
 //! **A workflow that is dropped while it replays has failed to.** The SDK tells nobody why it drops a
 //! workflow from its cache. But a workflow leaves its replay only by completing it: at the present,
-//! or at a query. So the watch keeps a journal as long as a workflow replays, and drops it when the
-//! workflow gets past. `difference.rs` explains the journals that are left over, by the history.
-//! A live workflow has no journal.
+//! or at a query. (The end of its main future does not count: a run that now fails has one, too.)
+//! So the watch keeps a journal as long as a workflow replays, and closes it when the workflow gets
+//! past. `difference.rs` explains the journals that are left over, by the history. A live workflow
+//! has no journal.
 //!
 //! **A wake of somebody else is seen, not prevented.** Each poll of a workflow's main future has a
 //! waker that asks the SDK whether it is woken by it. The SDK does the same, and fails the next
@@ -15,6 +16,7 @@
 mod difference;
 
 use std::{
+    cell::OnceCell,
     collections::BTreeMap,
     pin::Pin,
     sync::{
@@ -107,7 +109,7 @@ impl RunWatch {
         let watch = self.clone();
         WorkflowInterceptorConstructor::new(move |_| {
             let journal = Journal::default();
-            Watcher { watch: watch.clone(), observer: journal.observer(), journal }
+            Watcher { watch: watch.clone(), observer: journal.observer(), journal, run: OnceCell::new() }
         })
     }
 
@@ -147,11 +149,22 @@ impl RunWatch {
     }
 }
 
-/// The interceptor of one workflow in memory.
+/// The interceptor of one workflow in memory: it is dropped with the workflow.
 struct Watcher {
     watch: RunWatch,
     observer: Observer,
     journal: Journal,
+    run: OnceCell<WatchedRun>,
+}
+
+impl Drop for Watcher {
+    fn drop(&mut self) {
+        if let Some(run) = self.run.take()
+            && !self.journal.is_closed()
+        {
+            self.watch.replay_has_failed(run, self.journal.clone());
+        }
+    }
 }
 
 impl WorkflowInterceptor for Watcher {
@@ -169,7 +182,8 @@ impl WorkflowInterceptor for Watcher {
         };
         let running = self.observer.execute(ctx.clone(), input, next);
         let foreign = Arc::new(ForeignWake { run: run.clone(), is_logged: AtomicBool::new(false) });
-        WorkflowInterceptorFuture::new(Watched { running, ctx, run, watcher: self, foreign, has_ended: false })
+        self.run.get_or_init(|| run);
+        WorkflowInterceptorFuture::new(Watched { running, ctx, journal: &self.journal, foreign })
     }
 
     fn handle_signal<'a>(
@@ -241,34 +255,20 @@ impl WorkflowInterceptor for Watcher {
 struct Watched<'a> {
     running: WorkflowInterceptorFuture<'a, ExecuteWorkflowResult>,
     ctx: WorkflowInterceptorContext,
-    run: WatchedRun,
-    watcher: &'a Watcher,
+    journal: &'a Journal,
     foreign: Arc<ForeignWake>,
-    has_ended: bool,
 }
 
 impl Future for Watched<'_> {
     type Output = ExecuteWorkflowResult;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let journal = &self.watcher.journal;
-        if !self.ctx.is_replaying_history_events() && !journal.is_closed() {
-            journal.close();
+        if !self.ctx.is_replaying_history_events() && !self.journal.is_closed() {
+            self.journal.close();
         }
         let waker = WatchedWaker { waker: cx.waker().clone(), foreign: Arc::clone(&self.foreign) };
         let waker = Waker::from(Arc::new(waker));
-        let polled = Pin::new(&mut self.running).poll(&mut Context::from_waker(&waker));
-        self.has_ended = polled.is_ready();
-        polled
-    }
-}
-
-impl Drop for Watched<'_> {
-    fn drop(&mut self) {
-        let Watcher { watch, journal, .. } = self.watcher;
-        if !self.has_ended && !journal.is_closed() {
-            watch.replay_has_failed(self.run.clone(), journal.clone());
-        }
+        Pin::new(&mut self.running).poll(&mut Context::from_waker(&waker))
     }
 }
 
