@@ -33,8 +33,9 @@ impl Default for Differences {
 }
 
 impl Differences {
-    /// Logs why the replay of a run has failed; `times` is how often it has. Returns `false` if it
-    /// is not certain that it has failed: a worker that shuts down also drops workflows.
+    /// Logs why the replay of a run has failed; `times` is how often it has. Returns `false` if the
+    /// next failure is to be looked at again, since it is not certain that this is one: a worker that
+    /// shuts down also drops workflows.
     pub(super) async fn log(&self, client: Option<&Client>, run: &WatchedRun, journal: &Journal, times: u32) -> bool {
         let Ok(_place) = self.0.acquire().await else { return false };
         sleep(REPORTED).await;
@@ -48,6 +49,10 @@ impl Differences {
                 return false;
             }
         };
+        if has_ended(&history) {
+            // It was replayed for a query that it does not have.
+            return true;
+        }
         let failure = failed_task(&history);
         if failure.is_none() && times == 1 {
             return false;
@@ -84,6 +89,22 @@ async fn history(client: &Client, run: &WatchedRun) -> Result<History, String> {
     let handle: UntypedWorkflowHandle<Client> = workflow.bind_untyped(client.clone());
     let pages = handle.fetch_history(WorkflowFetchHistoryOptions::default());
     Ok(History { events: pages.into_events().await.map_err(|error| error.to_string())? })
+}
+
+/// Returns `true` if the workflow has ended.
+fn has_ended(history: &History) -> bool {
+    let latest = history.events.last().and_then(|event| event.attributes.as_ref());
+    matches!(
+        latest,
+        Some(
+            Attributes::WorkflowExecutionCompletedEventAttributes(_)
+                | Attributes::WorkflowExecutionFailedEventAttributes(_)
+                | Attributes::WorkflowExecutionTimedOutEventAttributes(_)
+                | Attributes::WorkflowExecutionCanceledEventAttributes(_)
+                | Attributes::WorkflowExecutionTerminatedEventAttributes(_)
+                | Attributes::WorkflowExecutionContinuedAsNewEventAttributes(_)
+        )
+    )
 }
 
 /// Returns the message of the latest workflow task, if it has failed because of its replay.
