@@ -158,7 +158,7 @@ impl AgentHandle {
     /// A workflow that waits for a signal, or for something that the server does not know, has no
     /// problem here. One request to the server; two or three for a run that has a problem.
     pub async fn problem(&self) -> Option<RunProblem> {
-        self.diagnosis.of_workflow(&self.workflow_id()).await
+        Box::pin(self.diagnosis.of_workflow(&self.workflow_id())).await
     }
 
     /// Maps the failure of a query.

@@ -102,9 +102,10 @@ impl Shared {
 
     /// Returns the problem of a run that was described just now.
     pub(super) async fn problem_of(&self, described: &WorkflowExecutionDescription) -> Option<RunProblem> {
-        let problem = self.problems.diagnosis.as_ref()?.of_described(described).await;
+        let diagnosis = self.problems.diagnosis.as_ref()?;
+        let problem = Box::pin(diagnosis.of_described(described)).await;
         let problem = match problem {
-            Some(problem) => Some(self.explained(described.id(), problem).await),
+            Some(problem) => Some(Box::pin(self.explained(described.id(), problem)).await),
             None => None,
         };
         let mut state = self.problems.state();
@@ -118,7 +119,9 @@ impl Shared {
     /// Returns the error of a message that a run has not taken, or of a query.
     pub(super) async fn refusal(&self, id: &str, error: AgentHandleError) -> ApiError {
         match error {
-            AgentHandleError::Stuck { problem, .. } => ApiError::run_stuck(&self.explained(id, *problem).await),
+            AgentHandleError::Stuck { problem, .. } => {
+                ApiError::run_stuck(&Box::pin(self.explained(id, *problem)).await)
+            }
             other => other.into(),
         }
     }
@@ -127,7 +130,8 @@ impl Shared {
     /// whose task fails again and again.
     pub(super) async fn refused_message(&self, id: &str, error: StartRunError) -> ApiError {
         if error.reason == NotStarted::Server
-            && let Some(problem) = self.problem(RunMode::Temporal, id).await.filter(RunProblem::blocks_messages)
+            && let Some(problem) =
+                Box::pin(self.problem(RunMode::Temporal, id)).await.filter(RunProblem::blocks_messages)
         {
             return ApiError::run_stuck(&problem);
         }
@@ -137,7 +141,7 @@ impl Shared {
     /// Returns the error of a message that no worker has answered: what is wrong with the run, if
     /// something is.
     pub(super) async fn unanswered(&self, mode: RunMode, id: &str) -> ApiError {
-        match self.problem(mode, id).await {
+        match Box::pin(self.problem(mode, id)).await {
             Some(problem) if problem.blocks_messages() => ApiError::run_stuck(&problem),
             Some(problem) if problem.kind == RunProblemKind::NoWorker => ApiError::no_worker_because(&problem),
             _ => ApiError::no_worker(),
@@ -269,7 +273,7 @@ pub(super) struct Followed<S> {
 
 /// An event of a run, or a change of its problem.
 pub(super) enum FollowedItem {
-    Event(Result<RunEvent, ApiError>),
+    Event(Box<Result<RunEvent, ApiError>>),
     /// `None` after a problem has ended.
     Problem(Option<RunProblem>),
 }
@@ -289,7 +293,7 @@ impl<S: Stream<Item = Result<RunEvent, ApiError>> + Unpin> Followed<S> {
             tokio::select! {
                 biased;
                 event = self.events.next() => {
-                    let event = FollowedItem::Event(event?);
+                    let event = FollowedItem::Event(Box::new(event?));
                     if self.quiet.event_came() {
                         self.due = Some(event);
                         return Some(FollowedItem::Problem(None));
@@ -297,7 +301,7 @@ impl<S: Stream<Item = Result<RunEvent, ApiError>> + Unpin> Followed<S> {
                     return Some(event);
                 }
                 () = self.quiet.is_due() => {
-                    let problem = self.shared.problem(self.mode, &self.id).await;
+                    let problem = Box::pin(self.shared.problem(self.mode, &self.id)).await;
                     if let Some(news) = self.quiet.looked(problem) {
                         return Some(FollowedItem::Problem(news));
                     }

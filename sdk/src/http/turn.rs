@@ -172,7 +172,7 @@ impl Turn {
                 biased;
                 event = self.events.next() => event,
                 () = self.quiet.is_due() => {
-                    let problem = self.shared.problem(self.mode, &self.workflow_id).await;
+                    let problem = Box::pin(self.shared.problem(self.mode, &self.workflow_id)).await;
                     match self.quiet.looked(problem) {
                         Some(news) => return Some(Ok(TurnStep::Problem(news))),
                         None => continue,

@@ -68,7 +68,7 @@ impl Diagnosis {
     pub(crate) async fn of_workflow(&self, workflow_id: &str) -> Option<RunProblem> {
         let handle = self.client.get_workflow_handle::<UntypedWorkflow>(workflow_id);
         match handle.describe(WorkflowDescribeOptions::default()).await {
-            Ok(described) => self.of_described(&described).await,
+            Ok(described) => Box::pin(self.of_described(&described)).await,
             Err(error) => {
                 tracing::debug!(workflow_id, %error, "a workflow could not be described");
                 None

@@ -30,7 +30,10 @@ pub(super) enum Polled {
 
 /// The answers of the last seconds.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Queues(Arc<Mutex<BTreeMap<(String, Polled), (Instant, bool)>>>);
+pub(super) struct Queues(Arc<Mutex<Answers>>);
+
+/// Whether a queue is polled, and since when that is known.
+type Answers = BTreeMap<(String, Polled), (Instant, bool)>;
 
 impl Queues {
     /// Returns `true` if workers poll this queue; `None` if the server does not say.

@@ -149,8 +149,10 @@ pub(in crate::http) async fn events(
             return None;
         }
         let (event, is_over) = match followed.next().await {
-            Some(FollowedItem::Event(Ok(event))) => (sse::run_event(&event), false),
-            Some(FollowedItem::Event(Err(error))) => (sse::failed(&error), true),
+            Some(FollowedItem::Event(event)) => match *event {
+                Ok(event) => (sse::run_event(&event), false),
+                Err(error) => (sse::failed(&error), true),
+            },
             Some(FollowedItem::Problem(problem)) => {
                 (sse::sent(sse::data(&json!({"problem": problem})).event("problem")), false)
             }
