@@ -9,12 +9,9 @@ use futures::future::BoxFuture;
 use serde_json::Value;
 
 use super::{NewRun, RunEventStream, StartRunError};
-use crate::{
-    store::RunPlace,
-    wire::{
-        AgentDecision, AgentInterruption, AgentState, ChatMessage, ChatReply, ChatRequest, ChatTranscript,
-        DecisionAnswer, RunStatus, asked_questions::AskedQuestions,
-    },
+use crate::wire::{
+    AgentDecision, AgentInterruption, AgentState, ChatMessage, ChatReply, ChatRequest, ChatTranscript, DecisionAnswer,
+    RunStatus, asked_questions::AskedQuestions, run_place::RunPlace,
 };
 
 /// A run or a chat in a store.

@@ -32,6 +32,7 @@ pub(crate) mod model_limits;
 mod nested;
 mod notes;
 mod pause;
+pub(crate) mod refusal;
 mod request;
 mod result;
 mod run;

@@ -16,7 +16,6 @@
 mod agents;
 mod decisions;
 mod questions;
-mod run_place;
 mod session;
 mod spill;
 #[cfg(any(feature = "postgres", feature = "sqlite"))]
@@ -29,8 +28,6 @@ pub use decisions::{DecisionStore, StoredDecision};
 #[cfg(feature = "http")]
 pub(crate) use questions::OptionalQuestionStore;
 pub use questions::{QuestionStore, StoredQuestion};
-#[cfg(any(feature = "http", feature = "postgres", feature = "sqlite"))]
-pub(crate) use run_place::RunPlace;
 pub use session::Session;
 pub(crate) use session::Sessions;
 pub(crate) use spill::OptionalSpillStore;

@@ -44,6 +44,8 @@ pub(crate) mod ready_made;
 pub(crate) mod remote_call;
 pub(crate) mod run_attributes;
 pub(crate) mod run_mode;
+#[cfg(any(feature = "http", feature = "postgres", feature = "sqlite"))]
+pub(crate) mod run_place;
 mod run_problem;
 pub(crate) mod run_state;
 pub(crate) mod run_status;

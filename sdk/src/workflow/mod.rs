@@ -26,8 +26,6 @@ pub use effect::{
     model_activity_options::{ModelActivityOptions, ModelRetryPolicy},
     summary::{SummarizedCall, Summary},
 };
-#[cfg(feature = "http")]
-pub(crate) use inbox::refusal;
 pub use inbox::{AgentInbox, HasAgentInbox};
 #[cfg(any(feature = "postgres", feature = "sqlite"))]
 pub(crate) use inbox::{InboxContext, RunInbox, Waits};

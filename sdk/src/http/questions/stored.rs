@@ -6,11 +6,11 @@ use serde::{Deserialize, Serialize};
 
 use super::{Question, RunQuestions};
 use crate::{
+    drive::refusal::refusal,
     http::{access::Caller, error::ApiError, service::Shared},
     store::StoredQuestion,
     tool::BoxError,
     wire::{AgentDecision, ApprovalRuling},
-    workflow::refusal,
 };
 
 /// Number of questions that are read together, and maximum number of those that a request looks at.

@@ -33,8 +33,7 @@ use crate::{
         error::ApiError,
         service::{Service, Shared},
     },
-    store::RunPlace,
-    wire::{RunMode, RunStatus},
+    wire::{RunMode, RunStatus, run_place::RunPlace},
 };
 
 /// Runs in a page by default, and at most.

@@ -9,8 +9,7 @@ use super::{
 use crate::{
     client::{NewRun, StartRunError},
     http::{error::ApiError, service::Shared},
-    store::RunPlace,
-    wire::RunEvent,
+    wire::{RunEvent, run_place::RunPlace},
 };
 
 /// No database.

@@ -13,7 +13,6 @@
 mod context;
 mod questions;
 mod record;
-mod refusal;
 mod restore;
 mod run_inbox;
 
@@ -25,14 +24,16 @@ pub(in crate::workflow) use self::record::decide;
 pub use self::record::{agent_decide, agent_supply_output};
 pub(crate) use self::{
     context::InboxContext,
-    refusal::refusal,
     run_inbox::{RunInbox, Waits},
 };
 use super::stream::StreamLog;
-use crate::wire::{
-    AgentDecision, AgentInterruption, AgentState, Carried, DecidedInterruption, DecisionAnswer, RunStatus,
-    SuppliedOutput, Verdict, WIRE_VERSION, WireVersion,
-    agent_handlers::{first_version, readable_version},
+use crate::{
+    drive::refusal::refusal,
+    wire::{
+        AgentDecision, AgentInterruption, AgentState, Carried, DecidedInterruption, DecisionAnswer, RunStatus,
+        SuppliedOutput, Verdict, WIRE_VERSION, WireVersion,
+        agent_handlers::{first_version, readable_version},
+    },
 };
 
 /// Maximum number of decisions that are kept although no run has requested them, and maximum total

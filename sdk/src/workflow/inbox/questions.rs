@@ -10,7 +10,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{AgentInbox, refusal::refusal};
+use super::AgentInbox;
+use crate::drive::refusal::refusal;
 use crate::wire::{AgentInterruption, Interruption, RunState, RunStatus};
 
 /// Maximum number of remembered ids of questions that had no decision when their run ended.

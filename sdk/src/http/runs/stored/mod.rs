@@ -24,10 +24,10 @@ use crate::{
     client::{NewRun, NotStarted, RunEventsError, StartRunError, WorkflowRuns, described, execution_of},
     http::{error::ApiError, service::Shared},
     store::{
-        RunPlace, SqlStore,
+        SqlStore,
         sql::runs::{FailedStart, ListedRun, RunFilter, RunRow, millis, rfc3339},
     },
-    wire::{RecordedFailure, RunMode, RunStatus},
+    wire::{RecordedFailure, RunMode, RunStatus, run_place::RunPlace},
 };
 
 /// Number of rows that are read together, and then looked for on the server.

@@ -12,14 +12,11 @@ use super::{
     row::{COLUMNS, LISTED, ListedRun, RunRow, mode_name},
 };
 use crate::{
-    store::{
-        RunPlace,
-        sql::{
-            SqlStore, SqlStoreError,
-            text::{restored, storable},
-        },
+    store::sql::{
+        SqlStore, SqlStoreError,
+        text::{restored, storable},
     },
-    wire::{RunEvent, RunMode},
+    wire::{RunEvent, RunMode, run_place::RunPlace},
 };
 
 /// The runs that a process is responsible for.

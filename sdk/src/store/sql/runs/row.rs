@@ -10,10 +10,7 @@ use super::super::{
     SqlStoreError,
     text::{restored, storable},
 };
-use crate::{
-    store::RunPlace,
-    wire::{RecordedFailure, RunMode, RunStatus},
-};
+use crate::wire::{RecordedFailure, RunMode, RunStatus, run_place::RunPlace};
 
 /// The columns, in the order of [`RunRow::of`].
 pub(crate) const COLUMNS: &str = "run_key, namespace, id, mode, workflow_type, task_queue, agent, thread, labels, \

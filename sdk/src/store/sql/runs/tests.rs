@@ -5,8 +5,8 @@ use tempfile::TempDir;
 
 use super::*;
 use crate::{
-    store::{RunPlace, SqlStore},
-    wire::{EventKind, Item, RecordedFailure, RunEvent, RunMode, RunStatus},
+    store::SqlStore,
+    wire::{EventKind, Item, RecordedFailure, RunEvent, RunMode, RunStatus, run_place::RunPlace},
 };
 
 async fn store() -> (TempDir, SqlStore) {

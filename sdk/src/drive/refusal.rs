@@ -5,8 +5,11 @@ use serde_json::{Map, Value};
 
 use crate::{
     tool::schema::{parse_arguments_with, validate_earlier_keywords},
-    wire::{AGENT_SUPPLY_OUTPUT, AgentInterruption, Verdict, run_state::InterruptionKind},
-    workflow::limits::size::{MOST_BYTES, encoded_len},
+    wire::{
+        AGENT_SUPPLY_OUTPUT, AgentInterruption, Verdict,
+        run_state::InterruptionKind,
+        size::{MOST_BYTES, encoded_len},
+    },
 };
 
 /// Returns the reason why this call cannot be decided in this way, if there is one.
