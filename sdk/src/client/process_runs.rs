@@ -19,6 +19,8 @@ use crate::wire::{
 pub(crate) struct ProcessRow {
     pub(crate) id: String,
     pub(crate) is_chat: bool,
+    /// `true` if no process has it: a chat has no message to answer.
+    pub(crate) is_left: bool,
     pub(crate) agent: Option<String>,
     /// What a person recognises it by.
     pub(crate) title: Option<String>,

@@ -19,6 +19,9 @@ const MAX_MESSAGE_BYTES: usize = 4 * 1024;
 /// Seconds after which a request that was refused for a passing reason may be sent again.
 const RETRY_AFTER: HeaderValue = HeaderValue::from_static("5");
 
+/// Code of the refusal of a message to a run that is stuck.
+const RUN_STUCK: &str = "run_stuck";
+
 /// A refused request.
 #[derive(Clone, Debug)]
 pub(super) struct ApiError {
@@ -61,7 +64,7 @@ impl ApiError {
 
     /// Returns the error of a message to a run that cannot take any.
     pub(super) fn run_stuck(problem: &RunProblem) -> Self {
-        Self::new(StatusCode::SERVICE_UNAVAILABLE, "run_stuck", problem.to_string())
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, RUN_STUCK, problem.to_string())
     }
 
     pub(super) fn no_agent(name: &str) -> Self {
@@ -144,7 +147,8 @@ impl ErrorBody {
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
         let mut response = (self.status, Json(ErrorBody::of(&self))).into_response();
-        if self.status == StatusCode::SERVICE_UNAVAILABLE {
+        // A stuck run needs a deploy, not another request.
+        if self.status == StatusCode::SERVICE_UNAVAILABLE && self.code != RUN_STUCK {
             response.headers_mut().insert(header::RETRY_AFTER, RETRY_AFTER);
         }
         response

@@ -6,15 +6,16 @@
 //! the agents of this service, once for each failure, one at a time. If these are not the agents of
 //! the workers, the replay fails at another event, and Temporal's own words are shown.
 //!
-//! **A list costs no request for each row.** The rows have the server's search attribute
+//! **Problems cost a list no request for each row.** The rows have the server's search attribute
 //! `TemporalReportedProblems`, which it sets by default after five failures of a workflow task in
 //! a row (some 50 seconds). One request, kept for five seconds, tells whether the queue has a worker.
 //! What neither tells, a provider that answers 429 above all, is found by a watcher.
 //!
 //! **The watcher works only for readers.** It runs from the first list until ten minutes after the
-//! latest. Every 15 seconds it lists the latest 500 open runs, and describes those that it has not
-//! seen for the longest time, at most four a second: in a minute 4 lists and at most 240
-//! descriptions, and none without open runs. Runs that wait for people are left out.
+//! latest. A pass is one list of the latest 500 open runs and at most 60 descriptions, four a second,
+//! of those that it has not seen for the longest time; the next begins 15 seconds after its end. So a
+//! minute costs at most 120 descriptions, and none without open runs. Runs that wait for people are
+//! left out.
 
 use std::{
     collections::BTreeMap,
@@ -22,7 +23,7 @@ use std::{
     time::Duration,
 };
 
-use futures::{Stream, StreamExt};
+use futures::{FutureExt, Stream, StreamExt, future::BoxFuture};
 use temporalio_client::{
     UntypedWorkflow, WorkflowDescribeOptions, WorkflowExecutionDescription, WorkflowFetchHistoryOptions,
 };
@@ -30,7 +31,7 @@ use temporalio_common::protos::temporal::api::history::v1::History;
 use tokio::{
     runtime::Handle,
     sync::Semaphore,
-    time::{Instant, sleep},
+    time::{Instant, sleep, timeout},
 };
 
 use super::{
@@ -42,7 +43,7 @@ use crate::{
     agent::AgentDef,
     client::{AgentHandleError, Diagnosis, NotStarted, QuietWatch, StartRunError, replay_differs},
     replay::{ReadyMadeReplay, ReplayChange},
-    wire::{RunEvent, RunMode, RunProblem, RunProblemKind},
+    wire::{RunEvent, RunMode, RunProblem, RunProblemKind, RunStatus},
 };
 
 /// The interval between two passes of the watcher.
@@ -54,7 +55,9 @@ const MAX_DESCRIBED: usize = 60;
 /// Time after the latest list in which the watcher works.
 const WATCHED: Duration = Duration::from_mins(10);
 /// Time for which a list shows the problem that a run had.
-const KEPT: Duration = Duration::from_mins(3);
+const KEPT: Duration = Duration::from_mins(6);
+/// Time in which a failure of a replay must be explained.
+const EXPLAINED_IN: Duration = Duration::from_secs(10);
 /// Number of looks that are kept.
 const MAX_LOOKS: usize = 10_000;
 /// Number of explanations that are kept.
@@ -64,7 +67,7 @@ const MAX_EXPLAINED: usize = 1_000;
 pub(super) struct Problems {
     diagnosis: Option<Diagnosis>,
     replay: Arc<ReadyMadeReplay>,
-    replays: Semaphore,
+    replays: Arc<Semaphore>,
     state: Mutex<State>,
 }
 
@@ -81,7 +84,7 @@ struct State {
 impl Problems {
     pub(super) fn new(diagnosis: Option<Diagnosis>, agents: impl IntoIterator<Item = AgentDef>) -> Self {
         let replay = Arc::new(ReadyMadeReplay::new(agents.into_iter().collect()));
-        Self { diagnosis, replay, replays: Semaphore::new(1), state: Mutex::default() }
+        Self { diagnosis, replay, replays: Arc::new(Semaphore::new(1)), state: Mutex::default() }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -98,6 +101,12 @@ impl Shared {
         let handle = self.workflows().ok()?.client.get_workflow_handle::<UntypedWorkflow>(id);
         let described = handle.describe(WorkflowDescribeOptions::default()).await.ok()?;
         self.problem_of(&described).await
+    }
+
+    /// Begins to look for the problem of a run.
+    pub(super) fn look(self: &Arc<Self>, mode: RunMode, id: &str) -> Look {
+        let (shared, id) = (Arc::clone(self), id.to_owned());
+        async move { shared.problem(mode, &id).await }.boxed()
     }
 
     /// Returns the problem of a run that was described just now.
@@ -162,7 +171,9 @@ impl Shared {
             for row in &mut open {
                 let look = state.looks.get(&row.execution).filter(|(at, _)| at.elapsed() < KEPT);
                 let known = look.and_then(|(_, problem)| problem.clone());
-                row.problem = known.or_else(|| reported(row)).or_else(|| of_queue.clone());
+                // A chat without a message and a run that waits need no worker now.
+                let is_at_work = !row.is_idle && row.status != RunStatus::Waiting;
+                row.problem = known.or_else(|| reported(row)).or_else(|| of_queue.clone().filter(|_| is_at_work));
             }
         }
         self.watch_problems();
@@ -182,7 +193,7 @@ impl Shared {
         if problem.kind != RunProblemKind::ReplayDiffers {
             return problem;
         }
-        if let Some(change) = self.change(id, &problem.message).await {
+        if let Ok(Some(change)) = timeout(EXPLAINED_IN, self.change(id, &problem.message)).await {
             let explained = replay_differs(&change.to_string());
             problem.message = explained.message;
             problem.agent = change.agent;
@@ -192,7 +203,7 @@ impl Shared {
 
     async fn change(&self, id: &str, failure: &str) -> Option<ReplayChange> {
         let key = (id.to_owned(), failure.to_owned());
-        let _place = self.problems.replays.acquire().await.ok()?;
+        let place = Arc::clone(&self.problems.replays).acquire_owned().await.ok()?;
         if let Some(change) = self.problems.state().changes.get(&key) {
             return change.clone();
         }
@@ -204,6 +215,8 @@ impl Shared {
         let failed_with = failure.to_owned();
         // The future of a replay stays on its thread.
         let replayed = tokio::task::spawn_blocking(move || {
+            // One replay at a time, also if nobody waits for it any more.
+            let _place = place;
             let converter = temporalio_client::NamespacedClient::data_converter(&client);
             Handle::current().block_on(replay.change(history, converter, &failed_with))
         });
@@ -268,7 +281,24 @@ pub(super) struct Followed<S> {
     id: String,
     events: S,
     quiet: QuietWatch,
+    /// The look that is under way. Events come meanwhile.
+    look: Option<Look>,
     due: Option<FollowedItem>,
+}
+
+/// A look for the problem of a run.
+pub(super) type Look = BoxFuture<'static, Option<RunProblem>>;
+
+/// Waits for the end of a look; without one for ever.
+pub(super) async fn looked(look: &mut Option<Look>) -> Option<RunProblem> {
+    match look {
+        Some(looking) => {
+            let problem = looking.await;
+            *look = None;
+            problem
+        }
+        None => std::future::pending().await,
+    }
 }
 
 /// An event of a run, or a change of its problem.
@@ -281,7 +311,7 @@ pub(super) enum FollowedItem {
 impl<S: Stream<Item = Result<RunEvent, ApiError>> + Unpin> Followed<S> {
     pub(super) fn new(shared: &Arc<Shared>, (mode, id): (RunMode, &str), events: S) -> Self {
         let (shared, id) = (Arc::clone(shared), id.to_owned());
-        Self { shared, mode, id, events, quiet: QuietWatch::default(), due: None }
+        Self { shared, mode, id, events, quiet: QuietWatch::default(), look: None, due: None }
     }
 
     /// Returns the next event, or a change of the problem; `None` after the last event.
@@ -293,6 +323,7 @@ impl<S: Stream<Item = Result<RunEvent, ApiError>> + Unpin> Followed<S> {
             tokio::select! {
                 biased;
                 event = self.events.next() => {
+                    self.look = None;
                     let event = FollowedItem::Event(Box::new(event?));
                     if self.quiet.event_came() {
                         self.due = Some(event);
@@ -300,8 +331,10 @@ impl<S: Stream<Item = Result<RunEvent, ApiError>> + Unpin> Followed<S> {
                     }
                     return Some(event);
                 }
-                () = self.quiet.is_due() => {
-                    let problem = Box::pin(self.shared.problem(self.mode, &self.id)).await;
+                () = self.quiet.is_due(), if self.look.is_none() => {
+                    self.look = Some(self.shared.look(self.mode, &self.id));
+                }
+                problem = looked(&mut self.look) => {
                     if let Some(news) = self.quiet.looked(problem) {
                         return Some(FollowedItem::Problem(news));
                     }

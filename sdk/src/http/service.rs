@@ -56,7 +56,7 @@ const MAX_BODY_BYTES: usize = 4 * 1024 * 1024;
 const REQUEST_TIMEOUT: Duration = Duration::from_mins(1);
 /// Time in which a connection must take the next event of a stream.
 const SLOW_READER: Duration = Duration::from_secs(30);
-/// Maximum number of timelines that are drawn at the same time.
+/// Maximum number of histories that are read whole at the same time.
 const MAX_TIMELINES: usize = 2;
 /// Headers of answers that pages of other origins may read.
 const EXPOSED: [HeaderName; 2] =
@@ -111,7 +111,7 @@ pub(super) struct Shared {
     pub(super) run_store: RunStore,
     pub(super) streams: StreamLimits,
     pub(super) questions: QuestionWatch,
-    /// The timelines that are drawn at the same time.
+    /// The histories that are read whole at the same time: for timelines and usage.
     pub(super) timelines: Semaphore,
     pub(super) problems: Problems,
     /// The description of the service.

@@ -24,7 +24,13 @@ use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use self::chat_runs::ChatRuns;
 pub(super) use self::start::TurnStart;
-use super::{error::ApiError, places::Reply, runs::AskedInHistory, service::Shared};
+use super::{
+    error::ApiError,
+    places::Reply,
+    problems::{Look, looked},
+    runs::AskedInHistory,
+    service::Shared,
+};
 use crate::{
     client::{QuietWatch, RunEventStream},
     wire::{AgentInterruption, ChatOutcome, ChatReply, EventKind, Item, RunEvent, RunMode, RunProblem},
@@ -93,6 +99,8 @@ pub(super) struct Turn {
     reply: Option<Reply>,
     answered: Option<ChatReply>,
     quiet: QuietWatch,
+    /// The look for a problem that is under way.
+    look: Option<Look>,
     /// `true` after an event that ends a problem which was shown.
     is_well_again: bool,
     is_over: bool,
@@ -145,6 +153,7 @@ impl Turn {
             reply,
             answered: None,
             quiet: QuietWatch::default(),
+            look: None,
             is_well_again: false,
             is_over: false,
         })
@@ -170,9 +179,15 @@ impl Turn {
             }
             let event = tokio::select! {
                 biased;
-                event = self.events.next() => event,
-                () = self.quiet.is_due() => {
-                    let problem = Box::pin(self.shared.problem(self.mode, &self.workflow_id)).await;
+                event = self.events.next() => {
+                    self.look = None;
+                    event
+                }
+                () = self.quiet.is_due(), if self.look.is_none() => {
+                    self.look = Some(self.shared.look(self.mode, &self.workflow_id));
+                    continue;
+                }
+                problem = looked(&mut self.look) => {
                     match self.quiet.looked(problem) {
                         Some(news) => return Some(Ok(TurnStep::Problem(news))),
                         None => continue,

@@ -120,16 +120,22 @@ impl Task {
             None => Ok(output.unwrap_or_default()),
         });
         let questions = self.state.map(|state| state.interruptions).unwrap_or_default();
-        shown(self.run.into(), TaskQuestions::InFull(questions), outcome)
+        shown(self.run.into(), self.owner.is_empty(), TaskQuestions::InFull(questions), outcome)
     }
 }
 
 /// Returns a task as clients see it.
-fn shown(run: ListedRun, questions: TaskQuestions, outcome: Option<Result<Value, String>>) -> ProcessRow {
+fn shown(
+    run: ListedRun,
+    is_left: bool,
+    questions: TaskQuestions,
+    outcome: Option<Result<Value, String>>,
+) -> ProcessRow {
     let place = run.place();
     ProcessRow {
         id: run.id,
         is_chat: run.workflow_type == CHAT_WORKFLOW,
+        is_left,
         agent: run.agent,
         title: run.title,
         thread: run.thread,
@@ -214,7 +220,7 @@ pub(super) async fn list(store: &SqlStore, wanted: &TaskList<'_>) -> Result<Vec<
         condition.push_str(" AND agent = $3");
     }
     let statement = format!(
-        "SELECT {LISTED}, questions FROM agents_runs JOIN agents_tasks ON run = run_key WHERE {condition} \
+        "SELECT {LISTED}, questions, task_owner FROM agents_runs JOIN agents_tasks ON run = run_key WHERE {condition} \
          ORDER BY started_at DESC, run_key DESC LIMIT {limit}"
     );
     let mut query = sqlx::query(&statement).bind(after.started_at).bind(&*after.key);
@@ -227,7 +233,8 @@ pub(super) async fn list(store: &SqlStore, wanted: &TaskList<'_>) -> Result<Vec<
             None => TaskQuestions::Recorded(None),
             Some(json) => serde_json::from_str(&json).map_or(TaskQuestions::Unreadable, TaskQuestions::Recorded),
         };
-        Ok(shown(ListedRun::of(row)?, questions, None))
+        let is_left = row.try_get::<String, _>("task_owner")?.is_empty();
+        Ok(shown(ListedRun::of(row)?, is_left, questions, None))
     };
     rows.iter().map(listed).collect()
 }

@@ -241,8 +241,9 @@ impl Owned {
             return Ok(None);
         }
         let place = process.settings.admission.place();
-        let place = self.cancelled.run_until_cancelled(place).await.ok_or_else(|| self.lost())?;
+        let place = self.cancelled.run_until_cancelled(place).await;
         self.waits_for_place(None);
+        let place = place.ok_or_else(|| self.lost())?;
         if !self.has_begun() {
             // Another process begins it.
             if process.is_stopping() {

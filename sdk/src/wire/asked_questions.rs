@@ -126,6 +126,7 @@ impl AskedQuestions {
     }
 
     /// Returns the questions that people can decide, as far as they fit.
+    #[cfg(any(feature = "http", test))]
     pub(crate) fn open(self) -> Vec<PendingQuestion> {
         if self.without_inbox {
             return Vec::new();

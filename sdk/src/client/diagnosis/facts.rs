@@ -28,6 +28,8 @@ pub(super) struct RunFacts {
     pub(super) activities: Vec<Activity>,
     /// `true` if the run waits for child workflows or Nexus operations.
     pub(super) has_children: bool,
+    /// `true` if the first task of the run is due later.
+    pub(super) is_delayed: bool,
     /// `true` if the run waits for people.
     pub(super) is_waiting: bool,
     /// The latest workflow task that has failed, if it was read.
@@ -117,6 +119,7 @@ impl RunFacts {
             workflow_task: described.pending_workflow_task.as_ref().map(WorkflowTask::of),
             activities,
             has_children: !described.pending_children.is_empty() || !described.pending_nexus_operations.is_empty(),
+            is_delayed: millis(info.execution_time.as_ref()) > now,
             is_waiting,
             ..Self::default()
         }

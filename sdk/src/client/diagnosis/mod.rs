@@ -35,9 +35,9 @@ use temporalio_client::{
 };
 
 pub use self::quiet::QuietWatch;
-#[cfg(feature = "http")]
-use self::rules::no_worker;
 pub(super) use self::rules::nondeterminism;
+#[cfg(feature = "http")]
+use self::rules::queue_not_polled;
 #[cfg(feature = "http")]
 pub(crate) use self::rules::replay_differs;
 use self::{
@@ -83,12 +83,20 @@ impl Diagnosis {
         if info.close_time.is_some() {
             return None;
         }
-        let note = described.memo().get::<RunNote>(RUN_NOTE_MEMO).ok().flatten();
-        let is_waiting = note.is_some_and(|note| matches!(note.note, NoteKind::Paused));
+        // What this process cannot read may say that the run waits.
+        let is_waiting = match described.memo().get::<RunNote>(RUN_NOTE_MEMO) {
+            Ok(note) => note.is_some_and(|note| matches!(note.note, NoteKind::Paused)),
+            Err(_) => true,
+        };
         let mut facts = RunFacts::read(raw, self.client.data_converter(), is_waiting, now()).await;
         let history = History::new(&self.client, info.execution.as_ref()?);
         match facts.task_suspicion() {
-            Some(Suspicion::Fails) => facts.failed_task = history.failed_task().await,
+            Some(Suspicion::Fails) => {
+                facts.failed_task = history.failed_task().await;
+                if facts.workflow_task.is_some_and(|task| !task.is_started) {
+                    facts.workflow_pollers = self.workflow_pollers(&facts.task_queue).await;
+                }
+            }
             Some(Suspicion::NotTaken) => facts.workflow_pollers = self.workflow_pollers(&facts.task_queue).await,
             None => match facts.activity_suspicion() {
                 Some((place, Suspicion::Fails)) => {
@@ -111,7 +119,7 @@ impl Diagnosis {
     #[cfg(feature = "http")]
     pub(crate) async fn of_queue(&self, task_queue: &str) -> Option<RunProblem> {
         let is_polled = self.workflow_pollers(task_queue).await?;
-        (!is_polled).then(|| no_worker(task_queue, false))
+        (!is_polled).then(|| queue_not_polled(task_queue))
     }
 
     async fn workflow_pollers(&self, task_queue: &str) -> Option<bool> {

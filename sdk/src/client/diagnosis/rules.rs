@@ -63,6 +63,7 @@ impl RunFacts {
             && self.workflow_task.is_none()
             && self.activities.is_empty()
             && !self.has_children
+            && !self.is_delayed
             && !self.is_waiting
             && self.history_length <= MAX_EVENTS
     }
@@ -70,6 +71,8 @@ impl RunFacts {
     /// Returns the problem of the run; `None` if it makes progress, or waits as it should.
     pub(super) fn problem(&self) -> Option<RunProblem> {
         match self.task_suspicion() {
+            // A worker that was lost leaves a task that times out, too.
+            Some(Suspicion::Fails) if self.workflow_pollers == Some(false) => self.task_not_taken(),
             Some(Suspicion::Fails) => self.failing_task(),
             Some(Suspicion::NotTaken) => self.task_not_taken(),
             None => match self.activity_suspicion() {
@@ -106,13 +109,20 @@ impl RunFacts {
 
     fn task_not_taken(&self) -> Option<RunProblem> {
         let task = self.workflow_task?;
-        Some(since(no_worker(&self.task_queue, self.workflow_pollers?), task.scheduled))
+        let problem = if !self.workflow_pollers? {
+            queue_not_polled(&self.task_queue)
+        } else if self.now - task.scheduled >= NOT_TAKEN_BY_BUSY {
+            workers_busy(&self.task_queue)
+        } else {
+            return None;
+        };
+        Some(since(problem, task.scheduled))
     }
 
     fn activity_not_taken(&self, activity: &Activity) -> Option<RunProblem> {
         let has_waited_long = self.now - activity.scheduled >= NOT_TAKEN_BY_BUSY;
         let problem = match (self.activity_pollers?, self.workflow_pollers?) {
-            (true, _) if has_waited_long => no_worker(&activity.task_queue, true),
+            (true, _) if has_waited_long => workers_busy(&activity.task_queue),
             (true, _) => return None,
             (false, true) => RunProblem::new(
                 RunProblemKind::ActivityNotPolled,
@@ -123,7 +133,7 @@ impl RunFacts {
                 ),
                 "Install the plugin in the options of the worker: plugin.install(&mut options)?",
             ),
-            (false, false) => no_worker(&activity.task_queue, false),
+            (false, false) => queue_not_polled(&activity.task_queue),
         };
         Some(since(problem, activity.scheduled))
     }
@@ -189,14 +199,16 @@ fn failing_activity(activity: &Activity) -> RunProblem {
     problem
 }
 
-/// Returns the problem of a run that no worker takes; `true` if some have polled its queue.
-pub(super) fn no_worker(task_queue: &str, has_pollers: bool) -> RunProblem {
-    if has_pollers {
-        let message = format!("no worker of the task queue {task_queue:?} takes the next task of the run");
-        let remedy = "A worker has polled this queue in the last minutes: check that it still runs, and is not busy \
-                      or of another deployment version";
-        return RunProblem::new(RunProblemKind::NoWorker, message, remedy);
-    }
+/// Returns the problem of a run whose task no worker takes, although some have polled its queue.
+fn workers_busy(task_queue: &str) -> RunProblem {
+    let message = format!("no worker of the task queue {task_queue:?} takes the next task of the run");
+    let remedy = "A worker has polled this queue in the last minutes: check that it still runs, and is not busy or of \
+                  another deployment version";
+    RunProblem::new(RunProblemKind::NoWorker, message, remedy)
+}
+
+/// Returns the problem of a run whose task queue no worker polls.
+pub(super) fn queue_not_polled(task_queue: &str) -> RunProblem {
     let message = format!("no worker polls the task queue {task_queue:?}");
     RunProblem::new(RunProblemKind::NoWorker, message, "Start a worker with this task queue and namespace")
 }

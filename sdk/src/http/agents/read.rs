@@ -67,6 +67,9 @@ pub(in crate::http) async fn list(
             |name: &str| shared.access.may_start(&caller, name) || shared.access.may_read_spec(&caller, name);
         listed.specs = Some(found.iter().filter(|found| is_shown(&found.name)).map(VersionRow::of).collect());
     }
+    if listed.agents.is_empty() && listed.specs.as_ref().is_none_or(Vec::is_empty) {
+        listed.toolsets.clear();
+    }
     Ok(Json(listed))
 }
 

@@ -1,5 +1,7 @@
 //! The runs of a service without a database: there are none but those of the server.
 
+use std::sync::Arc;
+
 use futures::stream::BoxStream;
 
 use super::{
@@ -58,7 +60,7 @@ impl RunStore {
 
     pub(super) fn describe(_run: &NewRun) {}
 
-    pub(super) async fn record_start(&self, _shared: &Shared, (): (), _id: &str) {}
+    pub(super) async fn record_start(&self, _shared: &Arc<Shared>, _id: &str) {}
 
     pub(super) async fn record_failed_start(&self, _shared: &Shared, (): (), _error: &StartRunError) {}
 }

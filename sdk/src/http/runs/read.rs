@@ -14,7 +14,10 @@ use futures::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use temporalio_client::{WorkflowDescribeOptions, WorkflowGetResultOptions, errors::WorkflowInteractionError};
+use temporalio_client::{
+    WorkflowDescribeOptions, WorkflowExecutionDescription, WorkflowGetResultOptions, errors::WorkflowInteractionError,
+};
+use tokio::time::timeout;
 
 use super::{
     recorded::{OpenQuestions, all_questions},
@@ -36,6 +39,8 @@ use crate::{
 
 /// Time without a fact after which a history is read to its present end.
 pub(super) const QUIET: Duration = Duration::from_secs(2);
+/// Time in which the server must describe a chat of a list.
+const DESCRIBE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A run with its result, or with the calls that wait.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -234,28 +239,27 @@ pub(in crate::http) async fn find(shared: &Shared, id: &str) -> Result<Found, Ap
 /// Adds to the row of a chat whether it waits for a message. No worker is needed for that: a chat
 /// that answers one has an activity, a child or a workflow task that is pending.
 pub(super) async fn with_idleness(shared: &Shared, mut row: Row) -> Row {
-    if !row.is_chat() || row.status != RunStatus::Running || row.recorded.may_wait() {
+    let may_be_idle = row.is_chat() && row.status == RunStatus::Running && !row.recorded.may_wait();
+    if !may_be_idle || row.mode == RunMode::InProcess {
         return row;
     }
-    row.is_idle = match (row.mode, shared.runs.process(), shared.runs.workflows()) {
-        (RunMode::InProcess, Some(tasks), _) => {
-            let state = tasks.state(&row.id).await.ok().flatten();
-            state.is_some_and(|state| state.status.has_ended() || state.status == RunStatus::Queued)
-        }
-        (RunMode::Temporal, _, Some(workflows)) => {
-            let handle = workflows.client.get_workflow_handle::<RunType>(&*row.id);
-            let described = handle.describe(WorkflowDescribeOptions::default()).await;
-            described.is_ok_and(|described| {
-                let raw = described.raw();
-                raw.pending_workflow_task.is_none()
-                    && raw.pending_activities.is_empty()
-                    && raw.pending_children.is_empty()
-                    && raw.pending_nexus_operations.is_empty()
-            })
-        }
-        _ => false,
-    };
+    if let Some(described) = &row.described {
+        row.is_idle = has_no_work(described);
+    } else if let Some(workflows) = shared.runs.workflows() {
+        let handle = workflows.client.get_workflow_handle::<RunType>(&*row.id);
+        let described = timeout(DESCRIBE_TIMEOUT, handle.describe(WorkflowDescribeOptions::default())).await;
+        row.is_idle = matches!(described, Ok(Ok(described)) if has_no_work(&described));
+    }
     row
+}
+
+/// Returns `true` if the server waits for nothing that continues the workflow.
+fn has_no_work(described: &WorkflowExecutionDescription) -> bool {
+    let raw = described.raw();
+    raw.pending_workflow_task.is_none()
+        && raw.pending_activities.is_empty()
+        && raw.pending_children.is_empty()
+        && raw.pending_nexus_operations.is_empty()
 }
 
 /// Returns the input of a run whose events may not have it, because it has ended before its first

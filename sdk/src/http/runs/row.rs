@@ -56,7 +56,7 @@ pub(in crate::http) struct Row {
     pub(in crate::http) execution: String,
     /// `true` for a chat that waits for a message, and answers none.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub(super) is_idle: bool,
+    pub(in crate::http) is_idle: bool,
     /// `true` if the workflow has not continued as new.
     #[serde(skip)]
     pub(super) is_first_execution: bool,
@@ -145,6 +145,7 @@ impl Row {
         let ProcessRow {
             id,
             is_chat,
+            is_left,
             agent,
             title,
             thread,
@@ -172,7 +173,7 @@ impl Row {
             thread,
             status: if recorded.waits() { RunStatus::Waiting } else { status },
             execution,
-            is_idle: false,
+            is_idle: is_chat && is_left && !status.has_ended() && !recorded.waits(),
             is_first_execution: true,
             started_at: Some(started_at),
             ended_at,

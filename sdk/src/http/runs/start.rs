@@ -162,7 +162,7 @@ pub(in crate::http) async fn start(
     let described = RunStore::describe(&run);
     let id = match shared.runs.start_run(run).await {
         Ok(id) => {
-            shared.run_store.record_start(&shared, described, &id).await;
+            shared.run_store.record_start(&shared, &id).await;
             id
         }
         Err(error) => {

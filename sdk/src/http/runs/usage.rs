@@ -22,6 +22,8 @@ pub(in crate::http) async fn usage(
     Path(id): Path<String>,
 ) -> Result<Json<Usage>, ApiError> {
     let row = seen(&shared, &caller, &id).await?;
+    // Never closed: the service lives as long as its requests.
+    let _turn = shared.timelines.acquire().await.map_err(ApiError::server)?;
     let mut sum = Usage::default();
     match executions(&shared, &row).await? {
         Some(chain) => chain.iter().for_each(|execution| sum.add(&execution.usage)),

@@ -120,7 +120,7 @@ impl RunWatch {
         let times = {
             let mut replays = self.replays();
             if replays.len() >= MAX_REMEMBERED && !replays.contains_key(&run.run_id) {
-                return;
+                replays.pop_first();
             }
             let replay = replays.entry(run.run_id.clone()).or_default();
             replay.times += 1;

@@ -6,6 +6,7 @@ mod events;
 
 use std::{
     collections::{BTreeMap, VecDeque},
+    sync::Arc,
     time::{Duration, SystemTime},
 };
 
@@ -16,15 +17,19 @@ pub(super) use self::events::StoredEvents;
 use self::events::{follow_stored, sequence_of};
 use super::{
     list::{Filter, Rows},
+    read::{Found, find},
     recorded::Recorded,
     row::{Row, StoredResult, kind_of, title_of},
     visibility::existing,
 };
 use crate::{
-    client::{NewRun, NotStarted, RunEventsError, StartRunError, WorkflowRuns, described, execution_of},
+    client::{
+        AGENT_MEMO, LABELS_MEMO, NewRun, NotStarted, RunEventsError, StartRunError, THREAD_MEMO, TITLE_MEMO,
+        WorkflowRuns, described, execution_of,
+    },
     http::{error::ApiError, service::Shared},
     store::{
-        SqlStore,
+        SqlStore, SqlStoreError,
         sql::runs::{FailedStart, ListedRun, RunFilter, RunRow, millis, rfc3339},
     },
     wire::{RecordedFailure, RunMode, RunStatus, run_place::RunPlace},
@@ -32,8 +37,8 @@ use crate::{
 
 /// Number of rows that are read together, and then looked for on the server.
 const PAGE: u32 = 100;
-/// Time in which the server must describe a run that was started.
-const DESCRIBE_TIMEOUT: Duration = Duration::from_secs(5);
+/// Time for which a start waits for its row.
+const RECORD_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The database of a service, if it has one.
 #[derive(Clone, Default)]
@@ -161,25 +166,21 @@ impl RunStore {
         }
     }
 
-    /// Records that a run was started. The projector finds the row and fills it; without this, the
-    /// row would come some seconds later. A failure is only logged: the run has been started.
-    pub(super) async fn record_start(&self, shared: &Shared, run: DescribedRun, id: &str) {
-        let (Some(store), Some(workflows)) = (&self.0, shared.runs.workflows()) else { return };
-        let found = timeout(DESCRIBE_TIMEOUT, described(&workflows.client, id, None)).await;
-        // A run of the mode "inprocess" has its row already, and is no workflow.
-        let Ok(Ok(found)) = found else { return };
-        let info = found.workflow_execution_info.unwrap_or_default();
-        let execution = info.execution.unwrap_or_default().run_id;
-        let first = Some(info.first_run_id).filter(|id| !id.is_empty()).unwrap_or_else(|| execution.clone());
-        let mut row = run.into_row(workflows, first, id);
-        row.execution = execution;
-        if let Some(start) = info.start_time.and_then(|start| SystemTime::try_from(start).ok()) {
-            row.started_at = millis(start);
-        }
-        let store = store.clone();
-        if let Err(error) = SqlStore::finish(async move { store.insert_run(&row).await }).await {
-            tracing::warn!(%error, id, "the row of a run cannot be written now; the projector writes it");
-        }
+    /// Records that a workflow was started. The projector finds the row and fills it; without this,
+    /// the row would come some seconds later. The run has been started, so the caller waits for two
+    /// seconds at most, and a failure is only logged.
+    pub(super) async fn record_start(&self, shared: &Arc<Shared>, id: &str) {
+        let Some(store) = self.0.clone() else { return };
+        let (shared, id) = (Arc::clone(shared), id.to_owned());
+        let recorded = SqlStore::finish(async move {
+            if let Some(row) = started_row(&shared, &id).await
+                && let Err(error) = store.insert_run(&row).await
+            {
+                tracing::warn!(%error, id, "the row of a run cannot be written now; the projector writes it");
+            }
+            Ok::<_, SqlStoreError>(())
+        });
+        let _ = timeout(RECORD_TIMEOUT, recorded).await;
     }
 
     /// Records that a run could not be started, and why.
@@ -219,6 +220,30 @@ impl DescribedRun {
         row.labels = labels;
         row
     }
+}
+
+/// Returns the row of a workflow that was started; `None` for a task of a process, which has its row,
+/// and for a workflow that is not of this service or cannot be described.
+async fn started_row(shared: &Shared, id: &str) -> Option<RunRow> {
+    let Ok(Found::Run(found)) = find(shared, id).await else { return None };
+    let described = found.described?;
+    let memo = described.memo();
+    let info = described.raw().workflow_execution_info.clone()?;
+    let execution = info.execution?.run_id;
+    let first = Some(info.first_run_id).filter(|id| !id.is_empty()).unwrap_or_else(|| execution.clone());
+    let mut row = RunRow::new(first, id, RunMode::Temporal);
+    row.namespace = shared.workflows().ok()?.client.namespace();
+    row.task_queue = info.task_queue;
+    row.workflow_type = info.r#type.unwrap_or_default().name;
+    row.agent = memo.get(AGENT_MEMO).ok().flatten();
+    row.title = memo.get(TITLE_MEMO).ok().flatten();
+    row.thread = memo.get(THREAD_MEMO).ok().flatten();
+    row.labels = memo.get(LABELS_MEMO).ok().flatten().unwrap_or_default();
+    row.execution = execution;
+    if let Some(start) = info.start_time.and_then(|start| SystemTime::try_from(start).ok()) {
+        row.started_at = millis(start);
+    }
+    Some(row)
 }
 
 /// Returns the workflows of this service; `None` if it has no Temporal client.
