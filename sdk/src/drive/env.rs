@@ -22,7 +22,7 @@ use crate::{
     engine::{Engine, Once, RunError, StateMismatch, unknown_agent},
     gate::Gate,
     tool::{RunContext, ToolDef, idempotency_key},
-    wire::{ToolsetSnapshot, event::RefusedCallNote},
+    wire::{ToolsetSnapshot, event::FailedCallNote},
 };
 
 /// The environment of one agent loop.
@@ -53,7 +53,7 @@ pub(super) struct Env<'r, H: Host> {
     pub(super) shown: RefCell<BTreeSet<String>>,
     /// The calls of the current turn that have failed and that no effect of the host shows, with
     /// their indexes.
-    pub(super) refused: RefCell<Vec<(usize, RefusedCallNote)>>,
+    pub(super) failed_calls: RefCell<Vec<(usize, FailedCallNote)>>,
     /// The decisions that are kept for the user, shared like the lists of MCP servers.
     pub(super) kept: Rc<Kept>,
     /// The tools that were selected for the run: those of the outermost run alone.
@@ -70,7 +70,7 @@ impl<'r, H: Host> Env<'r, H> {
         let guard_scope = host.child(&scope);
         let (once, mcp, mcp_tools) = (RefCell::default(), Rc::default(), RefCell::default());
         let (mcp_sessions, shown, selected) = (McpSessions::default(), RefCell::default(), OnceCell::new());
-        let (parent_call, kept, refused) = (None, Rc::default(), RefCell::default());
+        let (parent_call, kept, failed_calls) = (None, Rc::default(), RefCell::default());
         let session_id = match &config.session {
             Some(SessionRef::Stored { session_id, .. }) => Some(session_id.clone()),
             Some(SessionRef::Memory(_)) | None => None,
@@ -88,7 +88,7 @@ impl<'r, H: Host> Env<'r, H> {
             mcp,
             mcp_sessions,
             shown,
-            refused,
+            failed_calls,
             kept,
             selected,
             mcp_tools,

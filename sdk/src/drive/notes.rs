@@ -82,10 +82,10 @@ pub(super) fn gated<H: Host>(env: &Env<'_, H>, agent: &str, turn: u32, calls: Ve
 
 /// Notes the calls of this response that have failed and that no recorded effect shows, in call
 /// order.
-pub(super) fn refused<H: Host>(env: &Env<'_, H>, agent: &str, turn: u32) {
-    let mut calls = env.refused.take();
+pub(super) fn calls_failed<H: Host>(env: &Env<'_, H>, agent: &str, turn: u32) {
+    let mut calls = env.failed_calls.take();
     calls.sort_by_key(|(index, _)| *index);
-    if let Some(note) = RunNote::refused(agent, turn, calls.into_iter().map(|(_, call)| call).collect()) {
+    if let Some(note) = RunNote::calls_failed(agent, turn, calls.into_iter().map(|(_, call)| call).collect()) {
         env.host.note(&env.path, note, &[]);
     }
 }

@@ -161,7 +161,7 @@ pub(super) async fn run<'g, H: Host>(
     }
     let call_ids: Vec<(usize, String)> = calls.iter().map(|call| (call.index, call.info.call_id.clone())).collect();
     let ran = bodies(env, engine, guards, &mut calls).await;
-    notes::refused(env, &agent.name, turn);
+    notes::calls_failed(env, &agent.name, turn);
     let concluded = conclude(env, engine, agent, calls, ran?);
     let (Concluded::Completed(outcomes) | Concluded::EndsRun { outcomes, .. }) = &concluded;
     notes::side_data(env, &agent.name, turn, unshown_data(env, &call_ids, outcomes));

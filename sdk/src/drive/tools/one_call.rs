@@ -26,7 +26,7 @@ use crate::{
     },
     wire::{
         PassedGate, RecordedFailure, RunState, SideData, ToolOutput, Usage,
-        event::RefusedCallNote,
+        event::FailedCallNote,
         remote_call::RemoteTarget,
         size::{Bytes, encoded_len},
         tool_call_meta::ToolCallMeta,
@@ -58,7 +58,7 @@ impl<H: Host> CallExecution<'_, '_, '_, H> {
             (None, Err(invalid)) => {
                 let failure = ToolFailure::from(invalid);
                 let reason = failure.to_string();
-                return self.refused(FailedCall::of_arguments(failure), &reason);
+                return self.fail_call(FailedCall::of_arguments(failure), &reason);
             }
         };
         let id = self.env.effect(format_args!("{}-tool-{}", self.call.info.turn, self.call.index));
@@ -107,7 +107,7 @@ impl<H: Host> CallExecution<'_, '_, '_, H> {
                     reason = redaction.text(&reason);
                 }
                 let (failure, _) = error.into_parts();
-                self.refused(self.redacted_failure(failure.into()), &reason)
+                self.fail_call(self.redacted_failure(failure.into()), &reason)
             }
             Err(panic) => self.failed(ToolFailure::new(ToolFailureKind::Panicked, panic.to_string()).into()),
         }
@@ -121,7 +121,7 @@ impl<H: Host> CallExecution<'_, '_, '_, H> {
             if stays { self.context.borrow().clone() } else { named_keys(&self.context.borrow(), tool.context_keys()) };
         if !stays && let Some(failure) = sizes::of_request(info, &arguments, &context)? {
             let reason = failure.message.clone();
-            return self.refused(FailedCall::of_arguments(failure), &reason);
+            return self.fail_call(FailedCall::of_arguments(failure), &reason);
         }
         // For these bindings, history records the failure of the activity, and the worker has
         // already applied the redaction and the size limit.
@@ -169,7 +169,7 @@ impl<H: Host> CallExecution<'_, '_, '_, H> {
                         tool.name()
                     );
                     let failure = ToolFailure::new(ToolFailureKind::Failed, &*reason);
-                    return self.refused(failure.into(), &reason);
+                    return self.fail_call(failure.into(), &reason);
                 }
                 if tool.binding().leaves_a_reply() && tool.output_guardrails().is_empty() {
                     self.env.shown.borrow_mut().insert(info.call_id.clone());
@@ -308,7 +308,7 @@ impl<H: Host> CallExecution<'_, '_, '_, H> {
             Err(RunError::Cancelled { agent, turn }) => Err(RunError::Cancelled { agent, turn }),
             Err(error) => {
                 let reason = error.to_string();
-                self.refused(FailedCall::of_agent(error), &reason)
+                self.fail_call(FailedCall::of_agent(error), &reason)
             }
             Ok(Body { result: CallResult::Output(output), .. }) => self.fitted(output, None),
             body => body,
@@ -321,7 +321,7 @@ impl<H: Host> CallExecution<'_, '_, '_, H> {
     fn failed(&self, failed: FailedCall) -> Result<Body, RunError> {
         let failed = self.redacted_failure(failed);
         let reason = failed.failure.reason().to_owned();
-        self.refused(failed, &reason)
+        self.fail_call(failed, &reason)
     }
 
     fn redacted_failure(&self, failed: FailedCall) -> FailedCall {
@@ -332,13 +332,13 @@ impl<H: Host> CallExecution<'_, '_, '_, H> {
     }
 
     /// Reports a failed call to the model, and its reason to observers.
-    fn refused(&self, failed: FailedCall, reason: &str) -> Result<Body, RunError> {
+    fn fail_call(&self, failed: FailedCall, reason: &str) -> Result<Body, RunError> {
         let info = &self.call.info;
         let reason = &*tool_failure::truncated_reason(reason);
         self.env.host.observe(&LoopEvent::CallRefused { call: info, reason });
         let failure = RecordedFailure::short(failed.failure.activity_failure_type(), reason.to_owned());
-        let note = RefusedCallNote { call_id: info.call_id.clone(), tool: info.tool.clone(), failure };
-        self.env.refused.borrow_mut().push((self.call.index, note));
+        let note = FailedCallNote { call_id: info.call_id.clone(), tool: info.tool.clone(), failure };
+        self.env.failed_calls.borrow_mut().push((self.call.index, note));
         self.settled(failed)
     }
 
@@ -366,13 +366,13 @@ impl<H: Host> CallExecution<'_, '_, '_, H> {
                 "tool {name:?} returns {beside} of data for other readers than the model, over its limit of {limit}"
             );
             let failure = ToolFailure::new(ToolFailureKind::Oversized, &*message);
-            return self.refused(failure.into(), &message);
+            return self.fail_call(failure.into(), &message);
         }
         match limit.fit(self.tool.name(), output) {
             Ok(output) => Ok(Body { side_data, ..Body::output(output) }),
             Err(too_large) => {
                 let reason = too_large.to_string();
-                self.refused(ToolFailure::from(too_large).into(), &reason)
+                self.fail_call(ToolFailure::from(too_large).into(), &reason)
             }
         }
     }

@@ -8,7 +8,7 @@ use crate::{
     wire::{
         AgentDecision, EventKind, RecordedFailure, Verdict,
         asked_questions::{AskedQuestions, PendingQuestion},
-        event::{GatedCallNote, NoteKind, NotedDecision, NotedOutput, RefusedCallNote, RunNote, TrippedGuardrail},
+        event::{FailedCallNote, GatedCallNote, NoteKind, NotedDecision, NotedOutput, RunNote, TrippedGuardrail},
     },
 };
 
@@ -79,9 +79,9 @@ impl Facts {
                     self.tell(&run, &local, EventKind::ToolGated { call_id, tool, is_denied, rule, reason });
                 }
             }
-            NoteKind::Refused { calls } => {
-                for RefusedCallNote { call_id, tool, failure } in calls {
-                    self.refused(&run, call_id, tool, failure);
+            NoteKind::CallsFailed { calls } => {
+                for FailedCallNote { call_id, tool, failure } in calls {
+                    self.call_failed(&run, call_id, tool, failure);
                 }
             }
             NoteKind::Compacted { before, after } => {
@@ -185,7 +185,7 @@ impl Facts {
 
     /// Reports that a call has failed which no recorded effect shows, after the end of the run that
     /// has answered it.
-    fn refused(&mut self, run: &str, call_id: String, name: String, failure: RecordedFailure) {
+    fn call_failed(&mut self, run: &str, call_id: String, name: String, failure: RecordedFailure) {
         self.run(run).call(&call_id, &name).has_failed = true;
         let own = self.effect_of_call(run, &call_id);
         self.nested_ended(run, &own, &EventKind::RunFailed { failure: failure.clone(), usage: None });

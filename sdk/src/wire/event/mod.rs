@@ -25,7 +25,7 @@ pub use self::{
     failure::RecordedFailure,
     kind::{EventKind, GuardrailStage},
     note::{
-        GatedCallNote, NoteKind, NotedDecision, NotedOutput, RUN_NOTE_MEMO, RefusedCallNote, RunNote, TrippedGuardrail,
+        FailedCallNote, GatedCallNote, NoteKind, NotedDecision, NotedOutput, RUN_NOTE_MEMO, RunNote, TrippedGuardrail,
         untold_outputs,
     },
 };

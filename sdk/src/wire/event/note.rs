@@ -88,9 +88,9 @@ pub enum NoteKind {
     },
     /// Calls of a response have failed without an effect that history records: their arguments do
     /// not fit, or their bodies ran in the loop or elsewhere.
-    Refused {
+    CallsFailed {
         /// The calls, in call order; those beyond 64 KiB are left out.
-        calls: Vec<RefusedCallNote>,
+        calls: Vec<FailedCallNote>,
     },
     /// Questions of the run have expired.
     Expired {
@@ -146,7 +146,7 @@ pub struct GatedCallNote {
 
 /// The failure of a call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RefusedCallNote {
+pub struct FailedCallNote {
     /// Id of the call.
     pub call_id: String,
     /// Name of the tool.
@@ -261,14 +261,14 @@ impl RunNote {
     }
 
     /// Returns the note of calls that have failed; `None` without any.
-    pub fn refused(agent: &str, turn: u32, calls: Vec<RefusedCallNote>) -> Option<Self> {
+    pub fn calls_failed(agent: &str, turn: u32, calls: Vec<FailedCallNote>) -> Option<Self> {
         let mut left = MAX_SIDE_DATA_BYTES;
-        let fits = |call: &RefusedCallNote| {
+        let fits = |call: &FailedCallNote| {
             left = left.saturating_sub(encoded_len(call).unwrap_or(usize::MAX));
             left > 0
         };
         let calls: Vec<_> = calls.into_iter().take_while(fits).collect();
-        (!calls.is_empty()).then(|| Self::new(agent, turn, NoteKind::Refused { calls }))
+        (!calls.is_empty()).then(|| Self::new(agent, turn, NoteKind::CallsFailed { calls }))
     }
 
     /// Returns the note that the run begins from a state, with the decisions in it.

@@ -14,9 +14,11 @@ use temporal_agents::{
 use temporal_agents_testing::{
     AgentEnvironment, FakeModel,
     fake_model::{failure, text, tool_calls},
+    history::History,
 };
 
 use super::reading::read;
+use crate::{continuing::ready_made::histories, golden_history::recorded, versions::support::replays};
 
 /// Looks up a policy.
 #[tool]
@@ -94,11 +96,8 @@ const EXPECTED: [&str; 12] = [
     "desk has finished: \"done\"",
 ];
 
-#[rstest]
-#[tokio::test]
-async fn failed_calls_and_nested_runs_have_ends_in_a_workflow(
-    #[values(true, false)] cached: bool,
-) -> anyhow::Result<()> {
+/// Plays the run, and returns its history.
+async fn played(cached: bool) -> anyhow::Result<Vec<History>> {
     let mut builder = AgentEnvironment::builder()
         .workflow_with_factory::<AgentWorkflow, _>(AgentWorkflow::factory(AgentSet::new((desk,))))?
         .model(&model())
@@ -109,7 +108,24 @@ async fn failed_calls_and_nested_runs_have_ends_in_a_workflow(
     let env = builder.start().await?;
     let run = env.run(AgentWorkflow::run, AgentRequest::new("desk", "Go.")).await?;
     assert_eq!(ends(&read(env.client(), &run.workflow_id).await?), EXPECTED);
+    let histories = histories(&env, &run.workflow_id).await?;
     env.finish().await?;
+    Ok(histories)
+}
+
+#[rstest]
+#[tokio::test]
+async fn failed_calls_and_nested_runs_have_ends_in_a_workflow(
+    #[values(true, false)] cached: bool,
+) -> anyhow::Result<()> {
+    played(cached).await.map(drop)
+}
+
+#[tokio::test]
+async fn histories_with_failed_calls_replay() -> anyhow::Result<()> {
+    for history in Box::pin(recorded("v0.1", "failed_calls", async || Box::pin(played(true)).await)).await? {
+        replays(&history, AgentWorkflow::factory(AgentSet::new((desk,)))).await?;
+    }
     Ok(())
 }
 

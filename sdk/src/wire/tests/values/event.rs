@@ -8,7 +8,7 @@ use super::{model_call::priced_usage, tool_call, trace_settings};
 
 use crate::wire::{
     EventKind, GuardrailStage, Item, RecordedFailure, RunEvent, Usage, Verdict,
-    event::{GatedCallNote, NoteKind, NotedDecision, NotedOutput, RefusedCallNote, RunNote, TrippedGuardrail},
+    event::{FailedCallNote, GatedCallNote, NoteKind, NotedDecision, NotedOutput, RunNote, TrippedGuardrail},
     run_state::InterruptionKind,
 };
 
@@ -34,8 +34,8 @@ fn gated() -> GatedCallNote {
     }
 }
 
-fn refused() -> RefusedCallNote {
-    RefusedCallNote {
+fn failed_call() -> FailedCallNote {
+    FailedCallNote {
         call_id: "call_1".to_owned(),
         tool: "refund".to_owned(),
         failure: RecordedFailure::new("ToolError", "order: fails type, allowed: \"integer\""),
@@ -312,7 +312,7 @@ pub(in crate::wire::tests) fn run_notes() -> Vec<(&'static str, RunNote)> {
         ("resumed", note(NoteKind::Resumed { decisions: vec![decision] })),
         ("guardrail_tripped", note(NoteKind::GuardrailTripped { guardrail: guardrail() })),
         ("gated", note(NoteKind::Gated { calls: vec![gated()] })),
-        ("refused", note(NoteKind::Refused { calls: vec![refused()] })),
+        ("calls_failed", note(NoteKind::CallsFailed { calls: vec![failed_call()] })),
         ("compacted", note(NoteKind::Compacted { before: 40, after: 9 })),
         ("finished-text", note(NoteKind::Finished { output: NotedOutput::Text, usage: usage() })),
         ("finished-priced", note(NoteKind::Finished { output: NotedOutput::Text, usage: priced_usage() })),
