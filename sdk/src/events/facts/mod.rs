@@ -154,10 +154,13 @@ impl Facts {
         is_whole.then_some(facts)
     }
 
-    /// Returns the data that later facts of the outermost runs depend on, and with `nested` those
-    /// of nested runs.
+    /// Returns the data that later facts depend on: of the outermost runs, of nested runs whose end
+    /// is not reported yet, and with `nested` of all.
     pub(crate) fn snapshot(&self, nested: bool) -> Value {
-        let is_kept = |run: &&String| nested || self.runs[*run].path.is_empty();
+        let is_kept = |run: &&String| {
+            let observed = &self.runs[*run];
+            nested || observed.path.is_empty() || (observed.has_begun && !observed.has_ended)
+        };
         let order: Vec<String> = self.order.iter().filter(is_kept).cloned().collect();
         let runs = order.iter().map(|run| (run.clone(), self.runs[run].clone())).collect();
         let kept = Self { runs, order, since: self.since.clone(), ..Self::default() };

@@ -66,9 +66,12 @@ export function stateOf({ status, kind, problem, is_idle: isIdle }) {
   return kind === "chat" && status === "running" && isIdle ? "idle" : status;
 }
 
+/** Returns the title of a run that has one: the service names a run without one after its agent. */
+export const ownTitle = ({ title, agent }) => (title === agent ? undefined : title);
+
 /** Returns the title of a run: its own, or else what it is. */
 export function titleOf({ title, kind, agent }) {
-  if (title) return title;
+  if (title && title !== agent) return title;
   const noun = kind === "chat" ? "Chat" : "Run";
   return agent ? `${noun} with ${agent}` : noun;
 }

@@ -4,7 +4,7 @@ import { ApiError, cancelRun, followEvents, getRun } from "./api.js";
 import { chatForm } from "./chat.js";
 import { announce, poll, setText, showError, textOfError } from "./dom.js";
 import { afterReconnect, emptyView, reduce } from "./events.js";
-import { hasEnded, stateOf, titleOf, wordOf } from "./format.js";
+import { hasEnded, ownTitle, stateOf, titleOf, wordOf } from "./format.js";
 import { layout } from "./run_layout.js";
 import { clip, visible } from "./text.js";
 import { currentAgent, firstWords, isIdle, sumsOf } from "./view.js";
@@ -41,7 +41,7 @@ export function runPage(main, { id, signal, setTitle }) {
   const showState = () => {
     if (!run) return;
     const now = { ...run, is_idle: isLive ? isIdle(view) : run.is_idle };
-    const title = titleOf({ ...run, title: run.title ?? firstWords(view) });
+    const title = titleOf({ ...run, title: ownTitle(run) ?? firstWords(view) });
     page.showRun(now, stateOf(now), title);
     setTitle(visible(clip(title, 80)));
   };

@@ -1,6 +1,6 @@
 // What the page derives from a view model: sums, agents, handoffs. Everything in this file is pure.
 
-import { addedCosts } from "./format.js";
+import { addedCosts, ownTitle } from "./format.js";
 import { isTextOf, textOfFailure, textOfItem } from "./text.js";
 
 /** The sums of the entries that a view model no longer has. */
@@ -74,7 +74,7 @@ export function isIdle(view) {
  */
 export function entriesWith(run, { entries, dropped }) {
   const isOfUser = ({ type, role, path }) => type === "message" && role === "user" && path.length === 0;
-  const input = run?.input ?? (run && /^(failed|queued)$/.test(run.status) ? run.title : undefined);
+  const input = run?.input ?? (run && /^(failed|queued)$/.test(run.status) ? ownTitle(run) : undefined);
   const begins = input && run.kind === "run" && dropped === 0 && !entries.some(isOfUser);
   const message = run?.failure?.message;
   const isAbove = ({ failure, path }) => failure && message && path.length === 0
