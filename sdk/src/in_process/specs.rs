@@ -17,7 +17,7 @@ use crate::{
     drive::RunFailure,
     engine::RunError,
     store::{LoadError, Start, load},
-    wire::{SpecRef, load_agent::LoadAgentReply},
+    wire::{SpecRef, agent_spec::LoadedSpec, load_agent::LoadAgentReply},
 };
 
 /// Number of attempts to load a spec, and the pause after the first. Each pause is twice the one
@@ -42,14 +42,12 @@ impl Process {
             return Ok(AgentDef::clone(&*agents.choose(name, |_| true).map_err(failure)?.agent));
         };
         agents.check_permits_specs(spec).map_err(failure)?;
-        let (specs, issues) = match &task.specs {
-            Some(specs) => (serde_json::from_str(specs).map_err(|error| Box::new(unreadable(&error)))?, Vec::new()),
-            None => {
-                let LoadAgentReply { version: _, specs, issues } = self.load_spec(owned, spec).await?;
-                owned.log.push(Entry::Specs(json_of(&specs)));
-                (specs, issues)
-            }
-        };
+        if let Some(record) = &task.specs {
+            let specs: Vec<LoadedSpec> = serde_json::from_str(record).map_err(|error| Box::new(unreadable(&error)))?;
+            return agents.agent_of_record(spec, &specs, Vec::new()).map_err(failure);
+        }
+        let LoadAgentReply { version: _, specs, issues } = self.load_spec(owned, spec).await?;
+        owned.log.push(Entry::Specs(json_of(&specs)));
         agents.agent_of_record(spec, &specs, issues).map_err(failure)
     }
 
@@ -77,6 +75,7 @@ impl Process {
     }
 }
 
+#[expect(clippy::unnecessary_box_returns, reason = "runs of a process fail with a box")]
 fn failure(error: RunError) -> Box<RunFailure> {
     Box::new(error.into())
 }

@@ -63,7 +63,7 @@ struct Serve {
 /// A server cannot be started, or the arguments are wrong. A tool that fails is not an error.
 pub async fn main(arguments: Arguments) -> anyhow::Result<()> {
     match arguments.command {
-        None => show::show().await,
+        None => Box::pin(show::show()).await,
         Some(Command::Run(run)) => Box::pin(run::run(run)).await,
         Some(Command::Serve(Serve { redis, toolset })) => serve::until_stopped(&redis, &toolset).await,
     }

@@ -289,16 +289,15 @@ where
             && *budget > 0
             && let Some(rows) = &mut self.rows
         {
-            match rows.next().await? {
-                Some(row) => {
-                    *budget -= 1;
-                    if filter.has(&row) {
-                        self.head = Some(row);
-                    } else {
-                        self.place = Part::After(rows.place());
-                    }
-                }
-                None => (self.rows, self.place) = (None, Part::End),
+            let Some(row) = rows.next().await? else {
+                (self.rows, self.place) = (None, Part::End);
+                break;
+            };
+            *budget -= 1;
+            if filter.has(&row) {
+                self.head = Some(row);
+            } else {
+                self.place = Part::After(rows.place());
             }
         }
         Ok(())

@@ -205,6 +205,7 @@ async fn memo_of(client: &Client, memo: Option<WireMemo>) -> Memo {
     let converter = client.data_converter();
     let context = SerializationContextData::Workflow(WorkflowSerializationContext::new());
     let mut memo = memo.unwrap_or_default();
+    #[expect(clippy::iter_over_hash_type, reason = "each value is decoded by itself")]
     for payload in memo.fields.values_mut() {
         if let Ok(decoded) = converter.codec().decode(&context, vec![payload.clone()]).await
             && let Some(decoded) = decoded.into_iter().next()

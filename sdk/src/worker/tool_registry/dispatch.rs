@@ -197,7 +197,7 @@ impl Dispatch {
         let single = SingleCall { info, arguments, context, is_approved };
         let ended = run_on_run_thread(move |cancelled| async move {
             host.cancelled = cancelled;
-            within(entered, call_single(&host, &tool, single)).await
+            Box::pin(within(entered, call_single(&host, &tool, single))).await
         });
         match ended.await {
             Some(Ok(SingleAnswer { output, failure, context, side_data })) => {

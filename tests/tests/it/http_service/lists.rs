@@ -123,8 +123,8 @@ async fn each_caller_has_all_own_questions_and_runs_while_no_worker_runs() -> an
         assert!(runs.iter().all(is_waiting), "{runs:?}");
         let waiting = pages(&service, name, "/runs?status=waiting&agent=clerk&", "runs", 50).await?;
         assert_eq!(waiting, runs);
-        let titled = pages(&service, name, &format!("/runs?title=kITCHEN%20OF%20{name},%204&"), "runs", 2).await?;
-        let titles: Vec<&Value> = titled.iter().map(|run| &run["title"]).collect();
+        let kitchens = pages(&service, name, &format!("/runs?title=kITCHEN%20OF%20{name},%204&"), "runs", 2).await?;
+        let titles: Vec<&Value> = kitchens.iter().map(|run| &run["title"]).collect();
         assert_eq!(titles, [&json!(format!("Kitchen of {name}, 4"))]);
         assert_eq!(pages(&service, name, "/runs?status=completed&", "runs", 50).await?, [] as [Value; 0]);
         assert_eq!(pages(&service, name, "/runs?agent=nobody&", "runs", 50).await?, [] as [Value; 0]);

@@ -30,7 +30,14 @@ fn row(number: u32) -> Row {
         ..Default::default()
     };
     let context = temporalio_common::data_converters::SerializationContextData::None;
-    Row::of_info(&info, &temporalio_client::Memo::from_raw(None, Default::default(), context))
+    Row::of_info(
+        &info,
+        &temporalio_client::Memo::from_raw(
+            None,
+            temporalio_common::data_converters::PayloadConverter::default(),
+            context,
+        ),
+    )
 }
 
 #[tokio::test]

@@ -163,7 +163,8 @@ fn a_failed_call_is_marked_before_its_result() {
     let marked =
         json!({"type": "CUSTOM", "name": "tool_failed", "value": {"toolCallId": "c1", "error": "the tool failed"}});
     let lines: Vec<&str> = lines.lines().collect();
-    let place = lines.iter().position(|line| **line == marked.to_string()).expect("the failure is sent");
+    let marked = marked.to_string();
+    let place = lines.iter().position(|line| **line == marked).expect("the failure is sent");
     assert!(lines[place + 1].contains("TOOL_CALL_RESULT"), "{lines:?}");
 }
 
