@@ -117,7 +117,7 @@ async fn a_workflow_records_the_cost_of_each_call_and_replays_with_it(
             }
             // The whole run counts what the runs in it have used.
             EventKind::RunFinished { usage, .. } if event.path.is_empty() => {
-                assert_eq!(usage.as_ref().map(of), Some(whole()))
+                assert_eq!(usage.as_ref().map(of), Some(whole()));
             }
             _ => {}
         }

@@ -34,9 +34,7 @@ pub(crate) struct Own;
 
 impl AccessPolicy for Own {
     fn authenticate(&self, authorization: Option<&str>) -> Option<Caller> {
-        let mut caller = Caller::default();
-        caller.name = Some(authorization?.strip_prefix("Bearer ")?.to_owned());
-        Some(caller)
+        Some(Caller { name: Some(authorization?.strip_prefix("Bearer ")?.to_owned()) })
     }
 
     fn may_see(&self, caller: &Caller, run_id: &str) -> bool {
@@ -47,10 +45,8 @@ impl AccessPolicy for Own {
 /// Asks for a payment in each run, and ends once it is made.
 fn pays() -> FakeModel {
     FakeModel::function(|call: &ModelCall, _| -> Reply {
-        match call.input.iter().any(|item| item.get("output").is_some()) {
-            true => text("Paid."),
-            false => tool_call("pay", json!({"amount": 40})),
-        }
+        let is_paid = call.input.iter().any(|item| item.get("output").is_some());
+        if is_paid { text("Paid.") } else { tool_call("pay", json!({"amount": 40})) }
     })
 }
 

@@ -52,7 +52,7 @@ async fn all_questions_of_1200_runs_are_listed_for_whom_they_are() -> anyhow::Re
     let store = SqlStore::connect(&database.url).await?;
     add_waiting_runs(&database.url).await?;
     // The rows of a process that nobody has started: nothing is taken over.
-    let tasks = database.tasks(&FakeModel::script([])).await?.lease(std::time::Duration::from_secs(3600));
+    let tasks = database.tasks(&FakeModel::script([])).await?.lease(std::time::Duration::from_hours(1));
     let service = AgentsService::with_runs(AgentRuns::in_process(&tasks)).agents((clerk,)).access(Own).into_router();
     drop(store);
     for name in ["ann", "bob"] {
@@ -118,7 +118,7 @@ fn asked_by(workflow: &str) -> StoredQuestion {
         workflow,
         call,
         now,
-        now + std::time::Duration::from_secs(600),
+        now + std::time::Duration::from_mins(10),
     )
 }
 

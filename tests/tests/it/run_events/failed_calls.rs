@@ -73,7 +73,7 @@ fn ends(events: &[RunEvent]) -> Vec<String> {
         };
         // Only the failure of an activity begins with its type.
         let what = what.replace("ModelInvocationError.BadRequest: ", "");
-        Some(format!("{}{what}", event.path.iter().map(|call| format!("{call} ")).collect::<String>()))
+        Some(event.path.iter().rev().fold(what, |what, call| format!("{call} {what}")))
     };
     let mut ends: Vec<String> = events.iter().filter_map(line).collect();
     // The order of an activity's end among the others depends on timing.

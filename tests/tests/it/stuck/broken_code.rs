@@ -21,7 +21,8 @@ struct Panics;
 #[workflow_methods]
 impl Panics {
     #[run(name = "AgentWorkflow")]
-    async fn run(_ctx: &mut WorkflowContext<Self>, _request: AgentRequest) -> WorkflowResult<String> {
+    async fn run(ctx: &mut WorkflowContext<Self>, _request: AgentRequest) -> WorkflowResult<String> {
+        ctx.wait_condition(|_| true).await?;
         panic!("the drawer is stuck")
     }
 }
