@@ -22,11 +22,13 @@ mod publisher;
 mod run;
 mod tracer;
 
+#[cfg(feature = "http")]
+pub(crate) use self::facts::without_number;
 pub use self::tracer::RunTracer;
 pub(crate) use self::{
     activity_id::{Place, Role, is_aside},
     delta_ids::{CallOfRun, attempt_id, delta_of, with_suffix, without_suffix},
-    facts::{Attempts, Facts, ScheduledModelCall, call_id_of, fact_id, fact_id_at, lineage, without_number},
+    facts::{Attempts, Facts, ScheduledModelCall, call_id_of, fact_id, fact_id_at, lineage},
     kept::{restored, shortened, whole},
     publisher::{EventPublisher, EventSink, rfc3339},
     tracer::{Aside, AsideKind, AttemptContext, AttemptOf, RunObserver, TracedRun, within},
