@@ -184,6 +184,8 @@ fn runs_in_a_process_need_no_temporal_and_only_those_that_wait_survive_it() {
     assert_eq!(asked.matches("\"reason\":\"tool_call\"").count(), 1, "{asked}");
     let begun = request(&first, "POST", "/runs", r#"{"agent":"desk","input":"Good morning!","id":"lost"}"#);
     assert!(begun.contains("201 Created"), "{begun}");
+    // A run that has not begun would begin in the other process.
+    while !request(&first, "GET", "/runs/lost", "").contains("\"status\":\"running\"") {}
 
     one.0.kill().expect("the process ends");
     one.0.wait().expect("the process ends");
