@@ -233,6 +233,7 @@ impl Client {
 /// Sends a mail, and runs its task here if no process does.
 async fn post(process: Arc<Process>, key: String, mail: String, body: Mail) -> Result<Posted, SqlStoreError> {
     let store = &process.settings.store;
+    let _locked = process.lock_task(&key).await;
     let posted = mail::post(store, &key, &mail, &body, &process.settings.process).await?;
     let is_left = match posted {
         Posted::Claimed => true,

@@ -11,7 +11,7 @@ use std::{
 };
 
 use serde_json::{Value, json};
-use tokio::sync::{Mutex as AsyncMutex, Notify};
+use tokio::sync::{Mutex as AsyncMutex, MutexGuard as AsyncMutexGuard, Notify};
 use uuid::Uuid;
 
 use super::{
@@ -41,8 +41,8 @@ use crate::{
 /// database usually takes to fail over, because a process that cannot write for so long loses its
 /// runs.
 const LEASE: Duration = Duration::from_mins(1);
-/// Number of locks for starts of runs with the same id; starts with different ids rarely share one.
-const START_LOCKS: usize = 64;
+/// Number of locks for tasks; different tasks rarely share one.
+const TASK_LOCKS: usize = 64;
 
 /// Runs and chats as tasks of this process, in a store that other processes share; see the
 /// [module](crate::in_process). Clones share their tasks.
@@ -70,8 +70,8 @@ pub(super) struct Settings {
 pub(super) struct Process {
     pub(super) settings: Settings,
     owned: Mutex<BTreeMap<String, Arc<Owned>>>,
-    /// Held while a run is started, by its id.
-    starts: [AsyncMutex<()>; START_LOCKS],
+    /// See [`lock_task`](Process::lock_task).
+    task_locks: [AsyncMutex<()>; TASK_LOCKS],
     pub(super) followed: Mutex<BTreeMap<String, Weak<Following>>>,
     /// Wakes the reader of mail.
     pub(super) posted: Notify,
@@ -162,7 +162,7 @@ impl InProcessRuns {
             let process = Arc::new(Process {
                 settings: self.settings.clone(),
                 owned: Mutex::default(),
-                starts: std::array::from_fn(|_| AsyncMutex::default()),
+                task_locks: std::array::from_fn(|_| AsyncMutex::default()),
                 followed: Mutex::default(),
                 posted: Notify::new(),
                 is_stopping: AtomicBool::new(false),
@@ -205,8 +205,7 @@ impl Process {
             let existing = rows::find(&self.settings.store, &task.key).await?;
             return Ok(existing.map_or(Start::Refused, |existing| Start::Exists(Box::new(existing))));
         };
-        let lock = task.key.bytes().fold(0, |sum, byte| (sum * 31 + usize::from(byte)) % START_LOCKS);
-        let _starting = self.starts[lock].lock().await;
+        let _locked = self.lock_task(&task.key).await;
         if rows::insert(&self.settings.store, &task).await? {
             admitted.has_started();
             self.spawn_admitted(task, Vec::new(), Some(admitted));
@@ -214,11 +213,18 @@ impl Process {
         }
         let Some(existing) = rows::find(&self.settings.store, &task.key).await? else { return Ok(Start::Vanished) };
         let is_unstarted = existing.may_begin() && existing.owner == self.settings.process;
-        if is_unstarted {
+        if is_unstarted && self.owned(&existing.key).is_none() {
             admitted.has_started();
             self.spawn_admitted(existing.clone(), Vec::new(), Some(admitted));
         }
         Ok(Start::Exists(Box::new(existing)))
+    }
+
+    /// Locks a task in this process, from the look at its row until it runs here: a start, a mail and
+    /// a take-over may find the same row, and only one of them may run it.
+    pub(super) async fn lock_task(&self, key: &str) -> AsyncMutexGuard<'_, ()> {
+        let place = key.bytes().fold(0, |sum, byte| (sum * 31 + usize::from(byte)) % TASK_LOCKS);
+        self.task_locks[place].lock().await
     }
 
     /// Returns the task with this key, if this process owns it.
@@ -240,7 +246,7 @@ impl Process {
         self.owned.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds a task that this process has claimed, and starts it.
+    /// Adds a task that this process has claimed, and starts it. The caller has locked the task.
     ///
     /// # Errors
     /// The store fails; the task is taken over when this process has died.
@@ -263,21 +269,13 @@ impl Process {
         self.spawn_admitted(task, known, None)
     }
 
-    /// Starts a task as [`spawn`](Self::spawn) does. A task that runs here already is not started
-    /// again: a start that is repeated and a take-over may find the same row.
     fn spawn_admitted(self: &Arc<Self>, task: Task, known: Vec<String>, admitted: Option<Admitted>) -> Arc<Owned> {
         let paused = task.paused.clone().map(serde_json::from_value::<PausedTask>).transpose();
         let inbox = paused.as_ref().ok().and_then(Option::as_ref).map(|paused| paused.inbox.clone());
-        let owned = {
-            let mut tasks = self.lock();
-            if let Some(running) = tasks.get(&task.key) {
-                return Arc::clone(running);
-            }
-            let owned = Owned::new(&self.settings, &task, inbox.or_else(|| task.inbox.clone()), known);
-            tasks.insert(task.key.clone(), Arc::clone(&owned));
-            owned
-        };
+        let owned = Owned::new(&self.settings, &task, inbox.or_else(|| task.inbox.clone()), known);
         owned.waits_for_place(admitted);
+        // One that has left the task may still be there: it removes only itself.
+        self.lock().insert(task.key.clone(), Arc::clone(&owned));
         if self.is_stopping() {
             owned.stopped.cancel();
         }

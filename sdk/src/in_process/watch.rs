@@ -131,6 +131,7 @@ impl Others {
             if self.silence(&owner) <= *lease {
                 continue;
             }
+            let _locked = process.lock_task(&key).await;
             let Some(task) = rows::claim(store, &key, &owner, own).await? else { continue };
             tracing::warn!(id = task.run.id, owner, "the process of a run has died; this process takes it over");
             if let Err(error) = lost::take_over(process, task).await {
@@ -157,8 +158,13 @@ impl Others {
         self.left.retain(|key, _| keys.contains(key));
         for key in keys {
             let since = *self.left.entry(key.clone()).or_insert_with(Instant::now);
-            if since.elapsed() > *lease
+            if since.elapsed() <= *lease {
+                continue;
+            }
+            let _locked = process.lock_task(&key).await;
+            if process.owned(&key).is_none()
                 && let Some(task) = rows::find(store, &key).await?
+                && task.owner == *own
             {
                 tracing::warn!(id = task.run.id, "a run was lost to a store that was unavailable; it is taken over");
                 lost::take_over(process, task).await?;

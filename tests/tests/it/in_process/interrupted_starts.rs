@@ -26,7 +26,7 @@ use tokio::{
 };
 use tower::ServiceExt;
 
-use super::support::{Database, Kind, events, get, kinds, post, request, service, set, until};
+use super::support::{Database, Kind, events, get, kinds, post, request, service, set, stream, until};
 use crate::PATIENCE;
 
 fn new_run(id: &str) -> Value {
@@ -110,6 +110,60 @@ async fn starts_beyond_the_limits_are_refused_and_the_others_run() -> anyhow::Re
     assert_eq!(post(&service, "/runs/fourth/cancel", &json!({})).await?.0, 202);
     until(&service, "fourth", "cancelled").await?;
     assert_eq!(post(&service, "/runs", &new_run("fifth")).await?.0, 201);
+    Ok(())
+}
+
+/// A chat leaves its process after each answer, and the next message claims it at once. Nothing else
+/// would wake it within the lease.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn messages_that_follow_an_answer_are_answered() -> anyhow::Result<()> {
+    let database = Database::sqlite().await?;
+    let model = FakeModel::function(|_, _| text("Yes."));
+    let store = SqlStore::connect(&database.url).await?;
+    let tasks = InProcessRuns::new(store, set(), model.clone()).lease(Duration::from_hours(1));
+    let service = service(&tasks);
+    for number in 0..60 {
+        let message = json!({
+            "threadId": "t", "runId": format!("r{number}"),
+            "messages": [{"id": format!("m{number}"), "role": "user", "content": "Still there?"}],
+        });
+        let answer = timeout(PATIENCE, stream(&service, "POST", "/agui/clerk", Some(&message))).await??;
+        assert_eq!(answer.last().expect("a last event")["type"], "RUN_FINISHED", "{answer:#?}");
+    }
+    assert_eq!(model.calls().len(), 60);
+    Ok(())
+}
+
+/// Runs that wait have no process, and many requests at once find them so.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn run_decided_by_many_at_once_continues_once() -> anyhow::Result<()> {
+    let database = Database::sqlite().await?;
+    let tasks = database.tasks(&FakeModel::function(|_, _| tool_call("pay", json!({"amount": 1})))).await?;
+    let first = service(&tasks);
+    let ids: Vec<String> = (0..10).map(|number| format!("run-{number}")).collect();
+    let mut questions = Vec::new();
+    for id in &ids {
+        post(&first, "/runs", &new_run(id)).await?;
+        questions.push(until(&first, id, "waiting").await?["questions"][0]["question_id"].clone());
+    }
+    tasks.shutdown(Duration::from_secs(5)).await;
+    let model = FakeModel::function(|_, _| text("Paid."));
+    let store = SqlStore::connect(&database.url).await?;
+    let other = service(&InProcessRuns::new(store, set(), model.clone()).lease(Duration::from_hours(1)));
+    for (id, question) in ids.iter().zip(&questions) {
+        let decision = json!({"question_id": question, "approved": true});
+        let path = format!("/runs/{id}/decisions");
+        let decided = futures::future::join_all((0..8).map(|_| post(&other, &path, &decision))).await;
+        for answer in decided {
+            assert_eq!(answer?.0, 200);
+        }
+        until(&other, id, "completed").await?;
+        let facts = events(&other, id, "?deltas=false").await?;
+        for once in ["run_resumed", "tool_output", "run_finished"] {
+            assert_eq!(kinds(&facts).iter().filter(|kind| **kind == once).count(), 1, "{id} {once}: {facts:#?}");
+        }
+    }
+    assert_eq!(model.calls().len(), ids.len());
     Ok(())
 }
 
