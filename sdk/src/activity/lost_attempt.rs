@@ -1,5 +1,5 @@
 //! The loss of an attempt with its worker: no heartbeat has reached the server in time, or the
-//! worker has shut down. Nobody else has logged it.
+//! worker has shut down. No other code has logged it.
 //!
 //! # Design
 //! **The next attempt asks the server.** An activity does not learn how the attempt before it has

@@ -183,7 +183,7 @@ impl WorkflowInterceptor for Watcher {
         let running = self.observer.execute(ctx.clone(), input, next);
         let foreign = Arc::new(ForeignWake { run: run.clone(), is_logged: AtomicBool::new(false) });
         self.run.get_or_init(|| run);
-        WorkflowInterceptorFuture::new(Watched { running, ctx, journal: &self.journal, foreign })
+        WorkflowInterceptorFuture::new(Watched { running, ctx, journal: &self.journal, foreign, waker: None })
     }
 
     fn handle_signal<'a>(
@@ -257,6 +257,23 @@ struct Watched<'a> {
     ctx: WorkflowInterceptorContext,
     journal: &'a Journal,
     foreign: Arc<ForeignWake>,
+    /// The waker of the SDK at the latest poll, and the one that watches it.
+    waker: Option<(Waker, Waker)>,
+}
+
+impl Watched<'_> {
+    /// Returns the waker that watches this waker of the SDK, which is the same at most polls.
+    fn watching(&mut self, waker: &Waker) -> Waker {
+        if let Some((of_sdk, watching)) = &self.waker
+            && of_sdk.will_wake(waker)
+        {
+            return watching.clone();
+        }
+        let foreign = Arc::clone(&self.foreign);
+        let watching = Waker::from(Arc::new(WatchedWaker { waker: waker.clone(), foreign }));
+        self.waker = Some((waker.clone(), watching.clone()));
+        watching
+    }
 }
 
 impl Future for Watched<'_> {
@@ -266,8 +283,7 @@ impl Future for Watched<'_> {
         if !self.ctx.is_replaying_history_events() && !self.journal.is_closed() {
             self.journal.close();
         }
-        let waker = WatchedWaker { waker: cx.waker().clone(), foreign: Arc::clone(&self.foreign) };
-        let waker = Waker::from(Arc::new(waker));
+        let waker = self.watching(cx.waker());
         Pin::new(&mut self.running).poll(&mut Context::from_waker(&waker))
     }
 }
