@@ -129,7 +129,7 @@ fn approval_waits_for_another_process() {
 #[test]
 fn tools_run_where_they_belong() {
     let lines = [
-        "  <- parts_on_shelf = no \"bike chain\"; there are [\"chain\", \"tyre\"]",
+        "  <- parts_on_shelf (failed) = no \"bike chain\"; there are [\"chain\", \"tyre\"]",
         "  ? mechanic wants to call order_part({\"part\":\"chain\",\"euros\":35})",
         "! Approved: Accepted",
         "  <- order_part = chain is ordered for 35 euros (attempt 2, the one before failed: ",
@@ -181,7 +181,7 @@ fn nexus_sends_goods_with_a_service_in_python() {
     let lines = [
         "  -> quote(",
         "  <- quote = {\"euros\":160}",
-        "  <- quote = The freight company does not go there.",
+        "  <- quote (failed) = The freight company does not go there.",
         "  -> carry(",
         "  <- carry = ",
         "Sent: {\"pallets\":2,\"to\":\"Oslo\",\"waybill\":\"waybill-",
