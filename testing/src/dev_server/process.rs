@@ -86,9 +86,10 @@ impl ServerProcess {
         self.directory.path().join(ANNOUNCEMENT).metadata().is_ok_and(|file| file.len() > 0)
     }
 
-    /// Returns the end of the server's log.
+    /// Returns the end of the server's log, or of what it has printed if it has logged nothing.
     pub(super) fn log_tail(&self) -> String {
-        log::tail(&self.directory.path().join(LOG))
+        let tail = |name: &str| log::tail(&self.directory.path().join(name));
+        Some(tail(LOG)).filter(|log| !log.trim().is_empty()).unwrap_or_else(|| tail(ANNOUNCEMENT))
     }
 }
 
