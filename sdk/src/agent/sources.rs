@@ -62,6 +62,11 @@ pub trait AgentSources {
     fn open_toolsets(&self) -> Vec<String> {
         Vec::new()
     }
+
+    /// Returns `true` if chats of these agents are kept in a store.
+    fn keeps_chats(&self) -> bool {
+        false
+    }
 }
 
 impl AgentSources for () {

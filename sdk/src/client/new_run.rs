@@ -375,7 +375,7 @@ impl NewRun {
     pub(crate) fn thread(&self) -> Option<&str> {
         match &self.request {
             Request::Run(request) => request.thread.as_deref(),
-            Request::Chat(_) => None,
+            Request::Chat(request) => request.thread.as_deref(),
         }
     }
 

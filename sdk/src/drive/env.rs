@@ -39,7 +39,7 @@ pub(super) struct Env<'r, H: Host> {
     pub(super) path: String,
     /// Id of the call that this run answers: its idempotency key; `None` for the outermost run.
     pub(super) parent_call: Option<String>,
-    /// Id of the stored session of the outermost run.
+    /// Id of the session of the outermost run.
     pub(super) session_id: Option<String>,
     /// The items of earlier model calls, to find duplicates without a comparison of the whole
     /// conversation.
@@ -73,7 +73,7 @@ impl<'r, H: Host> Env<'r, H> {
         let (parent_call, kept, failed_calls) = (None, Rc::default(), RefCell::default());
         let session_id = match &config.session {
             Some(SessionRef::Stored { session_id, .. }) => Some(session_id.clone()),
-            Some(SessionRef::Memory(_)) | None => None,
+            Some(SessionRef::Memory(_)) | None => config.session_id.clone(),
         };
         Self {
             host,

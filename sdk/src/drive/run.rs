@@ -272,7 +272,7 @@ pub(crate) fn check_resumed(state: &RunState, graph: &Graph, config: &RunConfig)
     Err(RunError::User { agent: state.agent.clone(), message: message.to_owned(), has_run_data: false })
 }
 
-async fn begin<H: Host>(env: &Env<'_, H>, input: RunInput) -> Result<Engine, RunError> {
+async fn begin<H: Host>(env: &Env<'_, H>, mut input: RunInput) -> Result<Engine, RunError> {
     let config = env.config;
     let agent = env.graph.start().to_owned();
     let server = config.server();
@@ -287,7 +287,10 @@ async fn begin<H: Host>(env: &Env<'_, H>, input: RunInput) -> Result<Engine, Run
     let toolset = toolsets::find(env).await?;
     kept::find(env).await?;
     let (input, session_input) = if config.session.is_some() {
-        let stored = session::load(env).await?;
+        let stored = match input.take_stored() {
+            Some(stored) => stored,
+            None => session::load(env).await?,
+        };
         let (input, new) = session::prepare(config, &agent, stored, input.into_items())?;
         (input, Some(new))
     } else {

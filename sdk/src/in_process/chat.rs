@@ -6,21 +6,31 @@ use serde_json::{Value, json};
 
 use super::{
     rows::Task,
-    runs::{Process, unreadable, with_message},
+    runs::{Process, unreadable},
     task::{From, Owned},
     writer::Entry,
 };
 use crate::{
     agent::AgentDef,
-    drive::{PausedRun, RunConfig, RunFailure, RunResult},
+    drive::{PausedRun, RunConfig, RunFailure, RunResult, SessionRef},
     engine::{RunError, without_orphan_calls},
     store::sql::text::indexed,
     wire::{
         Item,
-        ready_made::{ChatMessage, ChatOutcome, ChatRequest},
+        ready_made::{ChatMessage, ChatOutcome, ChatReply, ChatRequest},
     },
-    workflow::AskedTools,
+    workflow::{AskedTools, Chat, input_of_message},
 };
+
+/// The parts of a chat that all its messages use.
+struct Begun {
+    /// The start agent.
+    agent: AgentDef,
+    /// What its request says about tools.
+    tools: AskedTools,
+    /// The place of the conversation in a store.
+    session: Option<SessionRef>,
+}
 
 /// Returns the id of the mail with a message to a chat.
 pub(super) fn mail_id(message: &str) -> String {
@@ -30,7 +40,7 @@ pub(super) fn mail_id(message: &str) -> String {
 /// Answers messages until none waits; `paused` is the run of the current one.
 pub(super) async fn talk(process: &Process, owned: &Arc<Owned>, task: &Task, paused: Option<From>) {
     let ended = match start(process, owned, task).await {
-        Ok((start, tools)) => Box::pin(answer_messages(process, owned, (&start, &tools), paused)).await,
+        Ok(begun) => Box::pin(answer_messages(process, owned, &begun, paused)).await,
         Err(failure) => Err(failure),
     };
     match ended {
@@ -40,18 +50,19 @@ pub(super) async fn talk(process: &Process, owned: &Arc<Owned>, task: &Task, pau
     }
 }
 
-/// Prepares a chat that has begun now. Returns its start agent, and what its request says about
-/// tools.
-async fn start(process: &Process, owned: &Arc<Owned>, task: &Task) -> Result<(AgentDef, AskedTools), Box<RunFailure>> {
+/// Prepares a chat that has begun now, or that was taken over.
+async fn start(process: &Process, owned: &Arc<Owned>, task: &Task) -> Result<Begun, Box<RunFailure>> {
     let request: ChatRequest = serde_json::from_str(&task.request).map_err(|error| Box::new(unreadable(&error)))?;
     let agents = &process.settings.agents;
     let name = agents.name_of(request.agent.as_deref(), request.spec.as_ref()).map_err(RunFailure::from)?;
     let agent = process.agent(owned, task, &name, request.spec.as_ref()).await?;
-    let ChatRequest { toolsets, user, untrusted, conversation, last_agent_continues, .. } = request;
+    let ChatRequest { toolsets, user, untrusted, conversation, thread, last_agent_continues, .. } = request;
     let tools = AskedTools { toolsets, user, untrusted, ..AskedTools::default() };
+    let session = agents.thread_session(&name, thread.as_deref()).map_err(RunFailure::from)?;
     if task.chat.is_some() {
-        return Ok((agent, tools));
+        return Ok(Begun { agent, tools, session });
     }
+    agents.thread_of_chat(&name, &owned.id, thread, &conversation).map_err(RunFailure::from)?;
     agents.admit_items(&name, "conversation", &conversation).map_err(RunFailure::from)?;
     agents.admit_tools(&name, &tools).map_err(RunFailure::from)?;
     let continues = agents.admit_last_agent(&name, last_agent_continues).map_err(RunFailure::from)?;
@@ -59,13 +70,13 @@ async fn start(process: &Process, owned: &Arc<Owned>, task: &Task) -> Result<(Ag
         (chat.agent, chat.conversation, chat.last_agent_continues) = (Some(name), conversation, continues);
         owned.log.chat(&chat);
     }
-    Ok((agent, tools))
+    Ok(Begun { agent, tools, session })
 }
 
 async fn answer_messages(
     process: &Process,
     owned: &Arc<Owned>,
-    (start, tools): (&AgentDef, &AskedTools),
+    Begun { agent: start, tools, session }: &Begun,
     mut paused: Option<From>,
 ) -> Result<(), Box<RunFailure>> {
     loop {
@@ -74,7 +85,7 @@ async fn answer_messages(
             None => match next(process, owned).await? {
                 Some(message) => {
                     let conversation = owned.chat().map(|chat| chat.conversation.clone()).unwrap_or_default();
-                    From::Input(with_message(conversation, message.text))
+                    From::Input(input_of_message(conversation, message.text, session.is_some()))
                 }
                 None => return Ok(()),
             },
@@ -82,8 +93,9 @@ async fn answer_messages(
         let last = owned.chat().and_then(|chat| chat.last_agent.clone());
         let agent = last.and_then(|name| start.find(&name)).unwrap_or_else(|| start.clone());
         let mut config = RunConfig::clone(&process.settings.agents.config);
-        // The chat keeps its conversation itself.
-        config.session = None;
+        // Without a thread, the chat keeps its conversation itself.
+        config.session.clone_from(session);
+        config.session_id = Some(owned.id.clone());
         tools.clone().apply(&mut config);
         let ended = process.run_on(owned, agent, config, from).await;
         answer(process, owned, ended)?;
@@ -171,6 +183,18 @@ pub(super) fn conclude(
         owned.log.push(Entry::Answer { mail, answer: json!(reply) });
     }
     owned.log.release();
+}
+
+/// Returns the answers to the messages that a chat had accepted and not answered when it ended, with
+/// the ids of their mail.
+pub(super) fn answers_after_end(ended: &Task) -> Vec<(String, Value)> {
+    let chat: Option<Chat> = ended.chat.clone().and_then(|chat| serde_json::from_value(chat).ok());
+    let open = chat.into_iter().flat_map(|chat| chat.current.into_iter().chain(chat.waiting));
+    let answer = |id: String| {
+        let reason = "the chat ended before it had answered the message; send it with another id".to_owned();
+        (mail_id(&id), json!(ChatReply::new(id, ChatOutcome::Failed { reason })))
+    };
+    open.filter_map(|message| message.id).map(answer).collect()
 }
 
 /// Returns the conversation with the work of a failed run, if it has done any.

@@ -73,8 +73,12 @@ impl ProcessRuns for Client {
                     let agent = agent_name(request.agent.as_ref(), request.spec.as_ref());
                     (false, (agent, request.thread.clone()), json_of(&request))
                 }
-                Request::Chat(request) => {
-                    (true, (agent_name(request.agent.as_ref(), request.spec.as_ref()), None), json_of(&request))
+                Request::Chat(mut request) => {
+                    if request.thread.is_none() && self.0.settings.agents.keeps_chats() {
+                        request.thread = Some(id.clone());
+                    }
+                    let agent = agent_name(request.agent.as_ref(), request.spec.as_ref());
+                    (true, (agent, request.thread.clone()), json_of(&request))
                 }
             };
             let mut task = Task::new(&id, is_chat, request, &self.0.settings.process);
@@ -145,6 +149,7 @@ impl ProcessRuns for Client {
                     let started = self.start(id.to_owned(), NewRun::chat(chat).first_message(&message.text)).await;
                     started.map_err(ProcessRunError::NotStarted)?;
                 }
+                Some(ended) if ended.run.ended_at.is_some() => self.begin_again(ended, &mail, &message).await?,
                 // A chat that was started without a message.
                 Some(task) if task.run.title.is_none() => {
                     if let Some(title) = title_of(&message.text) {
@@ -193,6 +198,22 @@ impl ProcessRuns for Client {
 impl Client {
     async fn task(&self, id: &str) -> Result<Option<Task>, SqlStoreError> {
         rows::find(&self.0.settings.store, &key_of(id)).await
+    }
+
+    /// Begins a chat again that has ended, if its conversation is in a store and it has not received
+    /// this message before.
+    async fn begin_again(&self, ended: Task, mail: &str, message: &ChatMessage) -> Result<(), ProcessRunError> {
+        let Some(request) = again_of(&ended) else { return Ok(()) };
+        let is_known = mail::answer(&self.0.settings.store, &ended.key, mail).await?.flatten().is_some();
+        if is_known || self.0.is_stopping() {
+            return Ok(());
+        }
+        let mut task = Task::new(&ended.run.id, true, json_of(&request), &self.0.settings.process);
+        task.run.agent.clone_from(&ended.run.agent);
+        task.run.labels.clone_from(&ended.run.labels);
+        (task.run.thread, task.run.title) = (request.thread, title_of(&message.text));
+        SqlStore::finish(Arc::clone(&self.0).begin_again(ended, task)).await?;
+        Ok(())
     }
 
     /// Sends a mail, and waits for its answer.
@@ -249,6 +270,13 @@ async fn post(process: Arc<Process>, key: String, mail: String, body: Mail) -> R
         process.take_up(task).await?;
     }
     Ok(posted)
+}
+
+/// Returns the request with which a chat begins again that has ended; `None` if its conversation is
+/// not in a store.
+fn again_of(ended: &Task) -> Option<ChatRequest> {
+    let request: ChatRequest = serde_json::from_str(&ended.request).ok().filter(|_| ended.is_chat())?;
+    request.begun_again(None)
 }
 
 /// Returns the name of the agent of a request.

@@ -9,11 +9,13 @@ use uuid::Uuid;
 
 use serde_json::Value;
 
+use super::mail;
 use crate::{
     client::{ProcessRow, TaskList, TaskQuestions},
     store::{
         SqlStore, SqlStoreError,
         sql::{
+            Transaction,
             runs::{COLUMNS, LISTED, ListedRun, RunRow, insert as insert_run, rfc3339},
             text::{indexed, storable},
         },
@@ -190,6 +192,45 @@ pub(super) async fn insert(store: &SqlStore, task: &Task) -> Result<bool, SqlSto
         return Ok(false);
     }
     insert_run(&mut transaction, &task.run).await?;
+    committed(store, transaction, task).await
+}
+
+/// Puts a new chat in the place of one that has ended, whose row of runs stays. Returns `false` if
+/// the place has another task by now. The mail that the old chat has answered keeps its answers, except
+/// these, which get another one; mail that it has not answered is dropped.
+pub(super) async fn begin_again(
+    store: &SqlStore,
+    ended: &Task,
+    task: &Task,
+    answers: &[(String, Value)],
+) -> Result<bool, SqlStoreError> {
+    let mut transaction = store.begin().await?;
+    // The number of the latest mail stays: the numbers of later mail follow it.
+    let statement = "UPDATE agents_tasks SET run = $1, task_owner = $2, request = $3, begun = 0, state = NULL, inbox = \
+                     NULL, chat = NULL, paused = NULL, specs = NULL, questions = NULL WHERE task_key = $4 AND run = $5";
+    let replaced = sqlx::query(statement)
+        .bind(&*task.run.key)
+        .bind(&*task.owner)
+        .bind(&*task.request)
+        .bind(&*task.key)
+        .bind(&*ended.run.key)
+        .execute(&mut *transaction)
+        .await?;
+    if replaced.rows_affected() == 0 {
+        transaction.rollback().await?;
+        return Ok(false);
+    }
+    let statement = "DELETE FROM agents_task_mail WHERE task_key = $1 AND (answer IS NULL OR mail_key = $2)";
+    sqlx::query(statement).bind(&*task.key).bind(mail::CANCEL).execute(&mut *transaction).await?;
+    for (mail, answer) in answers {
+        mail::set_answer(&mut transaction, &task.key, &indexed(mail), answer).await?;
+    }
+    insert_run(&mut transaction, &task.run).await?;
+    committed(store, transaction, task).await
+}
+
+/// Commits the row of a new task. If the outcome is unknown, the store is asked.
+async fn committed(store: &SqlStore, transaction: Transaction, task: &Task) -> Result<bool, SqlStoreError> {
     match transaction.commit().await {
         Ok(()) => Ok(true),
         Err(error) => match find(store, &task.key).await {

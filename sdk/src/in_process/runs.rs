@@ -33,7 +33,7 @@ use crate::{
     metrics::Metrics,
     resources::Resources,
     store::{SqlStore, SqlStoreError},
-    wire::{AgentRequest, EventKind, Item, RunStatus, ready_made::AgentReport},
+    wire::{AgentRequest, EventKind, RunStatus, ready_made::AgentReport},
     workflow::{AgentSet, AskedTools, Requested},
 };
 
@@ -220,6 +220,19 @@ impl Process {
         Ok(Start::Exists(Box::new(existing)))
     }
 
+    /// Begins a chat again that has ended. Returns `false` if another request has done so.
+    ///
+    /// The caller runs this to its end, as [`start`](Self::start).
+    pub(super) async fn begin_again(self: Arc<Self>, ended: Task, task: Task) -> Result<bool, SqlStoreError> {
+        let _locked = self.lock_task(&task.key).await;
+        let answers = chat::answers_after_end(&ended);
+        let has_begun = rows::begin_again(&self.settings.store, &ended, &task, &answers).await?;
+        if has_begun {
+            self.spawn(task, Vec::new());
+        }
+        Ok(has_begun)
+    }
+
     /// Locks a task in this process, from the look at its row until it runs here: a start, a mail and
     /// a take-over may find the same row, and only one of them may run it.
     pub(super) async fn lock_task(&self, key: &str) -> AsyncMutexGuard<'_, ()> {
@@ -358,7 +371,7 @@ impl Process {
         if let Some(asked) = request.trace {
             config.trace = asked.within(&config.trace);
         }
-        let from = paused.unwrap_or_else(|| From::Input(request.input.into_items()));
+        let from = paused.unwrap_or_else(|| From::Input(request.input.into_items().into()));
         let result = self.run_on(owned, agent, config, from).await?;
         if !request.report {
             return Ok(result.final_output);
@@ -392,10 +405,4 @@ impl Process {
 pub(super) fn unreadable(error: &serde_json::Error) -> RunFailure {
     let message = format!("the request of the run cannot be read: {error}");
     RunError::User { agent: String::new(), message, has_run_data: false }.into()
-}
-
-/// Returns the conversation with a message of the user after it.
-pub(super) fn with_message(mut conversation: Vec<Item>, text: String) -> Vec<Item> {
-    conversation.push(Item::user(text));
-    conversation
 }

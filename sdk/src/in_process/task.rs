@@ -31,7 +31,7 @@ use crate::{
     inline::run_threads::run_on_run_thread,
     store::{SqlStore, SqlStoreError, sql::runs::RunEnd},
     wire::{
-        AgentDecision, DecisionAnswer, EventKind, Item, RecordedFailure, RunEvent, RunStatus,
+        AgentDecision, DecisionAnswer, EventKind, RecordedFailure, RunEvent, RunStatus,
         failure::AGENTS_WORKFLOW_ERROR,
         ready_made::{ChatMessage, ChatOutcome, ChatReply},
     },
@@ -75,7 +75,7 @@ impl Owned {
         let inbox = Arc::new(TaskInbox::new(inbox));
         let chat: Option<Chat> = task.is_chat().then(|| {
             let chat = task.chat.clone().and_then(|chat| serde_json::from_value(chat).ok());
-            chat.unwrap_or_default()
+            chat.unwrap_or_else(|| Chat::of_request(&task.request))
         });
         let chat = chat.map(|chat| Arc::new(Mutex::new(chat)));
         let hub = Arc::new(Hub::new(task.run.sequence));
@@ -351,7 +351,7 @@ impl Owned {
 /// The beginning of a run on a task.
 pub(super) enum From {
     /// A new run with this input.
-    Input(Vec<Item>),
+    Input(RunInput),
     /// A run that waits, which another process began, and the decisions that this process may not
     /// have acted on.
     Paused(Box<PausedTask>, Vec<AgentDecision>),
@@ -378,9 +378,9 @@ impl From {
     fn parts(self, execution: &str) -> Parts {
         let execution = short_id(execution).to_owned();
         match self {
-            Self::Input(items) => {
+            Self::Input(input) => {
                 let run = uuid::Uuid::new_v4().simple().to_string();
-                let (facts, from) = (Facts::of_execution(execution), Run::Start(RunInput::from(items)));
+                let (facts, from) = (Facts::of_execution(execution), Run::Start(input));
                 Parts { run, facts, session_writes: 0, decisions: Vec::new(), from }
             }
             Self::Paused(paused, decisions) => {

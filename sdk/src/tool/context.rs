@@ -97,7 +97,9 @@ impl CallInfo {
         self
     }
 
-    /// Returns the id of the stored session of the run, or of the run that contains it.
+    /// Returns the id of the session of the run, or of the run that contains it: of a stored session
+    /// the id in its store, of a chat that of its workflow, otherwise
+    /// [`RunConfig::session_id`](crate::RunConfig::session_id).
     pub fn session_id(&self) -> Option<&str> {
         self.caller.as_ref()?.session_id.as_deref()
     }

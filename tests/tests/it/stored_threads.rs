@@ -242,8 +242,8 @@ async fn a_caller_uses_only_threads_that_the_policy_permits() -> anyhow::Result<
     let new = |thread: &str| json!({"agent": "clerk", "input": "Hello?", "thread": thread});
     assert_eq!(post(&service, "/runs", &new("customer 7")).await?.0, StatusCode::FORBIDDEN);
     assert_eq!(post(&service, "/runs", &new("#")).await?.0, StatusCode::BAD_REQUEST);
-    let chat = json!({"agent": "clerk", "chat": true, "thread": "mine"});
-    assert_eq!(post(&service, "/runs", &chat).await?.0, StatusCode::BAD_REQUEST);
+    let chat = json!({"agent": "clerk", "chat": true, "thread": "customer 7"});
+    assert_eq!(post(&service, "/runs", &chat).await?.0, StatusCode::FORBIDDEN);
     env.finish().await?;
     Ok(())
 }

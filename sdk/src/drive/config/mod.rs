@@ -191,6 +191,11 @@ pub struct RunConfig {
     /// The session from which the run reads earlier items and to which it adds its own.
     #[builder(into)]
     pub session: Option<SessionRef>,
+    /// Id of the conversation, which tools read as
+    /// [`CallInfo::session_id`](crate::tool::CallInfo::session_id), where the run has no stored
+    /// session; a stored [session](Self::session) has an id of its own. Ready-made chats have their
+    /// id here. Default: none.
+    pub session_id: Option<String>,
     /// Id of the conversation that the provider keeps.
     pub conversation_id: Option<String>,
     /// Marks that conversation as empty when the run begins, so that the run has all items of it.
@@ -374,30 +379,45 @@ impl std::fmt::Debug for RunConfig {
 
 /// The input of a run: a string, or items.
 #[derive(Clone, Debug, PartialEq)]
-pub struct RunInput(Vec<Item>);
+pub struct RunInput {
+    items: Vec<Item>,
+    /// The items of the run's session, if they were read before.
+    stored: Option<Vec<Item>>,
+}
 
 impl RunInput {
+    /// Returns the input of a run with a session whose items the caller has: the run does not read
+    /// them again.
+    pub(crate) fn after_stored(stored: Vec<Item>, items: Vec<Item>) -> Self {
+        Self { items, stored: Some(stored) }
+    }
+
+    /// Takes the items of the run's session, if the caller has them.
+    pub(super) fn take_stored(&mut self) -> Option<Vec<Item>> {
+        self.stored.take()
+    }
+
     /// Returns the items; a string becomes a user message.
     pub fn into_items(self) -> Vec<Item> {
-        self.0
+        self.items
     }
 }
 
 impl From<&str> for RunInput {
     fn from(text: &str) -> Self {
-        Self(vec![Item::user(text)])
+        Self::from(vec![Item::user(text)])
     }
 }
 
 impl From<String> for RunInput {
     fn from(text: String) -> Self {
-        Self(vec![Item::user(text)])
+        Self::from(vec![Item::user(text)])
     }
 }
 
 impl From<Vec<Item>> for RunInput {
     fn from(items: Vec<Item>) -> Self {
-        Self(items)
+        Self { items, stored: None }
     }
 }
 

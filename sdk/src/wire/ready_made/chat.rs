@@ -44,9 +44,15 @@ pub struct ChatRequest {
     /// of the chat are answered by the version that was loaded when it started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spec: Option<SpecRef>,
-    /// The conversation before this chat.
+    /// The conversation before this chat. A chat with a [thread](Self::thread) has that of the thread.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub conversation: Vec<Item>,
+    /// Id of a stored conversation, which the chat continues, and to which it adds its own items;
+    /// absent = none, unless the workflow's set of agents
+    /// [keeps its chats](crate::workflow::AgentSet::keep_chats). The set names the store:
+    /// [`AgentSet::thread_store`](crate::workflow::AgentSet::thread_store).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thread: Option<String>,
     /// The chat so far; the workflow sets it when it continues as new. An input from any other
     /// source that has it fails the workflow.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -117,6 +123,15 @@ impl ChatRequest {
         Self { spec: Some(spec.clone()), ..Self::new(spec.name) }
     }
 
+    /// Returns the request with which this chat begins again after its workflow has ended, with the
+    /// same agent, user, tools and trust, from the conversation in its thread: its own, or else this
+    /// one. `None` without a thread, where the conversation has ended with the workflow.
+    #[cfg(feature = "worker")]
+    pub(crate) fn begun_again(self, thread: Option<String>) -> Option<Self> {
+        let thread = self.thread.or(thread)?;
+        Some(Self { thread: Some(thread), conversation: Vec::new(), carried: None, loaded: Vec::new(), ..self })
+    }
+
     /// Returns `true` if the input claims to carry a chat from a previous execution.
     pub(crate) fn carries_something(&self) -> bool {
         self.carried.is_some()
@@ -130,6 +145,7 @@ impl ChatRequest {
             agent: None,
             spec: None,
             conversation: Vec::new(),
+            thread: None,
             carried: None,
             last_agent_continues: None,
             toolsets: Vec::new(),
@@ -171,12 +187,23 @@ pub struct ChatMessage {
     pub id: Option<String>,
     /// Text of the message.
     pub text: String,
+    /// The toolsets and devices that the sender expects the chat to have; a chat that was started
+    /// with others refuses the message. Absent = whatever the chat has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub toolsets: Option<Vec<String>>,
 }
 
 impl ChatMessage {
     /// Returns a message with this text and this id.
     pub fn new(id: impl Into<String>, text: impl Into<String>) -> Self {
-        Self { version: WIRE_VERSION, id: Some(id.into()), text: text.into() }
+        Self { version: WIRE_VERSION, id: Some(id.into()), text: text.into(), toolsets: None }
+    }
+
+    /// Sets the toolsets and devices that the chat must have been started with.
+    #[must_use]
+    pub fn expecting_toolsets(mut self, names: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.toolsets = Some(names.into_iter().map(Into::into).collect());
+        self
     }
 }
 

@@ -3,14 +3,14 @@
 //!
 //! This is plain data; the workflow around it does the waiting and runs the agents.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
 use serde::{Deserialize, Serialize};
 
 use crate::{
     wire::{
         Item, WIRE_VERSION,
-        ready_made::{CarriedChat, ChatMessage, ChatOutcome, ChatReply, ChatTranscript},
+        ready_made::{CarriedChat, ChatMessage, ChatOutcome, ChatReply, ChatRequest, ChatTranscript},
     },
     workflow::limits::open_updates::MAX_HELD_MESSAGES,
 };
@@ -47,12 +47,22 @@ pub(crate) struct Chat {
     /// Agent that the current message has begun with, or that the next one will begin with; `None`
     /// for the start agent.
     pub(crate) last_agent: Option<String>,
+    /// Toolsets and devices that the chat was started with.
+    #[serde(default)]
+    pub(crate) toolsets: Vec<String>,
     /// Messages whose answers handlers wait for, with one entry for each handler.
     #[serde(skip)]
     held: Vec<String>,
 }
 
 impl Chat {
+    /// Creates the data of a chat that this request, as JSON, begins.
+    #[cfg(any(feature = "postgres", feature = "sqlite"))]
+    pub(crate) fn of_request(json: &str) -> Self {
+        let request: Option<ChatRequest> = serde_json::from_str(json).ok();
+        Self { toolsets: request.map(|request| request.toolsets).unwrap_or_default(), ..Self::default() }
+    }
+
     /// Restores the data that the previous execution left.
     pub(crate) fn take_over(&mut self, carried: CarriedChat) {
         let CarriedChat { run: _, current, waiting, answered, messages, is_ending, agent_version, last_agent } =
@@ -116,6 +126,16 @@ impl Chat {
         if self.is_ending {
             return Err(refused("the chat is ending; start another one"));
         }
+        if let Some(expected) = &message.toolsets
+            && !has_same_names(expected, &self.toolsets)
+        {
+            let reason = format!(
+                "the chat was started with the toolsets {:?}, and the message expects {expected:?}; begin another chat \
+                 to select others",
+                self.toolsets
+            );
+            return Err(refused(&reason));
+        }
         let of = |message: &ChatMessage| message.text.len() + message.id.as_ref().map_or(0, String::len);
         let waiting: usize = self.waiting.iter().map(of).sum();
         if waiting + of(&message) > MOST_WAITING {
@@ -125,7 +145,7 @@ impl Chat {
             ));
         }
         self.messages += 1;
-        self.waiting.push_back(ChatMessage { id: Some(id.clone()), ..message });
+        self.waiting.push_back(ChatMessage { id: Some(id.clone()), toolsets: None, ..message });
         Ok(id)
     }
 
@@ -240,6 +260,10 @@ fn carried(reply: &ChatReply) -> ChatReply {
     let reason =
         "the message was answered before; the answer is too large to be kept here, and is in the transcript".to_owned();
     ChatReply::new(&*reply.message, ChatOutcome::Refused { reason })
+}
+
+fn has_same_names(expected: &[String], own: &[String]) -> bool {
+    expected.iter().collect::<BTreeSet<_>>() == own.iter().collect()
 }
 
 fn size(reply: &ChatReply) -> usize {

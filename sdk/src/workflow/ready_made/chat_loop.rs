@@ -25,11 +25,12 @@ use super::{
     chat_agents::{Begins, ChatAgents},
     chat_workflow::ChatWorkflow,
     specs::{SpecAgent, spec_agent},
+    threads::input_of_message,
     toolsets::AskedTools,
 };
 use crate::{
     agent::AgentDef,
-    drive::{PausedRun, RunFailure, RunResult},
+    drive::{PausedRun, RunFailure, RunResult, SessionRef},
     engine::{RunError, without_orphan_calls},
     wire::{
         Carried, Item, RunState,
@@ -48,11 +49,13 @@ struct Begun {
     start: String,
     agents: ChatAgents,
     runner: Runner<ChatWorkflow>,
+    /// `true` if the conversation is in a store.
+    has_thread: bool,
 }
 
 /// Answers messages until the chat ends.
 pub(super) async fn answer_messages(ctx: &WorkflowContext<ChatWorkflow>, request: ChatRequest) -> WorkflowResult<u32> {
-    let Begun { start, mut agents, runner } = Box::pin(begin(ctx, request)).await?;
+    let Begun { start, mut agents, runner, has_thread } = Box::pin(begin(ctx, request)).await?;
     while !ctx.state(|workflow| workflow.chat.is_over()) {
         let has_enough = runner.has_enough();
         if has_enough {
@@ -64,7 +67,7 @@ pub(super) async fn answer_messages(ctx: &WorkflowContext<ChatWorkflow>, request
         if !ctx.state(|workflow| workflow.has_something_to_do(None)) {
             continue;
         }
-        if !Box::pin(answer_next(ctx, &runner, &mut agents)).await? {
+        if !Box::pin(answer_next(ctx, &runner, &mut agents, has_thread)).await? {
             break;
         }
     }
@@ -97,6 +100,7 @@ async fn begin(ctx: &WorkflowContext<ChatWorkflow>, request: ChatRequest) -> Wor
         untrusted,
         loaded,
         malformed,
+        thread,
     } = request;
     if let Some(Malformed { json, reason }) = malformed {
         if continued.is_ok() {
@@ -112,6 +116,15 @@ async fn begin(ctx: &WorkflowContext<ChatWorkflow>, request: ChatRequest) -> Wor
         fail_task(ctx, agent.as_deref().unwrap_or_default(), error).await;
     }
     let start = start?;
+    let thread = match &carried {
+        Some(_) => thread,
+        None => set.thread_of_chat(&start, ctx.workflow_id(), thread, &conversation)?,
+    };
+    let session = set.thread_session(&start, thread.as_deref());
+    if let (Err(error), true) = (&session, carried.is_some()) {
+        fail_task(ctx, &start, error).await;
+    }
+    let session = session?;
     let mut keeps_agent = last_agent_continues.unwrap_or(set.last_agent_continues);
     if carried.is_none() {
         set.admit_items(&start, "conversation", &conversation)?;
@@ -128,6 +141,7 @@ async fn begin(ctx: &WorkflowContext<ChatWorkflow>, request: ChatRequest) -> Wor
         workflow.chat.agent = Some(start.clone());
         workflow.chat.last_agent_continues = keeps_agent;
         workflow.chat.conversation = conversation;
+        workflow.chat.toolsets.clone_from(&toolsets);
         workflow.inbox.restore(carried.as_ref().map(|carried| &carried.run));
         let run = carried.map(|carried| {
             let run = carried.run.clone();
@@ -145,14 +159,23 @@ async fn begin(ctx: &WorkflowContext<ChatWorkflow>, request: ChatRequest) -> Wor
             (ChatAgents::of_spec(set, agent), loaded)
         }
     };
-    let next =
-        ChatRequest { spec, last_agent_continues, toolsets, user, untrusted, loaded, ..ChatRequest::new(&*start) };
-    let runner = runner(ctx, next, agents.latest());
+    let has_thread = session.is_some();
+    let next = ChatRequest {
+        spec,
+        thread,
+        last_agent_continues,
+        toolsets,
+        user,
+        untrusted,
+        loaded,
+        ..ChatRequest::new(&*start)
+    };
+    let runner = runner(ctx, next, agents.latest(), session);
     if let Some(run) = run {
         let last_agent = ctx.state(|workflow| workflow.chat.last_agent.clone());
         Box::pin(go_on(ctx, &runner, &agents.goes_on(ctx, last_agent), run)).await?;
     }
-    Ok(Begun { start, agents, runner })
+    Ok(Begun { start, agents, runner, has_thread })
 }
 
 /// Continues as new between two messages, if that is possible now: otherwise the chat tries again
@@ -173,12 +196,11 @@ async fn answer_next(
     ctx: &WorkflowContext<ChatWorkflow>,
     runner: &Runner<ChatWorkflow>,
     agents: &mut ChatAgents,
+    has_thread: bool,
 ) -> WorkflowResult<bool> {
     let Some(message) = ctx.state_mut(|workflow| workflow.chat.next()) else { return Ok(false) };
-    let input = ctx.state(|workflow| {
-        let said = workflow.chat.conversation.iter().cloned();
-        said.chain([Item::user(message.text)]).collect::<Vec<_>>()
-    });
+    let conversation = ctx.state(|workflow| workflow.chat.conversation.clone());
+    let input = input_of_message(conversation, message.text, has_thread);
     let (number, last_agent) = ctx.state(|workflow| (workflow.chat.number(), workflow.chat.last_agent.clone()));
     let Begins { agent, version, last_agent } = agents.begin(ctx, number, last_agent)?;
     ctx.state_mut(|workflow| (workflow.chat.version, workflow.chat.last_agent) = (version, last_agent));
@@ -189,7 +211,12 @@ async fn answer_next(
 
 /// Creates the runner of all messages. It is a single one, because it records the content that
 /// history already holds. `next` is the request of the next execution, without the chat.
-fn runner(ctx: &WorkflowContext<ChatWorkflow>, next: ChatRequest, start: &AgentDef) -> Runner<ChatWorkflow> {
+fn runner(
+    ctx: &WorkflowContext<ChatWorkflow>,
+    next: ChatRequest,
+    start: &AgentDef,
+    session: Option<SessionRef>,
+) -> Runner<ChatWorkflow> {
     let (state, is_spec) = (ctx.clone(), next.spec.is_some());
     let tools = AskedTools {
         toolsets: next.toolsets.clone(),
@@ -205,7 +232,7 @@ fn runner(ctx: &WorkflowContext<ChatWorkflow>, next: ChatRequest, start: &AgentD
     let runner = if is_spec { agents.runner_of(ctx, start) } else { agents.runner(ctx) };
     runner
         .asked_tools(tools)
-        .without_session()
+        .session_of_chat(session, ctx.workflow_id())
         .continue_with(next)
         .on_continue_as_new(|workflow| workflow.is_leaving = true)
         .on_continue_as_new_aborted(|workflow| workflow.is_leaving = false)

@@ -32,4 +32,5 @@ pub use approval_workflow::ApprovalWorkflow;
 #[cfg(any(feature = "postgres", feature = "sqlite"))]
 pub(crate) use chat::Chat;
 pub use chat_workflow::ChatWorkflow;
-pub(crate) use toolsets::AskedTools;
+pub(crate) use threads::input_of_message;
+pub(crate) use toolsets::{AskedTools, is_open};

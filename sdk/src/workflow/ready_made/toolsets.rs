@@ -102,7 +102,8 @@ impl AgentSet {
     }
 }
 
-fn is_open(open: &str, name: &str) -> bool {
+/// Returns `true` if a name is this open one, or begins with its prefix that ends in `*`.
+pub(crate) fn is_open(open: &str, name: &str) -> bool {
     match open.strip_suffix('*') {
         Some(prefix) => name.starts_with(prefix),
         None => open == name,

@@ -230,6 +230,10 @@ impl AgentSources for &AgentSet {
     fn open_toolsets(&self) -> Vec<String> {
         self.open_toolsets.clone()
     }
+
+    fn keeps_chats(&self) -> bool {
+        AgentSet::keeps_chats(self)
+    }
 }
 
 /// Returns the activity types of the tools that these agents and parts have with different

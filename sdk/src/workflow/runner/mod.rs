@@ -261,11 +261,11 @@ impl<W: 'static> Runner<W> {
         self
     }
 
-    /// Removes the session, regardless of the [configuration](Self::with_config).
-    pub(in crate::workflow) fn without_session(mut self) -> Self {
-        if self.config.session.is_some() {
-            self.config_mut().session = None;
-        }
+    /// Sets the session of a chat with this id, regardless of the [configuration](Self::with_config).
+    pub(in crate::workflow) fn session_of_chat(mut self, session: Option<SessionRef>, id: &str) -> Self {
+        let config = self.config_mut();
+        config.session = session;
+        config.session_id = Some(id.to_owned());
         self
     }
 
