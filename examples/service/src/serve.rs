@@ -22,7 +22,7 @@ use temporalio_common::envconfig::load_client_config_profile;
 use temporalio_sdk::{Runtime, Worker, runtime::RuntimeOptions};
 use tokio::{net::TcpListener, sync::oneshot};
 
-use crate::agents::{browser, clerk, desk, tasks, worker};
+use crate::agents::{set, tasks, worker};
 
 /// Serves agents over HTTP: AG-UI, the AI SDK, and an API of runs.
 ///
@@ -120,8 +120,11 @@ async fn in_process(options: &Options, terminated: impl Future<Output = ()> + Se
     let directory = tempfile::tempdir()?;
     let url = options.database.clone();
     let url = url.unwrap_or_else(|| format!("sqlite:{}", directory.path().join("agents.db").display()));
-    let tasks = tasks(&SqlStore::connect(&url).await?);
-    let ended = listen(AgentsService::with_runs(AgentRuns::in_process(&tasks)), options, terminated).await;
+    let store = SqlStore::connect(&url).await?;
+    let tasks = tasks(&store);
+    let ended =
+        listen(AgentsService::with_runs(AgentRuns::in_process(&tasks)).agents(&set(Some(&store))), options, terminated)
+            .await;
     tasks.shutdown(TASK_GRACE).await;
     ended
 }
@@ -171,10 +174,10 @@ async fn api(
         })
     };
     let Some(store) = store else {
-        return listen(streaming(AgentsService::with_runs(runs))?, options, terminated).await;
+        return listen(streaming(AgentsService::with_runs(runs).agents(&set(None)))?, options, terminated).await;
     };
     let tasks = tasks(store);
-    let service = AgentsService::with_runs(runs.with_in_process(&tasks)).run_store(store);
+    let service = AgentsService::with_runs(runs.with_in_process(&tasks)).agents(&set(Some(store))).run_store(store);
     let ended = listen(streaming(service)?, options, terminated).await;
     tasks.shutdown(TASK_GRACE).await;
     ended
@@ -189,11 +192,10 @@ fn deltas(options: &Options) -> anyhow::Result<Option<BrokerDeltas>> {
 
 /// Answers requests until `terminated`; then ends streams, and lets other requests end.
 async fn listen(
-    service: AgentsService,
+    mut service: AgentsService,
     options: &Options,
     terminated: impl Future<Output = ()> + Send + 'static,
 ) -> anyhow::Result<()> {
-    let mut service = service.agents((desk, clerk, browser));
     if let Some(token) = &options.token {
         service = service.access(BearerToken::new(token, "operator"));
     }

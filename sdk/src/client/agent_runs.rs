@@ -88,6 +88,16 @@ impl StartRunError {
     }
 }
 
+/// What a message does to a chat that has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum EndedChat {
+    /// The message is refused: one that is sent again must not begin the chat anew.
+    Refuses,
+    /// The message begins the chat again, from its thread.
+    #[cfg(feature = "http")]
+    BeginsAgain,
+}
+
 impl WorkflowRuns {
     pub(crate) fn new(client: &Client, task_queue: impl Into<String>) -> Self {
         Self { client: client.clone(), task_queue: task_queue.into(), is_indexed: false }
@@ -172,12 +182,14 @@ impl WorkflowRuns {
     }
 
     /// Sends a message to a chat, which is started if it does not run. Returns once the chat has
-    /// accepted the message. A message with the same id counts once.
+    /// accepted the message. A message with the same id counts once. `ended` decides on a chat that
+    /// has ended.
     pub(crate) async fn send(
         &self,
         id: &str,
         chat: ChatRequest,
         message: ChatMessage,
+        ended: EndedChat,
     ) -> Result<WorkflowUpdateHandle<Client, Value>, StartRunError> {
         let run = NewRun::chat(chat.clone()).first_message(&message.text);
         let run = if self.is_indexed { run.indexed() } else { run };
@@ -185,8 +197,10 @@ impl WorkflowRuns {
         let summary = chat.agent.clone();
         let conflict = WorkflowIdConflictPolicy::UseExisting;
         let options = WorkflowUpdateWithStartOptions::new(&*self.task_queue, id, conflict)
-            // A message that is sent again must not begin a chat that has ended anew.
-            .id_reuse_policy(WorkflowIdReusePolicy::RejectDuplicate)
+            .id_reuse_policy(match ended {
+                EndedChat::Refuses => WorkflowIdReusePolicy::RejectDuplicate,
+                EndedChat::BeginsAgain => WorkflowIdReusePolicy::AllowDuplicate,
+            })
             .maybe_update_id(message.id.clone())
             .memo(memo)
             .maybe_search_attributes(run.search_attributes())

@@ -32,7 +32,7 @@ pub use agent_handle::{AgentHandle, AgentHandleError};
 pub(crate) use agent_runs::NotStarted;
 pub use agent_runs::StartRunError;
 #[cfg(feature = "http")]
-pub(crate) use agent_runs::{ChatType, RunType, WorkflowRuns};
+pub(crate) use agent_runs::{ChatType, EndedChat, RunType, WorkflowRuns};
 pub use chat_handle::ChatHandle;
 #[doc(hidden)]
 pub use diagnosis::QuietWatch;

@@ -84,7 +84,7 @@ pub(super) async fn send(
     // Another answer to the same message is another message of the chat.
     let is_new = message_id.is_empty() || post.trigger == Trigger::RegenerateMessage;
     let message_id = if is_new { Uuid::new_v4().to_string() } else { message_id };
-    let turn = thread.send(&message_id, &text).await?;
+    let turn = thread.send(&message_id, &text, post.toolsets).await?;
     Ok(respond(&shared, AiSdkMapper::new(format!("{message_id}-answer"), version), turn))
 }
 

@@ -11,10 +11,14 @@ use super::{
     access::Caller,
     answers::{Answer, in_time},
     error::ApiError,
+    runs::{Found, find},
     service::Shared,
 };
 use crate::{
-    client::{AgentHandle, AgentHandleError, ChatHandle, ProcessRuns, RunEventStream, RunType, WorkflowRuns},
+    client::{
+        AgentHandle, AgentHandleError, ChatHandle, EndedChat, NotStarted, ProcessRuns, RunEventStream, RunType,
+        WorkflowRuns,
+    },
     wire::{
         AgentState, ChatMessage, ChatOutcome, ChatReply, ChatRequest, ChatTranscript, DecisionAnswer, RunMode, decode,
     },
@@ -22,6 +26,33 @@ use crate::{
 
 /// The reply to a message of a chat; `None` if the chat does not know the message.
 pub(super) type Reply = BoxFuture<'static, Option<ChatReply>>;
+
+/// A message that a chat has accepted.
+pub(super) struct Sent {
+    /// The reply; `None` for a message that a chat had received before it ended: its history has the
+    /// answer.
+    pub(super) reply: Option<Reply>,
+    /// The execution that has accepted the message, if it has begun with the message.
+    pub(super) new_execution: Option<String>,
+}
+
+/// The outcome of an update with a message.
+enum SentUpdate {
+    /// The chat has accepted the update.
+    Sent(WorkflowUpdateHandle<Client, Value>),
+    /// The chat had received the message before it ended.
+    ReceivedBefore,
+}
+
+/// What a message does to a chat that has ended.
+enum AfterEnd {
+    /// The message is refused: the conversation has ended with the chat.
+    Stays,
+    /// The chat had received the message, and its history has the answer.
+    HasReceived,
+    /// The chat begins again with this request.
+    BeginsAgain(Box<ChatRequest>),
+}
 
 impl Shared {
     /// Returns the runs that are workflows.
@@ -127,8 +158,8 @@ impl Shared {
         workflow.cancel(WorkflowCancelOptions::default()).await.map_err(ApiError::server)
     }
 
-    /// Sends a message to a chat, which is started if it does not exist. Returns once the chat has
-    /// accepted the message.
+    /// Sends a message to a chat, which is started if it does not exist, and begins again if it has
+    /// ended and its conversation is in a store. Returns once the chat has accepted the message.
     ///
     /// # Errors
     /// 409 if the chat has ended, 504 if no worker accepts the message.
@@ -138,31 +169,64 @@ impl Shared {
         id: &str,
         chat: ChatRequest,
         message: ChatMessage,
-    ) -> Result<Reply, ApiError> {
+    ) -> Result<Sent, ApiError> {
         let message_id = message.id.clone().unwrap_or_default();
         if mode == RunMode::InProcess {
             let first = self.tasks()?.send(id, chat, message).await?;
-            return Ok(match first.outcome {
+            let reply = match first.outcome {
                 ChatOutcome::GoesOn => self.reply_to(mode, id, &message_id)?,
                 _ => std::future::ready(Some(first)).boxed(),
-            });
+            };
+            return Ok(Sent { reply: Some(reply), new_execution: None });
         }
-        let sent = self.send_update(id, chat, message).await?;
-        Ok(reply(sent, ChatHandle::new(&self.workflows()?.client, id), message_id))
+        Ok(match self.send_update(id, chat, message).await? {
+            SentUpdate::Sent(sent) => {
+                let new_execution = sent.workflow_run_id().map(str::to_owned);
+                let chat = ChatHandle::new(&self.workflows()?.client, id);
+                Sent { reply: Some(reply(sent, chat, message_id)), new_execution }
+            }
+            SentUpdate::ReceivedBefore => Sent { reply: None, new_execution: None },
+        })
     }
 
     /// Sends a message to a chat that is a workflow.
-    async fn send_update(
-        &self,
-        id: &str,
-        chat: ChatRequest,
-        message: ChatMessage,
-    ) -> Result<WorkflowUpdateHandle<Client, Value>, ApiError> {
-        match in_time(self.workflows()?.send(id, chat, message)).await {
-            Some(Ok(sent)) => Ok(sent),
+    async fn send_update(&self, id: &str, chat: ChatRequest, message: ChatMessage) -> Result<SentUpdate, ApiError> {
+        let sent = in_time(self.workflows()?.send(id, chat, message.clone(), EndedChat::Refuses)).await;
+        let sent = match sent {
+            Some(Err(error)) if error.reason == NotStarted::Ended => {
+                let message_id = message.id.as_deref().unwrap_or_default();
+                match Box::pin(self.after_end(id, message_id)).await? {
+                    AfterEnd::Stays => return Err(error.into()),
+                    AfterEnd::HasReceived => return Ok(SentUpdate::ReceivedBefore),
+                    AfterEnd::BeginsAgain(chat) => {
+                        in_time(self.workflows()?.send(id, *chat, message, EndedChat::BeginsAgain)).await
+                    }
+                }
+            }
+            other => other,
+        };
+        match sent {
+            Some(Ok(sent)) => Ok(SentUpdate::Sent(sent)),
             Some(Err(error)) => Err(self.refused_message(id, error).await),
             None => Err(self.unanswered(RunMode::Temporal, id).await),
         }
+    }
+
+    /// Decides on a message to a chat that has ended, by its history: no worker is needed.
+    ///
+    /// # Errors
+    /// 503 if the history cannot be read.
+    async fn after_end(&self, id: &str, message: &str) -> Result<AfterEnd, ApiError> {
+        let Some(events) = &self.events else { return Ok(AfterEnd::Stays) };
+        let Found::Run(row) = find(self, id).await? else { return Ok(AfterEnd::Stays) };
+        let input = events.start_input(id, &row.execution).await?;
+        let Ok(request) = serde_json::from_value::<ChatRequest>(input) else { return Ok(AfterEnd::Stays) };
+        let own_thread = self.keeps_chats.then(|| id.to_owned());
+        let Some(chat) = request.begun_again(own_thread) else { return Ok(AfterEnd::Stays) };
+        if events.has_received(id, &row.execution, message).await? {
+            return Ok(AfterEnd::HasReceived);
+        }
+        Ok(AfterEnd::BeginsAgain(Box::new(chat)))
     }
 
     /// Sends a message to a chat as [`send`](Self::send) does. Nobody waits for the reply here.
@@ -179,8 +243,10 @@ impl Shared {
         let reply = if mode == RunMode::InProcess {
             Some(self.tasks()?.send(id, chat, message).await?)
         } else {
-            let sent = self.send_update(id, chat, message).await?;
-            self.workflows()?.reply_by_now(&sent).await
+            match self.send_update(id, chat, message).await? {
+                SentUpdate::Sent(sent) => self.workflows()?.reply_by_now(&sent).await,
+                SentUpdate::ReceivedBefore => None,
+            }
         };
         match reply.map(|reply| reply.outcome) {
             Some(ChatOutcome::Refused { reason }) => Err(ApiError::refused(reason)),

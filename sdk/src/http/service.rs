@@ -48,6 +48,7 @@ use crate::{
         approval::APPROVAL_WORKFLOW,
         ready_made::{AGENT_WORKFLOW, CHAT_WORKFLOW},
     },
+    workflow::is_open,
 };
 
 /// Maximum bytes of a request's body.
@@ -75,6 +76,7 @@ pub struct AgentsService {
     definitions: Vec<AgentDef>,
     parts: Option<SpecParts>,
     toolsets: Vec<String>,
+    keeps_chats: bool,
     store: OptionalAgentStore,
     decisions: OptionalDecisionStore,
     question_store: OptionalQuestionStore,
@@ -95,6 +97,8 @@ pub(super) struct Shared {
     pub(super) parts: Option<SpecParts>,
     /// The toolsets and devices that callers may select: names, and prefixes that end in `*`.
     pub(super) toolsets: Vec<String>,
+    /// `true` if the conversation of each chat is in a store.
+    pub(super) keeps_chats: bool,
     /// The store of agents as data.
     pub(super) store: OptionalAgentStore,
     /// The store of decisions that hold beyond their run.
@@ -137,6 +141,7 @@ impl AgentsService {
             definitions: Vec::new(),
             parts: None,
             toolsets: Vec::new(),
+            keeps_chats: false,
             store: OptionalAgentStore::default(),
             decisions: OptionalDecisionStore::default(),
             question_store: OptionalQuestionStore::default(),
@@ -151,13 +156,15 @@ impl AgentsService {
     /// Adds the agents that callers may start, by name. The workers of the task queue serve
     /// `AgentWorkflow` and `ChatWorkflow` with the same agents. From an `AgentSet`, as
     /// `.agents(&set)`, the service also knows the parts of agents as data, checks specs against
-    /// them before it stores them, and lists the toolsets that callers may select.
+    /// them before it stores them, lists the toolsets that callers may select, and begins chats again
+    /// whose conversations the set [keeps](crate::workflow::AgentSet::keep_chats).
     #[must_use]
     pub fn agents(mut self, agents: impl AgentSources) -> Self {
         if let Some(parts) = agents.spec_parts() {
             self.parts.get_or_insert_default().extend(parts);
         }
         self.toolsets.extend(agents.open_toolsets());
+        self.keeps_chats |= agents.keeps_chats();
         let agents = agents.agent_defs();
         self.definitions.extend(agents.iter().cloned());
         self.agents.extend(agents.into_iter().map(|agent| (agent.name.clone(), agent)));
@@ -283,6 +290,7 @@ impl AgentsService {
             definitions,
             parts,
             toolsets,
+            keeps_chats,
             store,
             decisions,
             question_store,
@@ -305,6 +313,7 @@ impl AgentsService {
             definitions,
             parts,
             toolsets,
+            keeps_chats,
             store,
             decisions,
             question_store,
@@ -394,6 +403,20 @@ impl Shared {
         let of_agents = agents.flat_map(|agent| agent.tools);
         let of_parts = self.parts.iter().flat_map(|parts| parts.tool_defs().to_vec());
         of_agents.chain(of_parts).filter(|def| def.name() == tool).collect()
+    }
+
+    /// Checks that callers may select these toolsets and devices.
+    ///
+    /// # Errors
+    /// 403.
+    pub(super) fn check_may_select(&self, toolsets: &[String]) -> Result<(), ApiError> {
+        let is_closed = |name: &&String| !self.toolsets.iter().any(|open| is_open(open, name));
+        match toolsets.iter().find(is_closed) {
+            None => Ok(()),
+            Some(name) => Err(ApiError::forbidden(&format!(
+                "select toolset {name:?}: the service permits those of AgentSet::allow_toolsets"
+            ))),
+        }
     }
 
     /// Checks that the caller may act on a run that it sees.

@@ -6,6 +6,7 @@ use super::{
     access::Caller,
     answers::{self, Answer},
     error::ApiError,
+    places::Sent,
     runs::{Found, Row, find},
     service::Shared,
     turn::{Target, Turn, TurnStart},
@@ -68,22 +69,37 @@ impl Thread {
 
     /// Sends a message, and returns the turn that answers it. The same message id is the same turn.
     ///
+    /// A thread that does not exist begins with these toolsets; one that exists must have begun with the
+    /// same ones. `None` if the frontend does not say.
+    ///
     /// # Errors
-    /// 400 for an invalid id, 403, 409 if the thread has ended, 504 if no worker accepts the
-    /// message.
-    pub(super) async fn send(&self, message_id: &str, text: &str) -> Result<Turn, ApiError> {
+    /// 400 for an invalid id, 403, 409 if the thread has ended and its conversation with it, 504 if no
+    /// worker accepts the message.
+    pub(super) async fn send(
+        &self,
+        message_id: &str,
+        text: &str,
+        toolsets: Option<Vec<String>>,
+    ) -> Result<Turn, ApiError> {
         check_message(message_id, text)?;
         self.shared.check_may_decide(&self.caller, &self.workflow_id)?;
+        self.shared.check_may_select(toolsets.as_deref().unwrap_or_default())?;
         let mut chat = ChatRequest::new(&*self.agent);
         chat.user.clone_from(&self.caller.name);
-        let message = ChatMessage::new(message_id, text);
-        let reply = self.shared.send(self.mode, &self.workflow_id, chat, message).await?;
-        let start = self.start_of(message_id).await;
-        Turn::new(&self.shared, self.run(), Target::Message(message_id.to_owned()), start, Some(reply))
+        chat.toolsets = toolsets.clone().unwrap_or_default();
+        chat.thread = self.shared.keeps_chats.then(|| self.workflow_id.clone());
+        let mut message = ChatMessage::new(message_id, text);
+        message.toolsets = toolsets;
+        let Sent { reply, new_execution } = self.shared.send(self.mode, &self.workflow_id, chat, message).await?;
+        // The message may have begun another execution.
+        let execution = self.execution.clone().map(|found| new_execution.unwrap_or(found));
+        let start = self.start_of(message_id, execution.as_deref()).await;
+        Turn::new(&self.shared, self.run(), Target::Message(message_id.to_owned()), start, reply)
     }
 
-    async fn start_of(&self, message_id: &str) -> TurnStart {
-        TurnStart::of_message(&self.shared, self.run(), self.execution.as_deref(), message_id).await
+    /// Returns the place from which the turn of a message reads; `execution` is the thread's latest.
+    async fn start_of(&self, message_id: &str, execution: Option<&str>) -> TurnStart {
+        TurnStart::of_message(&self.shared, self.run(), execution, message_id).await
     }
 
     /// Sends the answers to calls that wait, and returns the turn that continues after them.
@@ -126,7 +142,7 @@ impl Thread {
         let transcript = self.shared.transcript(self.mode, &self.workflow_id).await?;
         let current = transcript.current.as_ref().and_then(|message| message.id.clone());
         let Some(id) = current else { return Ok((transcript, None)) };
-        let start = self.start_of(&id).await;
+        let start = self.start_of(&id, self.execution.as_deref()).await;
         let reply = self.shared.reply_to(self.mode, &self.workflow_id, &id)?;
         Ok((transcript, Some(Turn::new(&self.shared, self.run(), Target::Open(id), start, Some(reply))?)))
     }

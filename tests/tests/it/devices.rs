@@ -1,6 +1,7 @@
 //! Devices of people that runs select: found when a run begins, called through the process that holds their connection.
 
 mod calls;
+mod chats;
 mod owners;
 mod refused;
 mod snapshot;

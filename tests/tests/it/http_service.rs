@@ -106,6 +106,11 @@ pub(crate) async fn post(service: &Router, path: &str, body: &Value) -> anyhow::
     Ok((status, serde_json::from_str(&body).unwrap_or(Value::Null)))
 }
 
+/// Sends a request; returns the status and the text of the body.
+pub(crate) async fn post_text(service: &Router, path: &str, body: &Value) -> anyhow::Result<(StatusCode, String)> {
+    send(service, request("POST", path, Some(body))).await
+}
+
 /// The values of the `data:` lines of a stream.
 async fn stream(service: &Router, request: Request<Body>) -> anyhow::Result<Vec<Value>> {
     let (status, body) = send(service, request).await?;

@@ -40,6 +40,7 @@ mod http_service;
 mod in_process;
 mod inline_failures;
 mod inline_runner;
+mod kept_chats;
 mod kept_decisions;
 mod known_pains;
 mod large_answers;

@@ -24,11 +24,11 @@ const THREADS: &str = "threads";
 /// Time after which a model call of a worker that was killed is made again.
 const HEARTBEAT: Duration = Duration::from_secs(10);
 
-/// Returns the agents; with a store, runs have threads in it.
-fn set(store: Option<&SqlStore>) -> AgentSet {
+/// Returns the agents; with a store, runs have threads in it, and chats are kept.
+pub fn set(store: Option<&SqlStore>) -> AgentSet {
     let model = ModelActivityOptions::builder().heartbeat(HEARTBEAT).build();
     let set = AgentSet::new((desk, clerk, browser)).last_agent_continues().model_activity(model);
-    if store.is_some() { set.thread_store(THREADS) } else { set }
+    if store.is_some() { set.thread_store(THREADS).keep_chats() } else { set }
 }
 
 /// Returns runs and chats of these agents as tasks of this process.

@@ -102,8 +102,17 @@ pub(crate) struct ChatStart {
     pub(crate) previous: Option<String>,
     /// Id of the message that is being answered.
     pub(crate) current: Option<String>,
+    /// Ids of the messages that wait.
+    pub(crate) waiting: Vec<String>,
     /// Ids of the messages that the chat remembers.
     pub(crate) answered: Vec<String>,
+}
+
+impl ChatStart {
+    /// Returns `true` if the execution begins with this message.
+    pub(super) fn knows(&self, message: &str) -> bool {
+        self.current.iter().chain(&self.waiting).chain(&self.answered).any(|known| known == message)
+    }
 }
 
 /// Reads the beginning of an execution of a chat, with one request.
@@ -117,8 +126,13 @@ pub(super) async fn chat_start(
     execution: &str,
 ) -> Result<ChatStart, RunEventsError> {
     let Some(start) = start(client, workflow_id, execution).await? else { return Ok(ChatStart::default()) };
-    let CarriedMessages { current, waiting: _, answered, count: _ } = CarriedMessages::of_input(&start.input);
-    Ok(ChatStart { previous: start.continued_from, current: current.and_then(|message| message.id), answered })
+    let CarriedMessages { current, waiting, answered, count: _ } = CarriedMessages::of_input(&start.input);
+    Ok(ChatStart {
+        previous: start.continued_from,
+        current: current.and_then(|message| message.id),
+        waiting: waiting.into_iter().filter_map(|message| message.id).collect(),
+        answered,
+    })
 }
 
 #[cfg(test)]

@@ -105,6 +105,8 @@ pub(crate) use self::{
     pages::described,
     reading::{ReadItem, cursor_before, execution_of, read_events},
 };
+#[cfg(feature = "http")]
+use crate::wire::EventKind;
 use crate::wire::{RunEvent, error_debug};
 
 /// Reads the events of workflows, for any process with a client of the server. Clones share their
@@ -257,6 +259,33 @@ impl RunEvents {
     #[cfg(feature = "http")]
     pub(crate) async fn chat_start(&self, workflow_id: &str, execution: &str) -> Result<ChatStart, RunEventsError> {
         chat_messages::chat_start(&self.client, workflow_id, execution).await
+    }
+
+    /// Returns `true` if a chat that has ended with this execution had received a message, as far as
+    /// it remembered.
+    ///
+    /// # Errors
+    /// [`RunEventsError`] when the server refuses the request.
+    #[cfg(feature = "http")]
+    pub(crate) async fn has_received(
+        &self,
+        workflow_id: &str,
+        execution: &str,
+        message: &str,
+    ) -> Result<bool, RunEventsError> {
+        if self.chat_start(workflow_id, execution).await?.knows(message) {
+            return Ok(true);
+        }
+        let mut events = self.watch_live_of_execution(workflow_id, execution);
+        let mut has_received = false;
+        while let Some(event) = events.next().await {
+            if let EventKind::ChatMessageDelta { chat_message_id, is_refused, .. } = event?.kind
+                && chat_message_id == message
+            {
+                has_received = !is_refused;
+            }
+        }
+        Ok(has_received)
     }
 
     /// Reads the input with which an execution has begun, with one request; null if it is gone.

@@ -27,6 +27,18 @@ pub(crate) struct RunAgentInput {
     /// The answers to interrupts.
     #[serde(default, deserialize_with = "null_as_default")]
     pub(crate) resume: Vec<ResumeEntry>,
+    /// What the application adds to the request.
+    #[serde(default)]
+    pub(crate) forwarded_props: Option<ForwardedProps>,
+}
+
+/// What the application adds to a request; other members are ignored.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+pub(crate) struct ForwardedProps {
+    /// Names of the toolsets and devices whose tools the agents of the thread have beside their own. A
+    /// thread keeps those that it has begun with.
+    #[serde(default)]
+    pub(crate) toolsets: Option<Vec<String>>,
 }
 
 /// A tool that the frontend executes.
@@ -79,6 +91,11 @@ pub(crate) enum InputAnswer {
 }
 
 impl RunAgentInput {
+    /// Returns the toolsets and devices that the application selects; `None` if it does not say.
+    pub(crate) fn toolsets(&self) -> Option<Vec<String>> {
+        self.forwarded_props.as_ref()?.toolsets.clone()
+    }
+
     /// Returns the text of the latest message of the user; `None` if it has none.
     pub(crate) fn last_user_text(&self) -> Option<String> {
         self.messages.iter().rfind(|message| message.role == AguiRole::User)?.text()

@@ -30,6 +30,10 @@ pub(in crate::http) struct ChatPost {
     /// Reason for the request.
     #[serde(default)]
     pub(in crate::http) trigger: Trigger,
+    /// Names of the toolsets and devices whose tools the agents of the conversation have beside their
+    /// own: `body` of the transport. A conversation keeps those that it has begun with.
+    #[serde(default)]
+    pub(in crate::http) toolsets: Option<Vec<String>>,
 }
 
 /// Reason for a request.

@@ -127,13 +127,21 @@ pub(in crate::http) async fn send_message(
     Path(id): Path<String>,
     Json(MessageBody { text, id: message_id }): Json<MessageBody>,
 ) -> Result<Accepted<MessageAccepted>, ApiError> {
-    let row = open(&shared, &caller, &id).await?;
+    let row = seen(&shared, &caller, &id).await?;
+    shared.check_may_decide(&caller, &id)?;
     if row.kind != Kind::Chat {
         let message = format!("run {id:?} is not a chat; start one with POST /runs and \"chat\": true");
         return Err(ApiError::conflict(message));
     }
+    let own_thread = || shared.keeps_chats.then(|| id.clone());
+    let thread = row.thread.clone().or_else(own_thread);
+    // With a thread, it begins again.
+    if !row.is_open() && thread.is_none() {
+        return Err(ApiError::conflict(format!("run {id:?} has ended")));
+    }
     let message_id = message_id.unwrap_or_else(|| Uuid::new_v4().to_string());
-    let chat = ChatRequest::new(row.agent.unwrap_or_default());
+    let mut chat = ChatRequest::new(row.agent.unwrap_or_default());
+    (chat.thread, chat.user) = (thread, caller.name);
     check_message(&message_id, &text)?;
     // The reply is in the events.
     shared.send_message(row.mode, &id, chat, ChatMessage::new(&*message_id, text)).await?;

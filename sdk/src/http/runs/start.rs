@@ -34,7 +34,7 @@ pub(in crate::http) struct NewRunBody {
     /// Place of the run; by default that of the service.
     #[serde(default)]
     mode: Option<RunMode>,
-    /// Id of a stored conversation, which the run continues.
+    /// Id of a stored conversation, which the run or the chat continues.
     #[serde(default)]
     thread: Option<String>,
     /// Names of toolsets and devices whose tools the agents have beside their own; devices of the
@@ -112,10 +112,9 @@ pub(in crate::http) async fn start(
     }
     let id = body.id;
     let mut run = if body.chat {
-        let is_plain = body.thread.is_none() && body.context.is_empty() && body.max_turns.is_none();
-        if body.input.is_some() || !is_plain {
-            let message = "a chat begins without \"input\", \"thread\", \"context\" and \"max_turns\"; send its \
-                           messages to POST /runs/{id}/messages";
+        if body.input.is_some() || !body.context.is_empty() || body.max_turns.is_some() {
+            let message = "a chat begins without \"input\", \"context\" and \"max_turns\"; send its messages to POST \
+                           /runs/{id}/messages";
             return Err(ApiError::invalid(message));
         }
         let mut request = match agent {
@@ -123,6 +122,7 @@ pub(in crate::http) async fn start(
             Agent::Spec(spec) => ChatRequest::of_spec(spec),
         };
         (request.toolsets, request.untrusted, request.user) = (body.toolsets, body.untrusted, caller.name);
+        request.thread = body.thread;
         NewRun::chat(request)
     } else {
         let Some(input) = body.input else {

@@ -27,6 +27,8 @@ use tokio::{sync::Notify, task::JoinHandle};
 pub(super) struct Laptop {
     /// The calls that took effect, by id.
     pub(super) effects: Arc<Mutex<Vec<String>>>,
+    /// The sessions that the calls belong to.
+    pub(super) sessions: Arc<Mutex<Vec<String>>>,
     /// Tells that a call of `held` has begun.
     pub(super) begun: Arc<Notify>,
     /// Lets a call of `held` end.
@@ -72,6 +74,7 @@ impl Laptop {
         while let Some(text) = connection.next().await {
             let Ok(ToDevice::Call(call)) = serde_json::from_str(&text) else { continue };
             self.effects.lock().expect("not poisoned").push(call.tool_use_id.clone());
+            self.sessions.lock().expect("not poisoned").push(session_of(&call));
             let result = match &*call.tool {
                 "held" => {
                     self.begun.notify_one();
@@ -93,6 +96,10 @@ impl Laptop {
     pub(super) fn effects(&self) -> usize {
         self.effects.lock().expect("not poisoned").len()
     }
+}
+
+fn session_of(call: &CallMessage) -> String {
+    call.meta.as_ref().map(|meta| meta.session_id.clone()).unwrap_or_default()
 }
 
 fn argument(call: &CallMessage) -> &str {
