@@ -64,5 +64,35 @@ pub(crate) fn with_suffix(mut delta: RunEvent, suffix: &str) -> RunEvent {
     delta
 }
 
+/// The deltas of a call that a reader has received: those of one attempt, without a hole.
+#[derive(Debug, Default)]
+pub(crate) struct DeltaOrder {
+    attempt: u32,
+    /// Number of the next delta.
+    next: u64,
+    /// `true` if a delta of the attempt was missed: the later ones are not admitted.
+    is_broken: bool,
+}
+
+impl DeltaOrder {
+    /// Returns the number of the next delta of an attempt.
+    pub(crate) fn next_of(&self, attempt: u32) -> u64 {
+        if attempt == self.attempt { self.next } else { 0 }
+    }
+
+    /// Returns `true` if a delta is new, and the reader has all deltas of the attempt before it.
+    pub(crate) fn admits(&mut self, attempt: u32, number: u64) -> bool {
+        if attempt > self.attempt {
+            *self = Self { attempt, ..Self::default() };
+        }
+        if attempt < self.attempt || number < self.next {
+            return false;
+        }
+        self.is_broken |= number > self.next;
+        self.next = number + 1;
+        !self.is_broken
+    }
+}
+
 #[cfg(test)]
 mod tests;

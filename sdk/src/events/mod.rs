@@ -27,7 +27,7 @@ pub(crate) use self::facts::without_number;
 pub use self::tracer::RunTracer;
 pub(crate) use self::{
     activity_id::{Place, Role, is_aside},
-    delta_ids::{CallOfRun, attempt_id, delta_of, with_suffix, without_suffix},
+    delta_ids::{CallOfRun, DeltaOrder, attempt_id, delta_of, with_suffix, without_suffix},
     facts::{Attempts, Facts, ScheduledModelCall, call_id_of, fact_id, fact_id_at, lineage},
     kept::{restored, shortened, whole},
     publisher::{EventPublisher, EventSink, rfc3339},

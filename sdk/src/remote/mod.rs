@@ -23,6 +23,7 @@
 //! | [`gateway`] | registered toolsets, and calls that are checked before they are published |
 //! | [`device`] | machines of people, whose connections one process holds |
 //! | `activities` | the activity that makes a call |
+//! | `batches` | deltas of a call or a task in a stream |
 //! | `clock` | the clock of gateways and of streams in memory |
 
 #![allow(
@@ -32,6 +33,7 @@
 
 mod activities;
 mod answer;
+mod batches;
 mod clock;
 pub mod device;
 mod executor;
@@ -50,6 +52,7 @@ pub use self::source::{ToolsetQuery, ToolsetSource};
 pub(crate) use self::{
     activities::activities,
     answer::OUTCOME_UNKNOWN_CODE,
+    batches::{BATCH_INTERVAL, BatchWriter, read_batches},
     device::DEVICES,
     find_activity::find_activity,
     marks::{CallStreams, GivenUp},

@@ -15,7 +15,7 @@ use super::{
     outside::HeldDeltas,
 };
 use crate::{
-    events::{attempt_id, delta_of, with_suffix, without_suffix},
+    events::{DeltaOrder, attempt_id, delta_of, with_suffix, without_suffix},
     wire::{EventKind, RunEvent, delta_window::DeltaWindow},
 };
 
@@ -154,12 +154,7 @@ struct Seen {
     /// The latest attempt that has begun or failed.
     attempt: u32,
     has_failed: bool,
-    /// The attempt of the deltas.
-    of_attempt: u32,
-    /// Number of the next delta.
-    next: u64,
-    /// `true` if a delta of the attempt was missed: the later ones are not passed on.
-    is_broken: bool,
+    order: DeltaOrder,
 }
 
 impl Merge {
@@ -338,9 +333,7 @@ impl Seen {
 
     /// Adds the deltas that are new in a window.
     fn window(&mut self, window: &DeltaWindow, call: &str, due: &mut Vec<RunEvent>) {
-        if self.is_current(window.attempt, window.first) {
-            self.deltas((window.first..).zip(&window.deltas), call, due);
-        }
+        self.deltas(window.attempt, (window.first..).zip(&window.deltas), call, due);
     }
 
     /// Adds the deltas that are new of those that were read outside of Temporal. An attempt may
@@ -350,35 +343,22 @@ impl Seen {
             return;
         }
         (self.attempt, self.has_failed) = (held.attempt, false);
-        if self.is_current(held.attempt, held.first()) {
-            let next = self.next.max(held.first());
-            self.deltas(held.since(next), call, due);
-        }
+        let next = self.order.next_of(held.attempt).max(held.first());
+        self.deltas(held.attempt, held.since(next), call, due);
     }
 
-    /// Returns `true` if deltas of this attempt, which begin with this number, may be new.
-    fn is_current(&mut self, attempt: u32, first: u64) -> bool {
-        if attempt < self.of_attempt {
-            return false;
-        }
-        if attempt > self.of_attempt {
-            (self.of_attempt, self.next, self.is_broken) = (attempt, 0, false);
-        }
-        self.is_broken |= first > self.next;
-        true
-    }
-
-    /// Adds the deltas of the attempt that are new.
-    fn deltas<'d>(&mut self, deltas: impl Iterator<Item = (u64, &'d RunEvent)>, call: &str, due: &mut Vec<RunEvent>) {
+    /// Adds the deltas of an attempt that are new.
+    fn deltas<'d>(
+        &mut self,
+        attempt: u32,
+        deltas: impl Iterator<Item = (u64, &'d RunEvent)>,
+        call: &str,
+        due: &mut Vec<RunEvent>,
+    ) {
         for (number, delta) in deltas {
-            if number < self.next {
-                continue;
-            }
-            self.next = number + 1;
-            if !self.is_broken && delta.is_delta() {
-                let mut delta = delta.clone();
-                delta.id = format!("{}.{number}", attempt_id(call, self.of_attempt));
-                due.push(delta);
+            if self.order.admits(attempt, number) && delta.is_delta() {
+                let id = format!("{}.{number}", attempt_id(call, attempt));
+                due.push(RunEvent { id, ..delta.clone() });
             }
         }
     }

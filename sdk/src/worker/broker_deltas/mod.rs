@@ -5,28 +5,23 @@
 //! begins in the middle of a message receives all of it. The call is one of an execution of a
 //! workflow: after a reset, the same call has another stream.
 //!
-//! **What a broker holds is bounded.** A stream keeps the latest entries of one attempt, about
-//! [`MAX_STREAM_BYTES`] of them, and expires. If the beginning of an attempt was removed, a later
-//! reader receives nothing of it; readers that were there receive the rest.
+//! **What a broker holds is bounded.** A stream keeps the latest entries of one attempt, about 1 MB
+//! of them, and expires. If the beginning of an attempt was removed, a later reader receives nothing
+//! of it; readers that were there receive the rest.
 //!
 //! **A broker that is unavailable costs a call nothing.** The task of the batches waits for it, not
-//! the activity. After [`TIME_LIMIT`] the rest of the attempt is lost; the next one tries again.
+//! the activity. After 5 s the rest of the attempt is lost; the next one tries again.
 //!
 //! **The codec of the workers applies,** as to the heartbeats: an entry is a payload of the
 //! client's data converter.
 
 mod entry;
 
-use std::{collections::VecDeque, fmt, sync::Arc, time::Duration};
+use std::{fmt, sync::Arc, time::Duration};
 
-use futures::{
-    FutureExt, StreamExt,
-    future::BoxFuture,
-    stream::{BoxStream, unfold},
-};
+use futures::{FutureExt, StreamExt, future::BoxFuture, stream::BoxStream};
 use temporalio_client::NamespacedClient;
 use temporalio_common::data_converters::DataConverter;
-use tokio::time::{Instant, sleep, timeout_at};
 
 use self::entry::{decode_batch, encode_batch, stream_of};
 use crate::{
@@ -34,26 +29,9 @@ use crate::{
     deltas::{DeltaBatch, DeltaChannel, DeltaSource, DeltaTransport},
     drive::guard::guarded,
     events::{CallOfRun, delta_of},
-    remote::transport::{Append, EntryId, StreamError, Streams},
+    remote::{BATCH_INTERVAL, BatchWriter, read_batches, transport::Streams},
     wire::{RunEvent, tool_batch::calls_in},
 };
-
-/// The time between two batches: a request costs no action and no event.
-const INTERVAL: Duration = Duration::from_millis(50);
-/// The time after the latest batch of a call after which its stream expires.
-const KEPT: Duration = Duration::from_mins(5);
-/// The maximum size of the entries of an attempt that a stream keeps, in bytes.
-const MAX_STREAM_BYTES: usize = 1_000_000;
-/// The longest time for which a batch is sent again.
-const TIME_LIMIT: Duration = Duration::from_secs(5);
-/// The pause before a failed request is repeated.
-const PAUSE: Duration = Duration::from_millis(250);
-/// The time for which one request of a reader waits.
-const WAIT: Duration = Duration::from_secs(20);
-/// The maximum number of entries that a reader requests at once.
-const MAX_ENTRIES: usize = 64;
-/// Name of the entries.
-const BATCH: &str = "deltas";
 
 /// A transport over a broker that workers and readers share: `RedisTransport` (feature `redis`), or
 /// [`MemoryTransport`](crate::remote::transport::MemoryTransport) within a process.
@@ -114,11 +92,11 @@ impl DeltaTransport for BrokerDeltas {
             }
             _ => None,
         };
-        Box::new(Channel { streams: Arc::clone(&self.streams), converter, execution, sizes: VecDeque::new() })
+        Box::new(Channel { writer: BatchWriter::new(Arc::clone(&self.streams)), converter, execution })
     }
 
     fn interval(&self) -> Duration {
-        INTERVAL
+        BATCH_INTERVAL
     }
 }
 
@@ -129,19 +107,20 @@ fn is_of_run(activity_id: &str) -> bool {
 
 /// The channel of one attempt.
 struct Channel {
-    streams: Arc<dyn Streams>,
+    /// The writer of the call's stream: the first batch of an attempt replaces those of the attempts
+    /// before.
+    writer: BatchWriter,
     converter: DataConverter,
     /// Namespace, id and run id of the workflow; `None` if there are no readers.
     execution: Option<[String; 3]>,
-    /// The sizes of the attempt's entries that its stream keeps.
-    sizes: VecDeque<usize>,
 }
 
 impl DeltaChannel for Channel {
     fn send(&mut self, batch: DeltaBatch) -> BoxFuture<'_, bool> {
         async move {
-            let Some((call, append)) = self.request(&batch.events).await else { return false };
-            match appended(&*self.streams, &append).await {
+            let Some((call, stream)) = self.call_of(&batch.events) else { return false };
+            let Some(entry) = encode_batch(&self.converter, &batch.events).await else { return false };
+            match self.writer.append(&stream, entry).await {
                 Ok(()) => true,
                 Err(reason) => {
                     tracing::warn!(call, reason, "the broker takes no deltas: the rest of the attempt is not sent");
@@ -154,78 +133,33 @@ impl DeltaChannel for Channel {
 }
 
 impl Channel {
-    /// Returns the call of a batch and the request that appends it.
-    async fn request(&mut self, events: &[RunEvent]) -> Option<(String, Append)> {
+    /// Returns the call of a batch, and its stream.
+    fn call_of<'e>(&self, events: &'e [RunEvent]) -> Option<(&'e str, String)> {
         let [namespace, workflow_id, run_id] = self.execution.as_ref()?;
         let (call, ..) = delta_of(&events.first()?.id)?;
-        let entry = encode_batch(&self.converter, events).await?;
-        self.sizes.push_back(entry.len());
-        // At least the latest entry is kept, for the readers that wait for it.
-        while self.sizes.len() > 1 && self.sizes.iter().sum::<usize>() > MAX_STREAM_BYTES {
-            self.sizes.pop_front();
-        }
-        let stream = stream_of([namespace, workflow_id, run_id, call]);
-        // The first batch of an attempt removes the entries of the attempts before.
-        let append = Append::new().entry(&*stream, BATCH, entry).max_len(&*stream, self.sizes.len());
-        Some((call.to_owned(), append.expire(stream, KEPT)))
-    }
-}
-
-/// Appends a batch; repeats a request that has failed. A batch that was appended twice is read
-/// once, by the numbers of its deltas.
-async fn appended(streams: &dyn Streams, append: &Append) -> Result<(), String> {
-    let deadline = Instant::now() + TIME_LIMIT;
-    loop {
-        let error = match timeout_at(deadline, streams.append(append.clone())).await {
-            Ok(Ok(_)) => return Ok(()),
-            Ok(Err(error)) => error,
-            Err(_) => return Err("no answer in time".to_owned()),
-        };
-        if matches!(error, StreamError::Name { .. }) || Instant::now() + PAUSE >= deadline {
-            return Err(error.to_string());
-        }
-        sleep(PAUSE).await;
+        Some((call, stream_of([namespace, workflow_id, run_id, call])))
     }
 }
 
 impl DeltaReader for BrokerDeltas {
     fn read(&self, call: DeltaCall) -> BoxStream<'static, Vec<RunEvent>> {
         let stream = stream_of([call.namespace(), call.workflow_id(), call.run_id(), call.id()]);
-        let reader = Reader { streams: Arc::clone(&self.streams), stream, converter: call.converter, after: None };
-        unfold(reader, |mut reader| async move { Some((reader.next().await, reader)) }).boxed()
-    }
-}
-
-/// The reader of a call.
-struct Reader {
-    streams: Arc<dyn Streams>,
-    stream: String,
-    converter: DataConverter,
-    /// The latest entry that was read.
-    after: Option<EntryId>,
-}
-
-impl Reader {
-    /// Waits for the next batches.
-    async fn next(&mut self) -> Vec<RunEvent> {
-        loop {
-            let entries = match self.streams.read(&self.stream, self.after, MAX_ENTRIES, WAIT).await {
-                Ok(entries) => entries,
-                Err(error) => {
-                    tracing::debug!(%error, "deltas cannot be read; trying again");
-                    sleep(PAUSE).await;
-                    continue;
+        let entries = read_batches(Arc::clone(&self.streams), stream);
+        let converter = call.converter;
+        let batches = entries.filter_map(move |entries| {
+            let converter = converter.clone();
+            async move {
+                let entries = entries
+                    .inspect_err(|error| tracing::debug!(%error, "deltas cannot be read; trying again"))
+                    .unwrap_or_default();
+                let mut deltas = Vec::new();
+                for entry in entries {
+                    deltas.extend(decode_batch(&converter, &entry.payload).await);
                 }
-            };
-            let mut deltas = Vec::new();
-            for entry in entries {
-                self.after = Some(entry.id);
-                deltas.extend(decode_batch(&self.converter, &entry.payload).await);
+                (!deltas.is_empty()).then_some(deltas)
             }
-            if !deltas.is_empty() {
-                return deltas;
-            }
-        }
+        });
+        batches.boxed()
     }
 }
 
