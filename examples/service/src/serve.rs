@@ -63,8 +63,9 @@ pub struct Options {
     /// choose the mode "inprocess". Without it, in that mode, runs are in a temporary file.
     #[arg(long, env = "DATABASE_URL", hide_env_values = true)]
     database: Option<String>,
-    /// The Redis server over which workers send tokens to the APIs that stream them, as in
-    /// redis://127.0.0.1:6379; for worker and API the same. Without it, heartbeats carry them.
+    /// The Redis server over which tokens reach the APIs that stream them, as in
+    /// redis://127.0.0.1:6379; for worker and API the same. Without it, heartbeats carry them, and in
+    /// the mode "inprocess" only the process that runs a run streams them.
     #[arg(long, env = "REDIS_URL", hide_env_values = true)]
     redis: Option<String>,
     /// A token that callers must send: `Authorization: Bearer TOKEN`.
@@ -121,7 +122,7 @@ async fn in_process(options: &Options, terminated: impl Future<Output = ()> + Se
     let url = options.database.clone();
     let url = url.unwrap_or_else(|| format!("sqlite:{}", directory.path().join("agents.db").display()));
     let store = SqlStore::connect(&url).await?;
-    let tasks = tasks(&store);
+    let tasks = tasks(&store, deltas(options)?);
     let ended =
         listen(AgentsService::with_runs(AgentRuns::in_process(&tasks)).agents(&set(Some(&store))), options, terminated)
             .await;
@@ -176,7 +177,7 @@ async fn api(
     let Some(store) = store else {
         return listen(streaming(AgentsService::with_runs(runs).agents(&set(None)))?, options, terminated).await;
     };
-    let tasks = tasks(store);
+    let tasks = tasks(store, deltas(options)?);
     let service = AgentsService::with_runs(runs.with_in_process(&tasks)).agents(&set(Some(store))).run_store(store);
     let ended = listen(streaming(service)?, options, terminated).await;
     tasks.shutdown(TASK_GRACE).await;

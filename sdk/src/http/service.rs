@@ -216,7 +216,7 @@ impl AgentsService {
 
     /// Also reads the deltas of workflows at this place outside of Temporal: that of the workers'
     /// transport, for example [`BrokerDeltas`](crate::worker::BrokerDeltas). See
-    /// [`RunEvents::deltas`].
+    /// [`RunEvents::deltas`]. Runs in a process have an option of their own, `InProcessRuns::deltas`.
     #[must_use]
     pub fn deltas(mut self, reader: impl DeltaReader + 'static) -> Self {
         self.events = self.events.map(|events| events.deltas(reader));

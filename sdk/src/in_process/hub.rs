@@ -1,8 +1,9 @@
 //! The latest events of a task in this process, for any number of readers.
 //!
 //! The owner's writer fills it with facts that the store has and with deltas; in another process a
-//! follower fills it with the facts that it reads in the store. It holds a bounded number of
-//! events: a reader that is further behind reads the store itself.
+//! follower fills it with the facts that it reads in the store and with the deltas that a broker
+//! brings. It holds a bounded number of events: a reader that is further behind reads the store
+//! itself.
 
 use std::{
     collections::VecDeque,

@@ -35,6 +35,7 @@
 //! | `lost.rs` | takes over the tasks of a process that has died |
 //! | `mail.rs`, `rows.rs` | the tables |
 //! | `writer.rs`, `hub.rs`, `reader.rs` | facts: to the store, and to readers |
+//! | `broker.rs`, `follower.rs` | facts and deltas of tasks of other processes |
 //! | `client.rs` | what clients of both modes call |
 //!
 //! # Design
@@ -53,8 +54,9 @@
 //! **The engine, the inbox and the chat are those of the workflows.** Only what surrounds them
 //! differs: mail in a table in place of updates, facts in a table in place of a history.
 //!
-//! **Deltas are live in the owner's process only,** and are not stored. A reader in another process
-//! has the facts.
+//! **Deltas are not stored.** Readers in the owner's process have them from its memory, those in
+//! other processes over a broker ([`InProcessRuns::deltas`]), between the facts that they read in the
+//! store. Without a broker, or while it is unavailable, readers in other processes have the facts.
 
 #![allow(
     clippy::disallowed_methods,
@@ -63,8 +65,10 @@
 )]
 
 mod admission;
+mod broker;
 mod chat;
 mod client;
+mod follower;
 mod host;
 mod hub;
 mod inbox;

@@ -8,9 +8,10 @@ use std::{
 };
 
 use futures::{Stream, StreamExt, stream::unfold};
-use tokio::{task::AbortHandle, time::sleep};
+use tokio::time::sleep;
 
 use super::{
+    follower::Following,
     hub::{Hub, Next},
     rows,
     runs::Process,
@@ -24,21 +25,9 @@ use crate::{
 
 /// Number of events that are read from the store at once.
 const PAGE: u32 = 200;
-/// The pauses of a follower between two looks, from the first to the longest.
+/// The pauses before a failed look is repeated, from the first to the longest.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
-
-/// A follower of a task that another process owns, for all readers in this process.
-pub(super) struct Following {
-    hub: Arc<Hub>,
-    task: AbortHandle,
-}
-
-impl Drop for Following {
-    fn drop(&mut self) {
-        self.task.abort();
-    }
-}
 
 /// The place of a reader in the events.
 struct Reader {
@@ -214,43 +203,12 @@ impl Reader {
         if let Some(following) = running.filter(|following| !following.hub.has_ended()) {
             return following;
         }
-        let hub = Arc::new(Hub::new(self.after));
-        let (process, keys) = (Arc::clone(&self.process), (self.key.clone(), self.execution.clone()));
-        let task = tokio::spawn(follow(process, keys, self.after, Arc::clone(&hub))).abort_handle();
-        let following = Arc::new(Following { hub, task });
+        let following = Arc::new(Following::start(&self.process, &self.key, &self.execution, self.after));
         followed.insert(self.key.clone(), Arc::downgrade(&following));
         following
     }
 
     fn not_found(&self, run_id: Option<String>) -> RunEventsError {
         RunEventsError::NotFound { workflow_id: self.id.clone(), run_id, namespace: "in process".to_owned() }
-    }
-}
-
-/// Passes the facts of a task in the store on to a hub, until the task has ended or belongs to this
-/// process.
-async fn follow(process: Arc<Process>, (key, run): (String, String), mut after: i64, hub: Arc<Hub>) {
-    let mut pause = FIRST_PAUSE;
-    loop {
-        let store = &process.settings.store;
-        match store.events_after(&run, after, PAGE).await {
-            Ok(page) if !page.is_empty() => {
-                for StoredEvent { sequence, event } in page {
-                    after = sequence;
-                    hub.push(sequence, event);
-                }
-                pause = FIRST_PAUSE;
-                continue;
-            }
-            Ok(_) => {}
-            Err(error) => tracing::warn!(%error, "the events of a run cannot be read yet"),
-        }
-        let is_owned = process.owned(&key).is_some_and(|owned| !owned.hub.has_ended());
-        if is_owned || rows::has_ended(store, &key, after).await.unwrap_or_default() {
-            hub.end();
-            return;
-        }
-        sleep(pause).await;
-        pause = LONGEST_PAUSE.min(pause * 2);
     }
 }

@@ -16,10 +16,11 @@ use uuid::Uuid;
 
 use super::{
     admission::{Admission, Admitted},
+    broker::DeltaBroker,
     chat,
+    follower::Following,
     host::PausedTask,
     lost, mail,
-    reader::Following,
     rows::{self, Task},
     task::{From, Owned},
     watch,
@@ -31,6 +32,7 @@ use crate::{
     engine::RunError,
     inline::{InlineRunner, RunTracer},
     metrics::Metrics,
+    remote::transport::Streams,
     resources::Resources,
     store::{SqlStore, SqlStoreError},
     wire::{AgentRequest, EventKind, RunStatus, ready_made::AgentReport},
@@ -64,6 +66,8 @@ pub(super) struct Settings {
     pub(super) process: String,
     /// Wakes those who wait for an answer.
     pub(super) answered: Arc<Notify>,
+    /// The broker of deltas for readers in other processes.
+    pub(super) deltas: Option<DeltaBroker>,
 }
 
 /// The tasks of this process, and what it knows of others.
@@ -94,6 +98,7 @@ impl InProcessRuns {
             admission: Arc::default(),
             process,
             answered: Arc::default(),
+            deltas: None,
         };
         Self { settings, process: Arc::default() }
     }
@@ -141,6 +146,12 @@ impl InProcessRuns {
     #[must_use]
     pub fn tracer(mut self, tracer: RunTracer) -> Self {
         self.settings.runner = self.settings.runner.tracer(tracer);
+        self
+    }
+
+    /// Sets the streams over which deltas go to readers in other processes.
+    pub(crate) fn delta_streams(mut self, streams: Arc<dyn Streams>) -> Self {
+        self.settings.deltas = Some(DeltaBroker::new(streams));
         self
     }
 

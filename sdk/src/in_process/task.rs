@@ -84,6 +84,7 @@ impl Owned {
             key: task.key.clone(),
             owner: settings.process.clone(),
             hub: Arc::clone(&hub),
+            deltas: settings.deltas.as_ref().map(|broker| broker.publisher(&task.run.key)),
             inbox: Arc::clone(&inbox),
             chat: chat.clone(),
             row: task.run.clone(),

@@ -40,7 +40,7 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-use super::{hub::Hub, inbox::TaskInbox, mail, rows};
+use super::{broker::DeltaPublisher, hub::Hub, inbox::TaskInbox, mail, rows};
 use crate::{
     store::{
         SqlStore, SqlStoreError,
@@ -193,6 +193,8 @@ pub(super) struct Writing {
     pub(super) key: String,
     pub(super) owner: String,
     pub(super) hub: Arc<Hub>,
+    /// Publishes what the hub has to followers in other processes.
+    pub(super) deltas: Option<DeltaPublisher>,
     pub(super) inbox: Arc<TaskInbox>,
     pub(super) chat: Option<Arc<Mutex<Chat>>>,
     /// The row after the latest fact.
@@ -384,7 +386,11 @@ impl Writing {
                 }
                 // A delta has the cursor of the fact before it, and so none comes before the first.
                 Entry::Event(event) if !is_stored(&event) && number > 0 => {
-                    self.hub.push(number, self.placed(&event, number));
+                    let delta = self.placed(&event, number);
+                    if let Some(deltas) = &mut self.deltas {
+                        deltas.delta(number, delta.clone());
+                    }
+                    self.hub.push(number, delta);
                 }
                 Entry::Answer { .. } => self.answered.notify_waiters(),
                 Entry::Event(_)
@@ -397,6 +403,9 @@ impl Writing {
                 Entry::Leave(left) => drop(left.send(written.is_left)),
                 Entry::Flush(waits) => drop(waits.send(())),
             }
+        }
+        if let Some(deltas) = self.deltas.as_ref().filter(|_| number > self.row.sequence) {
+            deltas.fact(number);
         }
         if let Some(row) = written.row {
             self.row = row;

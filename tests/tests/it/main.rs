@@ -71,6 +71,7 @@ mod run_threads;
 mod search_attributes;
 mod side_data;
 mod sql_store;
+mod stepped_model;
 mod stored_sessions;
 mod stored_threads;
 mod streamed;

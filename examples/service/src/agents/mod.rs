@@ -31,12 +31,17 @@ pub fn set(store: Option<&SqlStore>) -> AgentSet {
     if store.is_some() { set.thread_store(THREADS).keep_chats() } else { set }
 }
 
-/// Returns runs and chats of these agents as tasks of this process.
-pub fn tasks(store: &SqlStore) -> InProcessRuns {
+/// Returns runs and chats of these agents as tasks of this process. Without `deltas`, only this
+/// process streams their tokens.
+pub fn tasks(store: &SqlStore, deltas: Option<BrokerDeltas>) -> InProcessRuns {
     let resources = Resources::new()
         .model_provider(FakeModel::function(|call, _| script::reply(call)).forget_calls())
         .session_store(THREADS, store.clone());
-    InProcessRuns::new(store.clone(), set(Some(store)), resources)
+    let tasks = InProcessRuns::new(store.clone(), set(Some(store)), resources);
+    match deltas {
+        Some(deltas) => tasks.deltas(deltas),
+        None => tasks,
+    }
 }
 
 /// Returns the options of a worker that serves runs and chats of these agents on a task queue. With

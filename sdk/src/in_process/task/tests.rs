@@ -39,6 +39,7 @@ async fn task() -> (Arc<Owned>, SqlStore, tempfile::TempDir) {
         admission: Arc::default(),
         process: "own".to_owned(),
         answered: Arc::default(),
+        deltas: None,
     };
     (Owned::new(&settings, &task, None, Vec::new()), store, directory)
 }

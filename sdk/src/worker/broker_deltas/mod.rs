@@ -16,6 +16,8 @@
 //! client's data converter.
 
 mod entry;
+#[cfg(any(feature = "postgres", feature = "sqlite"))]
+mod in_process;
 
 use std::{fmt, sync::Arc, time::Duration};
 

@@ -160,17 +160,49 @@ pub(super) async fn stream(
 
 /// Reads a stream until a part of it contains this text.
 pub(super) async fn first(service: &Router, path: &str, text: &str) -> anyhow::Result<()> {
-    let response = service.clone().oneshot(request("GET", path, None)).await?;
-    let mut body = response.into_body();
-    let reading = async {
-        let mut read = String::new();
-        while !read.contains(text) {
-            let frame = body.frame().await.context("the stream has ended")??;
-            read.push_str(&String::from_utf8_lossy(frame.data_ref().context("no data")?));
+    Watching::open(service, path).await?.until(text).await
+}
+
+/// A stream that is being read.
+pub(super) struct Watching {
+    body: Body,
+    read: String,
+}
+
+impl Watching {
+    pub(super) async fn open(service: &Router, path: &str) -> anyhow::Result<Self> {
+        let response = service.clone().oneshot(request("GET", path, None)).await?;
+        anyhow::ensure!(response.status() == StatusCode::OK, "{path}: {}", response.status());
+        Ok(Self { body: response.into_body(), read: String::new() })
+    }
+
+    /// Reads until this text.
+    pub(super) async fn until(&mut self, text: &str) -> anyhow::Result<()> {
+        while !self.read.contains(text) {
+            anyhow::ensure!(self.next().await?, "the stream has ended before {text:?}: {}", self.read);
         }
-        anyhow::Ok(())
-    };
-    timeout(PATIENCE, reading).await?
+        Ok(())
+    }
+
+    /// Returns the end of the execution's id, which the cursors so far have.
+    pub(super) fn execution(&self) -> Option<&str> {
+        self.read.split_once("p1.")?.1.split('.').next()
+    }
+
+    /// Reads to the end; returns the events.
+    pub(super) async fn end(mut self) -> anyhow::Result<Vec<Value>> {
+        while self.next().await? {}
+        let data = self.read.lines().filter_map(|line| line.strip_prefix("data: "));
+        let events = data.map(serde_json::from_str).collect::<Result<Vec<Value>, _>>()?;
+        Ok(events.into_iter().filter(|event| event["kind"].is_string()).collect())
+    }
+
+    async fn next(&mut self) -> anyhow::Result<bool> {
+        let frame = timeout(PATIENCE, self.body.frame()).await.with_context(|| self.read.clone())?;
+        let Some(frame) = frame.transpose()? else { return Ok(false) };
+        self.read.push_str(&String::from_utf8_lossy(frame.data_ref().context("no data")?));
+        Ok(true)
+    }
 }
 
 /// The events of a run until its end.

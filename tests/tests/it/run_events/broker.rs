@@ -1,7 +1,5 @@
 //! Tokens over a real Redis server: in other clients, for those who come later, and while the server is gone.
 
-mod stepped_model;
-
 use std::time::{Duration, Instant};
 
 use futures::future::try_join_all;
@@ -27,7 +25,6 @@ use temporalio_common::protos::temporal::api::{
 };
 use tokio::{process::Command, time::timeout};
 
-use self::stepped_model::SteppedModel;
 use super::{
     live::{check, dig, kinds, texts},
     reading::all,
@@ -35,6 +32,7 @@ use super::{
 use crate::{
     PATIENCE,
     cipher::{Cipher, ciphered},
+    stepped_model::SteppedModel,
 };
 
 const STORY: &str = "Once upon a time there was a lighthouse, and nobody knew who lit it.";

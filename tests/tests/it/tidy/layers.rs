@@ -35,7 +35,7 @@ const MAY_IMPORT: [(&str, &[&str], &[&str]); 27] = [
     (
         "in_process",
         &["wire", "tool", "agent", "engine", "drive", "workflow"],
-        &["activity", "client", "events", "inline", "metrics", "resources", "store"],
+        &["activity", "client", "events", "inline", "metrics", "remote", "resources", "store"],
     ),
     ("trace", &["wire", "tool"], &["activity", "client", "events", "provider"]),
     // What a workflow does while it replays, against its history.

@@ -14,7 +14,7 @@ use tokio::sync::Semaphore;
 /// A model that makes the answers of another one, and sends the words of a text before. Clones are
 /// the same model.
 #[derive(Clone, Debug)]
-pub(super) struct SteppedModel {
+pub(crate) struct SteppedModel {
     model: FakeModel,
     text: &'static str,
     words: Arc<Semaphore>,
@@ -22,12 +22,12 @@ pub(super) struct SteppedModel {
 
 impl SteppedModel {
     /// Creates a model that sends no word yet.
-    pub(super) fn new(model: FakeModel, text: &'static str) -> Self {
+    pub(crate) fn new(model: FakeModel, text: &'static str) -> Self {
         Self { model, text, words: Arc::new(Semaphore::new(0)) }
     }
 
     /// Lets this number of words be sent. An answer follows its last word.
-    pub(super) fn send(&self, words: usize) {
+    pub(crate) fn send(&self, words: usize) {
         self.words.add_permits(words);
     }
 }
