@@ -178,9 +178,7 @@ impl Host for TaskHost {
             self.pause.replace(Some(note));
             return;
         }
-        let ends =
-            matches!(note.note, NoteKind::Finished { .. } | NoteKind::Failed { .. } | NoteKind::Cancelled { .. });
-        if path.is_empty() && ends {
+        if path.is_empty() && note.note.ends_the_run() {
             // With it, the task ends or the message of the chat is answered.
             self.log.hold();
         }

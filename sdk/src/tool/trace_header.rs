@@ -52,6 +52,9 @@ pub(crate) trait OpenedSpans {
     /// Records that a run with these settings is in the history by a note, even without an effect.
     fn noted(&self, settings: Option<&TraceSettings>);
 
+    /// Records that an outermost run with these settings has ended, not on replay.
+    fn run_ended(&self, run: &str, settings: Option<&TraceSettings>);
+
     /// Receives a span that has ended, not on replay.
     fn ended(&self, span: OpenedSpan);
 }

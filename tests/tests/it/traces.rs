@@ -1,5 +1,6 @@
 //! Traces of runs, read by a collector of OpenTelemetry.
 
+mod chats;
 mod collector;
 mod guarded;
 mod hosts;

@@ -27,7 +27,7 @@ use crate::{
 /// # Errors
 /// [`TranscriptError::NoStart`].
 pub(super) fn transcript(events: Events<'_>) -> Result<Transcript, TranscriptError> {
-    let Events { mut records, start, end, approvals, times, traces, mut tripped, children, .. } = events;
+    let Events { mut records, start, end, approvals, times, traces, mut tripped, ended_runs, children, .. } = events;
     let Start { workflow_id, run_id, first_run_id, continued_from, workflow_type, input, tracer_data } =
         start.ok_or(TranscriptError::NoStart)?;
     let mut all = Assembly { recorded: recorded(&mut records), runs: Vec::new(), indices: BTreeMap::new(), calls: 0 };
@@ -68,6 +68,7 @@ pub(super) fn transcript(events: Events<'_>) -> Result<Transcript, TranscriptErr
         times,
         tracer_data,
         tripped,
+        ended_runs,
         recorded,
     })
 }

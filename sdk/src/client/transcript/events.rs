@@ -2,7 +2,7 @@
 //! approvals.
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, BTreeSet, HashMap},
     time::SystemTime,
 };
 
@@ -43,6 +43,8 @@ pub(super) struct Events<'c> {
     pub(super) traces: BTreeMap<String, TraceSettings>,
     /// The guardrails that have tripped, in order.
     pub(super) tripped: Vec<Tripped>,
+    /// Ids of the outermost runs that have ended.
+    pub(super) ended_runs: BTreeSet<String>,
     /// Ids and times of child workflows, by the id of the event that initiated them.
     pub(super) children: BTreeMap<i64, (String, Times)>,
     by_event: HashMap<ActivityKey, usize>,
@@ -103,6 +105,7 @@ impl<'c> Events<'c> {
             times: Times::default(),
             traces: BTreeMap::new(),
             tripped: Vec::new(),
+            ended_runs: BTreeSet::new(),
             children: BTreeMap::new(),
             by_event: HashMap::new(),
         }
@@ -223,9 +226,12 @@ impl<'c> Events<'c> {
         }
     }
 
-    /// Reads a note: expired questions, the guardrail that has ended the run, its settings.
+    /// Reads a note: expired questions, the guardrail that has ended the run, its end, its settings.
     fn noted(&mut self, note: RunNote, at: Option<&String>, time: Option<SystemTime>) {
         let RunNote { run, trace, note, .. } = note;
+        if note.ends_the_run() {
+            self.ended_runs.insert(run.clone());
+        }
         match note {
             NoteKind::Expired { decisions } => self.approvals.expired(at, decisions),
             NoteKind::GuardrailTripped { guardrail } | NoteKind::Failed { guardrail: Some(guardrail), .. } => {

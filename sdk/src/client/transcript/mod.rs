@@ -26,7 +26,7 @@ pub(crate) mod request;
 mod shape;
 mod timeline;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 use serde_json::Value;
@@ -104,6 +104,10 @@ pub struct Transcript {
     #[serde(skip)]
     #[cfg_attr(not(feature = "otel"), expect(dead_code, reason = "traces read it"))]
     pub(crate) tripped: Vec<Tripped>,
+    /// Ids of the outermost runs that have ended.
+    #[serde(skip)]
+    #[cfg_attr(not(feature = "otel"), expect(dead_code, reason = "traces read it"))]
+    pub(crate) ended_runs: BTreeSet<String>,
     #[serde(skip)]
     recorded: Recorded,
 }

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, time::SystemTime};
 
 use serde_json::Value;
 
-use super::{places::Places, tree::Tree};
+use super::{Part, places::Places, tree::Tree};
 use crate::{
     client::transcript::{
         Activity, Call, GuardrailCall, McpListing, Run, Status, Times, ToolKind, ToolUse, Transcript, Tripped, Turn,
@@ -24,6 +24,7 @@ pub(super) struct Branch<'t> {
     pub(super) places: Places,
     /// Time of the last event.
     pub(super) end: SystemTime,
+    pub(super) part: Part<'t>,
     /// The agents of each run, with the times of their work.
     pub(super) agents: BTreeMap<&'t str, Vec<Segment>>,
 }
@@ -41,11 +42,16 @@ impl<'t> Branch<'t> {
         for run in &self.transcript.runs {
             if self.places.trace_of(run.trace.as_ref()) == Some(tree.trace) {
                 tree.settings = run.trace.as_ref();
+                let before = tree.spans.len();
+                // The agents of a run that is not wanted may be parents, too.
                 self.run(run, tree);
+                if !self.part.has_run(&run.id) {
+                    tree.spans.truncate(before);
+                }
             }
         }
         for tripped in &self.transcript.tripped {
-            if self.places.trace_of(tripped.trace.as_ref()) == Some(tree.trace) {
+            if self.part.has_run(&tripped.run) && self.places.trace_of(tripped.trace.as_ref()) == Some(tree.trace) {
                 tree.settings = tripped.trace.as_ref();
                 self.tripped(tripped, tree);
             }
@@ -250,7 +256,7 @@ fn triggered(call: &GuardrailCall) -> Option<bool> {
 }
 
 /// Returns `true` if a run is another one, or inside it.
-fn is_inside(run: &str, other: &str) -> bool {
+pub(super) fn is_inside(run: &str, other: &str) -> bool {
     run.strip_prefix(other).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
 }
 

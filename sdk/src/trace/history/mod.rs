@@ -5,12 +5,19 @@ mod places;
 mod tools;
 mod tree;
 
-use std::{collections::BTreeMap, time::SystemTime};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::SystemTime,
+};
 
 use temporalio_client::Client;
 use temporalio_common::{data_converters::DataConverter, protos::temporal::api::history::v1::History};
 
-use self::{branch::Branch, places::Places, tree::Tree};
+use self::{
+    branch::{Branch, is_inside, is_pending},
+    places::Places,
+    tree::Tree,
+};
 use super::{
     attributes::{self, captures_content},
     ids::{Caller, Execution},
@@ -67,18 +74,41 @@ pub async fn export_history(history: History, converter: &DataConverter, otlp: &
 
 /// The part of a trace that is wanted.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Part {
+pub(super) enum Part<'p> {
     Whole,
+    /// The spans of an outermost run that has ended, and of the runs inside it, without the attempts
+    /// at activities and without the workflow.
+    Run(&'p str),
     /// The spans of one execution that has ended, without the attempts at activities, which their
     /// workers send. The workflow itself is among them if it has ended.
     End {
         /// Start of the workflow's first execution, if that is another one.
         began: Option<SystemTime>,
+        /// Ids of the outermost runs whose spans were sent when they ended.
+        sent: &'p BTreeSet<String>,
     },
 }
 
+impl Part<'_> {
+    /// Returns `true` if the spans of a run are wanted.
+    fn has_run(&self, run: &str) -> bool {
+        match self {
+            Self::Whole => true,
+            Self::Run(wanted) => is_inside(run, wanted),
+            Self::End { sent, .. } => !sent.iter().any(|sent| is_inside(run, sent)),
+        }
+    }
+}
+
+/// Returns `true` if all of an outermost run that has ended is in the history: its end, and those of
+/// its calls.
+pub(super) fn is_whole(transcript: &Transcript, run: &str) -> bool {
+    let mut runs = transcript.runs.iter().filter(|other| is_inside(&other.id, run));
+    transcript.ended_runs.contains(run) && !runs.any(|run| run.turns.iter().any(is_pending))
+}
+
 /// Returns the spans of a workflow, whose executions are in order: parents before children.
-pub(super) fn spans(chain: &[Transcript], part: Part) -> Vec<Span> {
+pub(super) fn spans(chain: &[Transcript], part: Part<'_>) -> Vec<Span> {
     let (Some(first), Some(last)) = (chain.first(), chain.last()) else { return Vec::new() };
     let caller = chain.iter().find_map(|execution| Caller::of_traceparent(execution.tracer_data.get("traceparent")?));
     if caller.is_some_and(|caller| !caller.is_sampled) {
@@ -88,8 +118,8 @@ pub(super) fn spans(chain: &[Transcript], part: Part) -> Vec<Span> {
     let places = Places::new(caller, &execution);
     let (Some(start), Some(end)) = (first.times.started, last.times.ended) else { return Vec::new() };
     let start = match part {
-        Part::End { began: Some(began) } => began,
-        Part::Whole | Part::End { began: None } => start,
+        Part::End { began: Some(began), .. } => began,
+        Part::Whole | Part::Run(_) | Part::End { began: None, .. } => start,
     };
     let (failure, is_open) = match &last.end {
         End::Failed { failure } => (Some(failure.clone()), false),
@@ -99,7 +129,11 @@ pub(super) fn spans(chain: &[Transcript], part: Part) -> Vec<Span> {
         End::Running => (None, true),
         End::Completed { .. } | End::ContinuedAsNew { .. } => (None, false),
     };
-    let has_root = part == Part::Whole || !matches!(last.end, End::ContinuedAsNew { .. });
+    let has_root = match part {
+        Part::Whole => true,
+        Part::Run(_) => false,
+        Part::End { .. } => !matches!(last.end, End::ContinuedAsNew { .. }),
+    };
     let (traces, captures) = (places.traces(chain), captures_content());
     let mut spans = Vec::new();
     for (trace, settings) in &traces {
@@ -113,7 +147,7 @@ pub(super) fn spans(chain: &[Transcript], part: Part) -> Vec<Span> {
         }
         for transcript in chain {
             let (execution, end) = (execution_of(transcript), transcript.times.ended.unwrap_or(end));
-            Branch { execution, transcript, places, end, agents: BTreeMap::new() }.add_to(&mut tree);
+            Branch { execution, transcript, places, end, part, agents: BTreeMap::new() }.add_to(&mut tree);
         }
         spans = tree.spans;
     }

@@ -1,9 +1,15 @@
 //! Live traces of the workflows and activities of a worker.
 //!
 //! # Design
-//! **Attempts leave when they end; everything above them at the end of its execution,** read from
-//! history: the workflow's code draws no ids and makes no spans, so a replay cannot send one twice.
+//! **Attempts leave when they end; everything above them later,** read from history: the workflow's
+//! code draws no ids and makes no spans, so a replay cannot send one twice.
 //! [`export_workflow`](super::export_workflow) sends the spans that a worker lost when it died.
+//!
+//! **A run leaves when it ends, if its execution goes on,** as a chat does for weeks. A second after
+//! the end of the run, its spans are read from history; the end of the execution sends the others.
+//! So an open chat costs one read of its history for each message that it has answered, and this
+//! history is bounded, because chats continue as new. A workflow that ends with its run costs no
+//! additional read.
 //!
 //! **A collector never slows a run.** Spans wait in a queue of bounded length for the task that
 //! sends them. What does not fit, or is not taken, is counted and lost.
@@ -14,6 +20,7 @@
 mod attempt;
 mod opened;
 mod queue;
+mod runs;
 mod sent;
 mod workflow;
 
@@ -58,16 +65,17 @@ const FLUSH: Duration = Duration::from_secs(15);
 /// # }
 /// ```
 ///
-/// The spans of model calls and tools are sent when an attempt ends; those of agents and the
-/// workflow when its execution ends. Spans that a tool's own code opens with `opentelemetry` are
-/// children of its attempt, and leave by the application's provider, which stays as it is. The
-/// context of the caller that started the workflow, in the header `_tracer-data`, is the parent; it
-/// goes on to activities, child workflows and later executions. Where the caller's trace is not
-/// sampled, nothing is sent.
+/// The spans of attempts are sent when they end, those of agents and their calls a second after their
+/// run has ended, and that of the workflow when its execution ends. Spans that a tool's own code
+/// opens with `opentelemetry` are children of its attempt, and leave by the application's provider,
+/// which stays as it is. The context of the caller that started the workflow, in the header
+/// `_tracer-data`, is the parent; it goes on to activities, child workflows and later executions.
+/// Where the caller's trace is not sampled, nothing is sent.
 ///
-/// Delivery is at least once for a worker that lives: after a crash a span may be missing, or come
-/// again with the same id; [`export_workflow`](super::export_workflow) sends all of them. Runs
-/// outside of workflows have the spans of [`tracer`](Self::tracer).
+/// Delivery is at least once for a worker that lives: after a crash a span may be missing, and after
+/// a crash or when the workflow has left the worker's cache, a span may come again with the same id;
+/// [`export_workflow`](super::export_workflow) sends all of them. Runs outside of workflows have the
+/// spans of [`tracer`](Self::tracer).
 #[derive(Clone)]
 pub struct Tracing(Option<Arc<Queue>>);
 

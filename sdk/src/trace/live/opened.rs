@@ -9,6 +9,7 @@ use std::{
 use super::{
     execution_of,
     queue::{Job, Queue},
+    runs::SentRuns,
     sent::SentContext,
 };
 use crate::{
@@ -29,6 +30,8 @@ pub(super) struct Opened {
     named: RefCell<Option<TraceId>>,
     has_ended: Cell<bool>,
     has_notes: Cell<bool>,
+    /// The runs whose spans have left.
+    runs: Arc<SentRuns>,
 }
 
 impl Opened {
@@ -36,7 +39,8 @@ impl Opened {
         let (workflow_id, run_id) = (workflow_id.to_owned(), run_id.to_owned());
         let (next, named, has_ended, has_notes) =
             (Cell::new(0), RefCell::new(None), Cell::new(false), Cell::new(false));
-        Self { queue: Arc::clone(queue), workflow_id, run_id, context, next, named, has_ended, has_notes }
+        let (queue, runs) = (Arc::clone(queue), Arc::default());
+        Self { queue, workflow_id, run_id, context, next, named, has_ended, has_notes, runs }
     }
 
     /// Records the trace that a run names: the first one counts.
@@ -47,6 +51,11 @@ impl Opened {
     /// Returns `true` if a span of the author was sent, or a run has left a note.
     pub(super) fn has_any(&self) -> bool {
         self.has_ended.get() || self.has_notes.get()
+    }
+
+    /// Returns the runs whose spans have left before the end of the execution.
+    pub(super) fn sent_runs(&self) -> Arc<SentRuns> {
+        Arc::clone(&self.runs)
     }
 }
 
@@ -60,6 +69,14 @@ impl OpenedSpans for Rc<Opened> {
         if let Some(trace) = settings.and_then(TraceSettings::trace) {
             self.named(TraceId(trace));
         }
+    }
+
+    fn run_ended(&self, run: &str, settings: Option<&TraceSettings>) {
+        if !self.context.caller.is_sampled || settings.is_some_and(|settings| settings.disabled) {
+            return;
+        }
+        let (workflow_id, run_id, run) = (self.workflow_id.clone(), self.run_id.clone(), run.to_owned());
+        self.queue.add(Job::RunEnded { workflow_id, run_id, run, sent: self.sent_runs() });
     }
 
     fn ended(&self, span: OpenedSpan) {

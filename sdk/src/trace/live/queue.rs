@@ -18,11 +18,12 @@ use tokio::{
     time::{Instant, sleep, timeout},
 };
 
+use super::runs::SentRuns;
 use crate::{
     client::transcript::{End, Transcript, TranscriptError},
     trace::{
         attributes::captures_content,
-        history::{Part, spans},
+        history::{Part, is_whole, spans},
         otlp::Otlp,
         span::Span,
     },
@@ -52,6 +53,9 @@ const LOOKS: [Duration; 8] = [
     Duration::from_secs(10),
 ];
 
+/// Time for which the end of a run waits for the end of its execution, which sends the run, too.
+const RUN_PAUSE: Duration = Duration::from_secs(1);
+
 /// The spans and ended executions that wait to be sent.
 pub(in crate::trace) struct Queue {
     jobs: mpsc::Sender<Job>,
@@ -72,13 +76,17 @@ pub(in crate::trace) enum Job {
     Span(Box<Span>),
     /// An execution that has ended, whose spans are read from its history.
     Ended { workflow_id: String, run_id: String, extent: Extent },
+    /// An outermost run that has ended. Its spans are read from the history of its execution, if that
+    /// goes on.
+    RunEnded { workflow_id: String, run_id: String, run: String, sent: Arc<SentRuns> },
 }
 
 /// The part of a workflow that has ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub(in crate::trace) enum Extent {
-    /// The execution, without the attempts at activities, which their workers send.
-    Execution,
+    /// The execution, without the attempts at activities, which their workers send, and without the
+    /// runs that were sent when they ended.
+    Execution { sent: Arc<SentRuns> },
     /// All executions up to this one, with the attempts that history records.
     Workflow,
 }
@@ -173,45 +181,50 @@ async fn send(mut queue: mpsc::Receiver<Job>, client: Option<Client>, otlp: Otlp
         .await;
         let Some(shared) = shared.upgrade() else { return };
         let (mut batch, count) = (Vec::new(), jobs.len());
-        let mut ended = 0;
+        let mut read = 0;
         for job in jobs {
             match job {
                 Job::Span(span) => batch.push(*span),
-                Job::Ended { workflow_id, run_id, extent } => {
-                    ended += 1;
-                    let (client, otlp, shared) = (client.clone(), otlp.clone(), Arc::clone(&shared));
-                    let readers = Arc::clone(&readers);
+                of_history => {
+                    read += 1;
+                    let reader = Reader { client: client.clone(), readers: Arc::clone(&readers) };
+                    let (otlp, shared) = (otlp.clone(), Arc::clone(&shared));
                     tokio::spawn(async move {
-                        let read = match client {
-                            Some(client) => spans_at_end(&client, &readers, &workflow_id, &run_id, extent).await,
-                            None => Ok(Vec::new()),
-                        };
-                        match read {
-                            Ok(spans) => deliver(&otlp, &shared, spans).await,
-                            Err(reason) => {
-                                let lost = shared.lose(1);
-                                tracing::warn!(
-                                    %reason, workflow_id, run_id, lost, "the spans of an execution were not sent"
-                                );
-                            }
-                        }
+                        reader.send(of_history, &otlp, &shared).await;
                         shared.finished(1);
                     });
                 }
             }
         }
         deliver(&otlp, &shared, batch).await;
-        shared.finished(count - ended);
+        shared.finished(count - read);
         last_sent = Some(Instant::now());
     }
 }
 
-/// Sends spans, each to its collector.
+/// Sends spans, each to its collector. Those that are not taken are lost.
 async fn deliver(own: &Otlp, shared: &Queue, spans: Vec<Span>) {
+    for Refused { collector, spans, error } in export(own, shared, spans).await {
+        let lost = shared.lose(spans);
+        tracing::warn!(error, collector, lost, "spans were lost; runs are not affected");
+    }
+}
+
+/// Spans that a collector has not taken.
+struct Refused {
+    collector: String,
+    /// Number of the spans.
+    spans: usize,
+    error: String,
+}
+
+/// Sends spans, each to its collector; returns those that were not taken.
+async fn export(own: &Otlp, shared: &Queue, spans: Vec<Span>) -> Vec<Refused> {
     let mut by_collector: BTreeMap<Option<String>, Vec<Span>> = BTreeMap::new();
     for span in spans {
         by_collector.entry(span.collector.clone()).or_default().push(span);
     }
+    let mut refused = Vec::new();
     for (name, spans) in by_collector {
         let count = spans.len();
         let named = |name: &String| shared.collectors.lock().unwrap_or_else(PoisonError::into_inner).get(name).cloned();
@@ -224,11 +237,11 @@ async fn deliver(own: &Otlp, shared: &Queue, spans: Vec<Span>) {
             None => Some("the worker has no collector of this name: Tracing::collector".to_owned()),
         };
         if let Some(error) = failure {
-            let lost = shared.lose(count);
-            let collector = name.as_deref().unwrap_or("own");
-            tracing::warn!(error, collector, lost, "spans were lost; runs are not affected");
+            let collector = name.unwrap_or_else(|| "own".to_owned());
+            refused.push(Refused { collector, spans: count, error });
         }
     }
+    refused
 }
 
 /// The reason for which an execution has no spans.
@@ -240,29 +253,99 @@ enum Unread {
     Failed(#[from] TranscriptError),
 }
 
-/// Reads the spans of an execution, or of its workflow, from history, once that has its end.
-async fn spans_at_end(
-    client: &Client,
-    readers: &Semaphore,
-    workflow_id: &str,
-    run_id: &str,
-    extent: Extent,
-) -> Result<Vec<Span>, Unread> {
-    let read = || async {
-        let _one = readers.acquire().await;
-        Transcript::of_workflow(client, workflow_id, Some(run_id)).await
-    };
-    let transcript = ended(read).await?;
-    if extent == Extent::Workflow {
-        let _one = readers.acquire().await;
-        let chain = Transcript::of_chain(client, workflow_id, Some(run_id)).await?;
-        return Ok(spans(&chain, Part::Whole));
+/// The reader of histories for one job.
+struct Reader {
+    client: Option<Client>,
+    readers: Arc<Semaphore>,
+}
+
+impl Reader {
+    /// Reads the spans of a job from history, and sends them.
+    async fn send(&self, job: Job, otlp: &Otlp, shared: &Queue) {
+        let Some(client) = &self.client else { return };
+        match job {
+            Job::Span(span) => deliver(otlp, shared, vec![*span]).await,
+            Job::Ended { workflow_id, run_id, extent } => {
+                match self.spans_at_end(client, &workflow_id, &run_id, &extent).await {
+                    Ok(spans) => deliver(otlp, shared, spans).await,
+                    Err(reason) => {
+                        let lost = shared.lose(1);
+                        tracing::warn!(%reason, workflow_id, run_id, lost, "the spans of an execution were not sent");
+                    }
+                }
+            }
+            Job::RunEnded { workflow_id, run_id, run, sent } => {
+                if !sent.goes_on_for(RUN_PAUSE).await {
+                    return;
+                }
+                let mut runs = sent.lock().await;
+                if let Some(spans) = self.spans_of_run(client, &workflow_id, &run_id, &run, &sent).await {
+                    let refused = export(otlp, shared, spans).await;
+                    // What is not taken now is sent again at the end of the execution.
+                    if refused.is_empty() {
+                        runs.insert(run.clone());
+                    }
+                    for Refused { collector, error, .. } in refused {
+                        tracing::debug!(error, collector, workflow_id, run, "the spans of a run were not sent yet");
+                    }
+                }
+            }
+        }
     }
-    let is_first = transcript.first_run_id == transcript.run_id;
-    let goes_on = matches!(transcript.end, End::ContinuedAsNew { .. });
-    // The earlier executions of a long chat are not read again at each end.
-    let began = if is_first || goes_on { None } else { start_of(client, workflow_id, &transcript.first_run_id).await };
-    Ok(spans(&[transcript], Part::End { began }))
+
+    async fn read(&self, client: &Client, workflow_id: &str, run_id: &str) -> Result<Transcript, TranscriptError> {
+        let _one = self.readers.acquire().await;
+        Transcript::of_workflow(client, workflow_id, Some(run_id)).await
+    }
+
+    /// Reads the spans of an execution, or of its workflow, once its history has its end.
+    async fn spans_at_end(
+        &self,
+        client: &Client,
+        workflow_id: &str,
+        run_id: &str,
+        extent: &Extent,
+    ) -> Result<Vec<Span>, Unread> {
+        let transcript = ended(|| self.read(client, workflow_id, run_id)).await?;
+        let Extent::Execution { sent } = extent else {
+            let _one = self.readers.acquire().await;
+            let chain = Transcript::of_chain(client, workflow_id, Some(run_id)).await?;
+            return Ok(spans(&chain, Part::Whole));
+        };
+        let is_first = transcript.first_run_id == transcript.run_id;
+        let goes_on = matches!(transcript.end, End::ContinuedAsNew { .. });
+        // The earlier executions of a long chat are not read again at each end.
+        let began =
+            if is_first || goes_on { None } else { start_of(client, workflow_id, &transcript.first_run_id).await };
+        let sent = sent.lock().await;
+        Ok(spans(&[transcript], Part::End { began, sent: &sent }))
+    }
+
+    /// Reads the spans of an outermost run, once the history has all of it; `None` if the execution
+    /// ends first, or if this takes too long: the end of the execution then sends them.
+    async fn spans_of_run(
+        &self,
+        client: &Client,
+        workflow_id: &str,
+        run_id: &str,
+        run: &str,
+        sent: &SentRuns,
+    ) -> Option<Vec<Span>> {
+        for pause in LOOKS {
+            if sent.has_ended() {
+                return None;
+            }
+            match self.read(client, workflow_id, run_id).await {
+                Ok(transcript) if is_whole(&transcript, run) => return Some(spans(&[transcript], Part::Run(run))),
+                Ok(_) => {}
+                Err(error) => tracing::debug!(%error, workflow_id, run, "the spans of a run cannot be read yet"),
+            }
+            if !sent.goes_on_for(pause).await {
+                return None;
+            }
+        }
+        None
+    }
 }
 
 /// Reads a transcript until it has its end.

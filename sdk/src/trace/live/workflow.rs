@@ -85,8 +85,12 @@ impl WorkflowInterceptor for TracedWorkflow {
             let ended = running.await;
             let is_evicted = matches!(ended, Err(WorkflowTermination::Evicted));
             let has_spans = self.has_runs.get() || opened.has_any();
+            let sent = opened.sent_runs();
+            if !is_evicted {
+                sent.end();
+            }
             if has_spans && is_sampled && !is_evicted && !ctx.is_replaying_history_events() {
-                self.queue.add(Job::Ended { workflow_id, run_id, extent: Extent::Execution });
+                self.queue.add(Job::Ended { workflow_id, run_id, extent: Extent::Execution { sent } });
             }
             ended
         })

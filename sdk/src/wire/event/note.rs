@@ -126,6 +126,13 @@ pub enum NoteKind {
     Other,
 }
 
+impl NoteKind {
+    /// Returns `true` for the end of a run.
+    pub(crate) fn ends_the_run(&self) -> bool {
+        matches!(self, Self::Finished { .. } | Self::Failed { .. } | Self::Cancelled { .. })
+    }
+}
+
 /// The verdict of the gate about a call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GatedCallNote {

@@ -191,6 +191,9 @@ pub(super) trait DurableContext {
     fn run_watch(&self) -> Option<Box<dyn RunWatch>>;
     /// Reports a note of a run with these settings to its trace, if there is one.
     fn trace_note(&self, settings: Option<&TraceSettings>);
+    /// Reports the end of an outermost run with these settings to its trace, if there is one, not on
+    /// replay.
+    fn trace_end(&self, run: &str, settings: Option<&TraceSettings>);
     /// Sets keys of the memo, by one command of the current workflow task.
     fn upsert_memo(&self, fields: Vec<(&'static str, Value)>);
     /// Returns `true` if the workflow has the search attributes of runs, since its start.

@@ -309,6 +309,14 @@ impl<W: 'static> DurableContext for WorkflowContext<W> {
         }
     }
 
+    fn trace_end(&self, run: &str, settings: Option<&TraceSettings>) {
+        if !self.is_replaying_history_events()
+            && let Some(spans) = self.context_value::<SpansKey>()
+        {
+            spans.run_ended(run, settings);
+        }
+    }
+
     fn upsert_memo(&self, fields: Vec<(&'static str, Value)>) {
         let fields = fields.into_iter().map(|(key, value)| (key, Some(MemoValue::new(value))));
         let upserted = WorkflowContext::upsert_memo(self, fields);

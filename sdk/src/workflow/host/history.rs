@@ -117,6 +117,9 @@ impl WorkflowHost {
         let run = format!("{}-{path}", self.run()).trim_end_matches('-').to_owned();
         let trace = self.trace.clone();
         self.ctx.trace_note(trace.as_deref());
+        if path.is_empty() && note.note.ends_the_run() {
+            self.ctx.trace_end(&run, trace.as_deref());
+        }
         Some((RUN_NOTE_MEMO, serde_json::to_value(RunNote { run, trace, ..note }).ok()?))
     }
 

@@ -6,7 +6,7 @@ use serde_json::json;
 use temporal_agents::{
     AgentsPlugin,
     trace::{Otlp, Tracing},
-    workflow::{AgentSet, AgentWorkflow},
+    workflow::{AgentSet, AgentWorkflow, ChatWorkflow},
 };
 use temporal_agents_testing::{
     AgentEnvironment, FakeModel, ReplayCheck, environment::WorkerThread, fake_model::text, history,
@@ -20,7 +20,7 @@ use temporalio_sdk::{WorkerOptions, workflows::WorkflowImplementation};
 
 use super::collector::Span;
 
-const QUEUE: &str = "traced";
+pub(super) const QUEUE: &str = "traced";
 
 pub(super) struct Traced {
     pub(super) env: AgentEnvironment,
@@ -65,6 +65,23 @@ impl Traced {
         let tracing = tracing(&env)?;
         let factory = AgentWorkflow::factory(set());
         let options = WorkerOptions::new(QUEUE).register_workflow_with_factory::<AgentWorkflow, _>(factory)?.build();
+        Self::on(env, tracing, plugin, options, has_cache)
+    }
+
+    /// Starts a worker with the ready-made chat of these agents.
+    pub(super) async fn start_chats(
+        tracing: impl FnOnce(&AgentEnvironment) -> anyhow::Result<Tracing>,
+        plugin: AgentsPlugin,
+        set: fn() -> AgentSet,
+        has_cache: bool,
+    ) -> anyhow::Result<Self> {
+        let unused = FakeModel::function(|_, _| text("unused"));
+        let factory = ChatWorkflow::factory(set());
+        let builder = AgentEnvironment::builder().workflow_with_factory::<ChatWorkflow, _>(factory)?;
+        let env = builder.model(&unused).start().await?;
+        let tracing = tracing(&env)?;
+        let factory = ChatWorkflow::factory(set());
+        let options = WorkerOptions::new(QUEUE).register_workflow_with_factory::<ChatWorkflow, _>(factory)?.build();
         Self::on(env, tracing, plugin, options, has_cache)
     }
 

@@ -31,6 +31,7 @@ pub(super) fn transcript(transcript: &Transcript) -> String {
         times: _,
         tracer_data: _,
         tripped: _,
+        ended_runs: _,
         recorded: _,
     } = transcript;
     let mut page = format!("# {} {}\n\n", plain(workflow_type), code(workflow_id));
