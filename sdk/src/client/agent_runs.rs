@@ -88,16 +88,6 @@ impl StartRunError {
     }
 }
 
-/// What a message does to a chat that has ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum EndedChat {
-    /// The message is refused: one that is sent again must not begin the chat anew.
-    Refuses,
-    /// The message begins the chat again, from its thread.
-    #[cfg(feature = "http")]
-    BeginsAgain,
-}
-
 impl WorkflowRuns {
     pub(crate) fn new(client: &Client, task_queue: impl Into<String>) -> Self {
         Self { client: client.clone(), task_queue: task_queue.into(), is_indexed: false }
@@ -182,31 +172,31 @@ impl WorkflowRuns {
     }
 
     /// Sends a message to a chat, which is started if it does not run. Returns once the chat has
-    /// accepted the message. A message with the same id counts once. `ended` decides on a chat that
-    /// has ended.
+    /// accepted the message. A message with the same id counts once. `reuse` decides whether the message
+    /// starts a chat again that has ended.
     pub(crate) async fn send(
         &self,
         id: &str,
-        chat: ChatRequest,
+        run: NewRun,
         message: ChatMessage,
-        ended: EndedChat,
+        reuse: WorkflowIdReusePolicy,
     ) -> Result<WorkflowUpdateHandle<Client, Value>, StartRunError> {
-        let run = NewRun::chat(chat.clone()).first_message(&message.text);
+        let run = run.first_message(&message.text);
         let run = if self.is_indexed { run.indexed() } else { run };
         let memo = run.memo_values();
-        let summary = chat.agent.clone();
+        let summary = run.static_summary();
         let conflict = WorkflowIdConflictPolicy::UseExisting;
         let options = WorkflowUpdateWithStartOptions::new(&*self.task_queue, id, conflict)
-            .id_reuse_policy(match ended {
-                EndedChat::Refuses => WorkflowIdReusePolicy::RejectDuplicate,
-                EndedChat::BeginsAgain => WorkflowIdReusePolicy::AllowDuplicate,
-            })
+            .id_reuse_policy(reuse)
             .maybe_update_id(message.id.clone())
             .memo(memo)
             .maybe_search_attributes(run.search_attributes())
             .maybe_static_summary(summary)
             .build();
-        let sent = self.client.start_update_with_start_workflow(ChatType, chat, SendMessage, message, options).await;
+        let Request::Chat(chat) = run.request else {
+            return Err(StartRunError::new(id, NotStarted::Invalid, "a message is for a chat"));
+        };
+        let sent = self.client.start_update_with_start_workflow(ChatType, *chat, SendMessage, message, options).await;
         sent.map_err(|error| {
             let has_ended =
                 matches!(&error, WorkflowUpdateWithStartError::Start(WorkflowStartError::AlreadyStarted { .. }));

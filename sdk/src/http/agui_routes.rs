@@ -48,7 +48,8 @@ pub(super) async fn run(
         let Some(text) = input.last_user_text() else {
             return Err(ApiError::invalid("the request has neither a message of the user nor an answer to a call"));
         };
-        thread.send(&input.run_id, &text, input.toolsets()).await?
+        let toolsets = input.toolsets().map_err(ApiError::invalid)?;
+        thread.send(&input.run_id, &text, toolsets).await?
     };
     let mut mapper = AguiMapper::new(input.thread_id, input.run_id, is_resumed).with_messages(input.messages);
     let start = mapper.start(None);

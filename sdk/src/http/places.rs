@@ -5,7 +5,7 @@
 
 use futures::{FutureExt, future::BoxFuture};
 use serde_json::Value;
-use temporalio_client::{Client, RpcOptions, WorkflowCancelOptions, WorkflowUpdateHandle};
+use temporalio_client::{Client, RpcOptions, WorkflowCancelOptions, WorkflowIdReusePolicy, WorkflowUpdateHandle};
 
 use super::{
     access::Caller,
@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     client::{
-        AgentHandle, AgentHandleError, ChatHandle, EndedChat, NotStarted, ProcessRuns, RunEventStream, RunType,
+        AgentHandle, AgentHandleError, ChatHandle, NewRun, NotStarted, ProcessRuns, RunEventStream, RunType,
         WorkflowRuns,
     },
     wire::{
@@ -28,30 +28,24 @@ use crate::{
 pub(super) type Reply = BoxFuture<'static, Option<ChatReply>>;
 
 /// A message that a chat has accepted.
-pub(super) struct Sent {
-    /// The reply; `None` for a message that a chat had received before it ended: its history has the
+pub(super) struct AcceptedMessage {
+    /// The reply; `None` if the chat received the message before it ended, so that its history has the
     /// answer.
     pub(super) reply: Option<Reply>,
-    /// The execution that has accepted the message, if it has begun with the message.
-    pub(super) new_execution: Option<String>,
+    /// The execution that has accepted the message, of a workflow.
+    pub(super) execution: Option<String>,
 }
 
-/// The outcome of an update with a message.
-enum SentUpdate {
-    /// The chat has accepted the update.
-    Sent(WorkflowUpdateHandle<Client, Value>),
-    /// The chat had received the message before it ended.
+/// The outcome of a message to a chat that has ended.
+enum EndedChat {
+    /// The conversation has ended with the workflow: the message is refused.
+    Refuses,
+    /// The chat received the message before it ended; its history has the answer.
     ReceivedBefore,
-}
-
-/// What a message does to a chat that has ended.
-enum AfterEnd {
-    /// The message is refused: the conversation has ended with the chat.
-    Stays,
-    /// The chat had received the message, and its history has the answer.
-    HasReceived,
-    /// The chat begins again with this request.
-    BeginsAgain(Box<ChatRequest>),
+    /// The chat starts again with this request.
+    Restarts(Box<NewRun>),
+    /// Another request has started it again.
+    IsOpen,
 }
 
 impl Shared {
@@ -169,7 +163,7 @@ impl Shared {
         id: &str,
         chat: ChatRequest,
         message: ChatMessage,
-    ) -> Result<Sent, ApiError> {
+    ) -> Result<AcceptedMessage, ApiError> {
         let message_id = message.id.clone().unwrap_or_default();
         if mode == RunMode::InProcess {
             let first = self.tasks()?.send(id, chat, message).await?;
@@ -177,56 +171,72 @@ impl Shared {
                 ChatOutcome::GoesOn => self.reply_to(mode, id, &message_id)?,
                 _ => std::future::ready(Some(first)).boxed(),
             };
-            return Ok(Sent { reply: Some(reply), new_execution: None });
+            return Ok(AcceptedMessage { reply: Some(reply), execution: None });
         }
-        Ok(match self.send_update(id, chat, message).await? {
-            SentUpdate::Sent(sent) => {
-                let new_execution = sent.workflow_run_id().map(str::to_owned);
-                let chat = ChatHandle::new(&self.workflows()?.client, id);
-                Sent { reply: Some(reply(sent, chat, message_id)), new_execution }
-            }
-            SentUpdate::ReceivedBefore => Sent { reply: None, new_execution: None },
-        })
+        let Some(sent) = self.send_update(id, chat, message).await? else {
+            return Ok(AcceptedMessage { reply: None, execution: None });
+        };
+        let execution = sent.workflow_run_id().map(str::to_owned);
+        let chat = ChatHandle::new(&self.workflows()?.client, id);
+        Ok(AcceptedMessage { reply: Some(reply(sent, chat, message_id)), execution })
     }
 
-    /// Sends a message to a chat that is a workflow.
-    async fn send_update(&self, id: &str, chat: ChatRequest, message: ChatMessage) -> Result<SentUpdate, ApiError> {
-        let sent = in_time(self.workflows()?.send(id, chat, message.clone(), EndedChat::Refuses)).await;
+    /// Sends a message to a chat that is a workflow. Returns `None` if the chat had received the message before
+    /// it ended.
+    async fn send_update(
+        &self,
+        id: &str,
+        chat: ChatRequest,
+        message: ChatMessage,
+    ) -> Result<Option<WorkflowUpdateHandle<Client, Value>>, ApiError> {
+        // A message that is sent again must not start a chat again that has ended.
+        let refused = WorkflowIdReusePolicy::RejectDuplicate;
+        let run = NewRun::chat(chat);
+        let sent = in_time(self.workflows()?.send(id, run.clone(), message.clone(), refused)).await;
         let sent = match sent {
             Some(Err(error)) if error.reason == NotStarted::Ended => {
                 let message_id = message.id.as_deref().unwrap_or_default();
-                match Box::pin(self.after_end(id, message_id)).await? {
-                    AfterEnd::Stays => return Err(error.into()),
-                    AfterEnd::HasReceived => return Ok(SentUpdate::ReceivedBefore),
-                    AfterEnd::BeginsAgain(chat) => {
-                        in_time(self.workflows()?.send(id, *chat, message, EndedChat::BeginsAgain)).await
+                match Box::pin(self.outcome_after_end(id, message_id)).await? {
+                    EndedChat::Refuses => return Err(error.into()),
+                    EndedChat::ReceivedBefore => return Ok(None),
+                    EndedChat::IsOpen => in_time(self.workflows()?.send(id, run, message, refused)).await,
+                    EndedChat::Restarts(restart) => {
+                        let allowed = WorkflowIdReusePolicy::AllowDuplicate;
+                        in_time(self.workflows()?.send(id, *restart, message, allowed)).await
                     }
                 }
             }
             other => other,
         };
         match sent {
-            Some(Ok(sent)) => Ok(SentUpdate::Sent(sent)),
+            Some(Ok(sent)) => Ok(Some(sent)),
             Some(Err(error)) => Err(self.refused_message(id, error).await),
             None => Err(self.unanswered(RunMode::Temporal, id).await),
         }
     }
 
-    /// Decides on a message to a chat that has ended, by its history: no worker is needed.
+    /// Decides, from the history of a chat that has ended, what a message to it does. Needs no worker.
     ///
     /// # Errors
-    /// 503 if the history cannot be read.
-    async fn after_end(&self, id: &str, message: &str) -> Result<AfterEnd, ApiError> {
-        let Some(events) = &self.events else { return Ok(AfterEnd::Stays) };
-        let Found::Run(row) = find(self, id).await? else { return Ok(AfterEnd::Stays) };
-        let input = events.start_input(id, &row.execution).await?;
-        let Ok(request) = serde_json::from_value::<ChatRequest>(input) else { return Ok(AfterEnd::Stays) };
-        let own_thread = self.keeps_chats.then(|| id.to_owned());
-        let Some(chat) = request.begun_again(own_thread) else { return Ok(AfterEnd::Stays) };
-        if events.has_received(id, &row.execution, message).await? {
-            return Ok(AfterEnd::HasReceived);
+    /// 503 if the history cannot be read, or not in time.
+    async fn outcome_after_end(&self, id: &str, message: &str) -> Result<EndedChat, ApiError> {
+        let Some(events) = &self.events else { return Ok(EndedChat::Refuses) };
+        let Found::Run(row) = find(self, id).await? else { return Ok(EndedChat::Refuses) };
+        if row.is_open() {
+            return Ok(EndedChat::IsOpen);
         }
-        Ok(AfterEnd::BeginsAgain(Box::new(chat)))
+        let input = events.start_input(id, &row.execution).await?;
+        let request: Option<ChatRequest> = serde_json::from_value(input).ok();
+        let Some(restart) = request.and_then(ChatRequest::into_restart) else { return Ok(EndedChat::Refuses) };
+        let Some(has_received) = in_time(events.has_received(id, &row.execution, message)).await else {
+            return Err(ApiError::server("the history of the chat could not be read in time"));
+        };
+        if has_received? {
+            return Ok(EndedChat::ReceivedBefore);
+        }
+        let labels = row.labels.into_iter();
+        let run = labels.fold(NewRun::chat(restart), |run, (name, value)| run.label(name, value));
+        Ok(EndedChat::Restarts(Box::new(run)))
     }
 
     /// Sends a message to a chat as [`send`](Self::send) does. Nobody waits for the reply here.
@@ -244,8 +254,8 @@ impl Shared {
             Some(self.tasks()?.send(id, chat, message).await?)
         } else {
             match self.send_update(id, chat, message).await? {
-                SentUpdate::Sent(sent) => self.workflows()?.reply_by_now(&sent).await,
-                SentUpdate::ReceivedBefore => None,
+                Some(sent) => self.workflows()?.reply_by_now(&sent).await,
+                None => None,
             }
         };
         match reply.map(|reply| reply.outcome) {

@@ -405,6 +405,20 @@ impl Shared {
         of_agents.chain(of_parts).filter(|def| def.name() == tool).collect()
     }
 
+    /// Returns the thread of a new chat with this id, if chats are kept in a store.
+    ///
+    /// # Errors
+    /// 403 if the caller may not use the thread.
+    pub(super) fn chat_thread(&self, caller: &Caller, id: &str) -> Result<Option<String>, ApiError> {
+        if !self.keeps_chats {
+            return Ok(None);
+        }
+        if self.access.may_use_thread(caller, id) {
+            return Ok(Some(id.to_owned()));
+        }
+        Err(ApiError::forbidden("use the thread of this chat"))
+    }
+
     /// Checks that callers may select these toolsets and devices.
     ///
     /// # Errors
@@ -414,7 +428,8 @@ impl Shared {
         match toolsets.iter().find(is_closed) {
             None => Ok(()),
             Some(name) => Err(ApiError::forbidden(&format!(
-                "select toolset {name:?}: the service permits those of AgentSet::allow_toolsets"
+                "select toolset {name:?}; permit it with AgentSet::allow_toolsets, and pass that set to \
+                 AgentsService::agents"
             ))),
         }
     }

@@ -6,7 +6,7 @@ use super::{
     access::Caller,
     answers::{self, Answer},
     error::ApiError,
-    places::Sent,
+    places::AcceptedMessage,
     runs::{Found, Row, find},
     service::Shared,
     turn::{Target, Turn, TurnStart},
@@ -69,12 +69,11 @@ impl Thread {
 
     /// Sends a message, and returns the turn that answers it. The same message id is the same turn.
     ///
-    /// A thread that does not exist begins with these toolsets; one that exists must have begun with the
-    /// same ones. `None` if the frontend does not say.
+    /// The first message of a thread selects its toolsets. A later message may repeat them, or pass `None`.
     ///
     /// # Errors
-    /// 400 for an invalid id, 403, 409 if the thread has ended and its conversation with it, 504 if no
-    /// worker accepts the message.
+    /// 400 for an invalid id, 403, 409 if the thread has ended and is not kept in a store, 504 if no worker
+    /// accepts the message.
     pub(super) async fn send(
         &self,
         message_id: &str,
@@ -87,12 +86,13 @@ impl Thread {
         let mut chat = ChatRequest::new(&*self.agent);
         chat.user.clone_from(&self.caller.name);
         chat.toolsets = toolsets.clone().unwrap_or_default();
-        chat.thread = self.shared.keeps_chats.then(|| self.workflow_id.clone());
+        chat.thread = self.shared.chat_thread(&self.caller, &self.workflow_id)?;
         let mut message = ChatMessage::new(message_id, text);
         message.toolsets = toolsets;
-        let Sent { reply, new_execution } = self.shared.send(self.mode, &self.workflow_id, chat, message).await?;
-        // The message may have begun another execution.
-        let execution = self.execution.clone().map(|found| new_execution.unwrap_or(found));
+        let AcceptedMessage { reply, execution } =
+            self.shared.send(self.mode, &self.workflow_id, chat, message).await?;
+        // The message may have started the chat again.
+        let execution = self.execution.clone().map(|found| execution.unwrap_or(found));
         let start = self.start_of(message_id, execution.as_deref()).await;
         Turn::new(&self.shared, self.run(), Target::Message(message_id.to_owned()), start, reply)
     }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::{
+    mail::MailAnswer,
     rows::Task,
     runs::{Process, unreadable},
     task::{From, Owned},
@@ -19,11 +20,11 @@ use crate::{
         Item,
         ready_made::{ChatMessage, ChatOutcome, ChatReply, ChatRequest},
     },
-    workflow::{AskedTools, Chat, input_of_message},
+    workflow::{AskedTools, Chat, message_input, rereads_thread},
 };
 
 /// The parts of a chat that all its messages use.
-struct Begun {
+struct ChatSetup {
     /// The start agent.
     agent: AgentDef,
     /// What its request says about tools.
@@ -40,7 +41,7 @@ pub(super) fn mail_id(message: &str) -> String {
 /// Answers messages until none waits; `paused` is the run of the current one.
 pub(super) async fn talk(process: &Process, owned: &Arc<Owned>, task: &Task, paused: Option<From>) {
     let ended = match start(process, owned, task).await {
-        Ok(begun) => Box::pin(answer_messages(process, owned, &begun, paused)).await,
+        Ok(setup) => Box::pin(answer_messages(process, owned, &setup, paused)).await,
         Err(failure) => Err(failure),
     };
     match ended {
@@ -51,7 +52,7 @@ pub(super) async fn talk(process: &Process, owned: &Arc<Owned>, task: &Task, pau
 }
 
 /// Prepares a chat that has begun now, or that was taken over.
-async fn start(process: &Process, owned: &Arc<Owned>, task: &Task) -> Result<Begun, Box<RunFailure>> {
+async fn start(process: &Process, owned: &Arc<Owned>, task: &Task) -> Result<ChatSetup, Box<RunFailure>> {
     let request: ChatRequest = serde_json::from_str(&task.request).map_err(|error| Box::new(unreadable(&error)))?;
     let agents = &process.settings.agents;
     let name = agents.name_of(request.agent.as_deref(), request.spec.as_ref()).map_err(RunFailure::from)?;
@@ -60,23 +61,22 @@ async fn start(process: &Process, owned: &Arc<Owned>, task: &Task) -> Result<Beg
     let tools = AskedTools { toolsets, user, untrusted, ..AskedTools::default() };
     let session = agents.thread_session(&name, thread.as_deref()).map_err(RunFailure::from)?;
     if task.chat.is_some() {
-        return Ok(Begun { agent, tools, session });
+        return Ok(ChatSetup { agent, tools, session });
     }
-    agents.thread_of_chat(&name, &owned.id, thread, &conversation).map_err(RunFailure::from)?;
-    agents.admit_items(&name, "conversation", &conversation).map_err(RunFailure::from)?;
+    agents.admit_conversation(&name, thread.as_deref(), &conversation).map_err(RunFailure::from)?;
     agents.admit_tools(&name, &tools).map_err(RunFailure::from)?;
     let continues = agents.admit_last_agent(&name, last_agent_continues).map_err(RunFailure::from)?;
     if let Some(mut chat) = owned.chat() {
         (chat.agent, chat.conversation, chat.last_agent_continues) = (Some(name), conversation, continues);
         owned.log.chat(&chat);
     }
-    Ok(Begun { agent, tools, session })
+    Ok(ChatSetup { agent, tools, session })
 }
 
 async fn answer_messages(
     process: &Process,
     owned: &Arc<Owned>,
-    Begun { agent: start, tools, session }: &Begun,
+    ChatSetup { agent: start, tools, session }: &ChatSetup,
     mut paused: Option<From>,
 ) -> Result<(), Box<RunFailure>> {
     loop {
@@ -85,7 +85,7 @@ async fn answer_messages(
             None => match next(process, owned).await? {
                 Some(message) => {
                     let conversation = owned.chat().map(|chat| chat.conversation.clone()).unwrap_or_default();
-                    From::Input(input_of_message(conversation, message.text, session.is_some()))
+                    From::Input(message_input(conversation, message.text, session.is_some()))
                 }
                 None => return Ok(()),
             },
@@ -98,7 +98,7 @@ async fn answer_messages(
         config.session_id = Some(owned.id.clone());
         tools.clone().apply(&mut config);
         let ended = process.run_on(owned, agent, config, from).await;
-        answer(process, owned, ended)?;
+        answer(process, owned, ended, session.is_some())?;
     }
 }
 
@@ -142,6 +142,7 @@ fn answer(
     process: &Process,
     owned: &Arc<Owned>,
     ended: Result<RunResult<Value>, Box<RunFailure>>,
+    has_thread: bool,
 ) -> Result<(), Box<RunFailure>> {
     let (conversation, outcome, last_agent) = match ended {
         Ok(result) => {
@@ -151,7 +152,11 @@ fn answer(
         Err(failure) if matches!(failure.error, RunError::Cancelled { .. }) => return Err(failure),
         Err(failure) => {
             let reason = failure.to_string();
-            (conversation_after_failure(process, *failure), ChatOutcome::Failed { reason }, None)
+            let conversation = match &failure.error {
+                error if rereads_thread(error, has_thread) => Some(Vec::new()),
+                _ => conversation_after_failure(process, *failure),
+            };
+            (conversation, ChatOutcome::Failed { reason }, None)
         }
     };
     conclude(owned, conversation, outcome, last_agent);
@@ -185,14 +190,13 @@ pub(super) fn conclude(
     owned.log.release();
 }
 
-/// Returns the answers to the messages that a chat had accepted and not answered when it ended, with
-/// the ids of their mail.
-pub(super) fn answers_after_end(ended: &Task) -> Vec<(String, Value)> {
+/// Returns answers to the messages that a chat had accepted and not answered when it ended.
+pub(super) fn answers_after_end(ended: &Task) -> Vec<MailAnswer> {
     let chat: Option<Chat> = ended.chat.clone().and_then(|chat| serde_json::from_value(chat).ok());
     let open = chat.into_iter().flat_map(|chat| chat.current.into_iter().chain(chat.waiting));
     let answer = |id: String| {
         let reason = "the chat ended before it had answered the message; send it with another id".to_owned();
-        (mail_id(&id), json!(ChatReply::new(id, ChatOutcome::Failed { reason })))
+        MailAnswer { mail: mail_id(&id), answer: json!(ChatReply::new(id, ChatOutcome::Failed { reason })) }
     };
     open.filter_map(|message| message.id).map(answer).collect()
 }

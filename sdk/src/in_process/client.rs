@@ -149,7 +149,7 @@ impl ProcessRuns for Client {
                     let started = self.start(id.to_owned(), NewRun::chat(chat).first_message(&message.text)).await;
                     started.map_err(ProcessRunError::NotStarted)?;
                 }
-                Some(ended) if ended.run.ended_at.is_some() => self.begin_again(ended, &mail, &message).await?,
+                Some(ended) if ended.run.ended_at.is_some() => self.restart_chat(ended, &mail, &message).await?,
                 // A chat that was started without a message.
                 Some(task) if task.run.title.is_none() => {
                     if let Some(title) = title_of(&message.text) {
@@ -200,19 +200,27 @@ impl Client {
         rows::find(&self.0.settings.store, &key_of(id)).await
     }
 
-    /// Begins a chat again that has ended, if its conversation is in a store and it has not received
-    /// this message before.
-    async fn begin_again(&self, ended: Task, mail: &str, message: &ChatMessage) -> Result<(), ProcessRunError> {
-        let Some(request) = again_of(&ended) else { return Ok(()) };
-        let is_known = mail::answer(&self.0.settings.store, &ended.key, mail).await?.flatten().is_some();
-        if is_known || self.0.is_stopping() {
+    /// Starts a chat again that has ended, if its conversation is in a store and it has not received this
+    /// message before.
+    async fn restart_chat(&self, ended: Task, mail: &str, message: &ChatMessage) -> Result<(), ProcessRunError> {
+        let Some(request) = restart_request(&ended) else { return Ok(()) };
+        let store = &self.0.settings.store;
+        let reply = mail::answer(store, &ended.key, mail).await?.flatten();
+        let reply: Option<ChatReply> = reply.and_then(|reply| serde_json::from_value(reply).ok());
+        let is_refused = |reply: &ChatReply| matches!(reply.outcome, ChatOutcome::Refused { .. });
+        if reply.as_ref().is_some_and(|reply| !is_refused(reply)) || self.0.is_stopping() {
             return Ok(());
+        }
+        // A message that the ended chat has refused is a new one for the next chat.
+        if reply.is_some() {
+            mail::delete(store, &ended.key, mail).await?;
         }
         let mut task = Task::new(&ended.run.id, true, json_of(&request), &self.0.settings.process);
         task.run.agent.clone_from(&ended.run.agent);
         task.run.labels.clone_from(&ended.run.labels);
-        (task.run.thread, task.run.title) = (request.thread, title_of(&message.text));
-        SqlStore::finish(Arc::clone(&self.0).begin_again(ended, task)).await?;
+        task.run.thread = request.thread;
+        task.run.title = title_of(&message.text);
+        SqlStore::finish(Arc::clone(&self.0).restart_chat(ended, task)).await?;
         Ok(())
     }
 
@@ -272,11 +280,11 @@ async fn post(process: Arc<Process>, key: String, mail: String, body: Mail) -> R
     Ok(posted)
 }
 
-/// Returns the request with which a chat begins again that has ended; `None` if its conversation is
-/// not in a store.
-fn again_of(ended: &Task) -> Option<ChatRequest> {
+/// Returns the request that starts a chat again that has ended; `None` if its conversation is not in a
+/// store.
+fn restart_request(ended: &Task) -> Option<ChatRequest> {
     let request: ChatRequest = serde_json::from_str(&ended.request).ok().filter(|_| ended.is_chat())?;
-    request.begun_again(None)
+    request.into_restart()
 }
 
 /// Returns the name of the agent of a request.

@@ -118,7 +118,8 @@ impl Follower {
                 break;
             }
         }
-        // The store has failed: the deltas after facts that cannot be read are lost.
+        // Parts that are left name facts that the store did not return, because a read failed: their
+        // deltas are lost.
         self.parts.clear();
         has_news
     }
@@ -171,8 +172,9 @@ impl Follower {
     }
 
     async fn has_ended(&self) -> bool {
-        let is_owned = self.process.owned(&self.key).is_some_and(|owned| !owned.hub.has_ended());
+        let owned = self.process.owned(&self.key);
+        let is_owned = owned.is_some_and(|owned| owned.execution == self.execution && !owned.hub.has_ended());
         let store = &self.process.settings.store;
-        is_owned || rows::has_ended(store, &self.key, self.after).await.unwrap_or_default()
+        is_owned || rows::execution_has_ended(store, &self.execution, self.after).await.unwrap_or_default()
     }
 }

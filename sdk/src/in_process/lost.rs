@@ -94,7 +94,10 @@ async fn fail(settings: &Settings, owned: &Owned, task: &Task, reason: &str) -> 
     }
     if task.is_chat() {
         owned.log.push(Entry::Paused(None));
-        chat::conclude(owned, None, ChatOutcome::Failed { reason: reason.to_owned() }, None);
+        let outcome = ChatOutcome::Failed { reason: reason.to_owned() };
+        // The store has the turns that the lost process has completed: the next message reads them.
+        let conversation = task.run.thread.is_some().then(Vec::new);
+        chat::conclude(owned, conversation, outcome, None);
         return Ok(());
     }
     owned.log.push(Entry::End(Box::new(end_now(RunStatus::Failed, None, Some(failure)))));

@@ -47,6 +47,13 @@ pub(super) struct Received {
     pub(super) mail: Mail,
 }
 
+/// The answer to the mail with this id.
+#[derive(Debug)]
+pub(super) struct MailAnswer {
+    pub(super) mail: String,
+    pub(super) answer: Value,
+}
+
 /// The task that a mail was sent to.
 pub(super) enum Posted {
     /// There is no such task.
@@ -113,6 +120,13 @@ pub(super) async fn answer(store: &SqlStore, task: &str, id: &str) -> Result<Opt
     let Some(row) = row else { return Ok(None) };
     let answer: Option<String> = row.try_get("answer")?;
     Ok(Some(answer.map(|answer| serde_json::from_str(&answer)).transpose()?))
+}
+
+/// Deletes a mail.
+pub(super) async fn delete(store: &SqlStore, task: &str, id: &str) -> Result<(), SqlStoreError> {
+    let statement = "DELETE FROM agents_task_mail WHERE task_key = $1 AND mail_key = $2";
+    sqlx::query(statement).bind(task).bind(indexed(id).into_owned()).execute(store.pool()).await?;
+    Ok(())
 }
 
 /// Sets the answer to a mail.

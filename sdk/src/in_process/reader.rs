@@ -159,7 +159,12 @@ impl Reader {
         if let Some(cursor) = cursor {
             match number_of(&cursor, &self.execution) {
                 Ok(Some(number)) if number <= task.run.sequence => self.after = number,
-                Ok(_) => return Ok(Some(self.not_found(Some(short_id(&self.execution).to_owned())))),
+                Ok(Some(_)) => return Ok(Some(self.not_found(Some(short_id(&self.execution).to_owned())))),
+                Ok(None) => {
+                    if let Some(error) = self.begin_in_earlier(&cursor).await? {
+                        return Ok(Some(error));
+                    }
+                }
                 Err(reason) => return Ok(Some(RunEventsError::Cursor { cursor, reason })),
             }
         }
@@ -167,10 +172,26 @@ impl Reader {
         Ok(None)
     }
 
+    /// Finds the place of a cursor in an earlier execution of a chat that has started again.
+    async fn begin_in_earlier(&mut self, cursor: &str) -> Result<Option<RunEventsError>, SqlStoreError> {
+        for (execution, sequence) in rows::executions(&self.process.settings.store, &self.id).await? {
+            if let Ok(Some(number)) = number_of(cursor, &execution)
+                && number <= sequence
+            {
+                self.execution = execution;
+                self.after = number;
+                return Ok(None);
+            }
+        }
+        Ok(Some(self.not_found(Some(short_id(&self.execution).to_owned()))))
+    }
+
     /// Continues in a hub that has the next event, otherwise in the store.
     async fn go_on(&mut self) -> Result<(), SqlStoreError> {
         let source = match self.process.owned(&self.key) {
-            Some(owned) if !owned.hub.has_ended() => Source::Owner(Arc::clone(&owned.hub)),
+            Some(owned) if owned.execution == self.execution && !owned.hub.has_ended() => {
+                Source::Owner(Arc::clone(&owned.hub))
+            }
             _ => Source::Follower(self.follower()),
         };
         if let Some((number, is_cut)) = source.hub().number_after(self.after) {
@@ -192,19 +213,19 @@ impl Reader {
     }
 
     async fn has_ended(&self) -> Result<bool, SqlStoreError> {
-        rows::has_ended(&self.process.settings.store, &self.key, self.after).await
+        rows::execution_has_ended(&self.process.settings.store, &self.execution, self.after).await
     }
 
     /// Returns the follower of the task in this process, or starts one.
     fn follower(&self) -> Arc<Following> {
         let mut followed = self.process.followed.lock().unwrap_or_else(PoisonError::into_inner);
         followed.retain(|_, following| following.strong_count() > 0);
-        let running = followed.get(&self.key).and_then(std::sync::Weak::upgrade);
+        let running = followed.get(&self.execution).and_then(std::sync::Weak::upgrade);
         if let Some(following) = running.filter(|following| !following.hub.has_ended()) {
             return following;
         }
         let following = Arc::new(Following::start(&self.process, &self.key, &self.execution, self.after));
-        followed.insert(self.key.clone(), Arc::downgrade(&following));
+        followed.insert(self.execution.clone(), Arc::downgrade(&following));
         following
     }
 

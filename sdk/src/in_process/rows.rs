@@ -9,7 +9,7 @@ use uuid::Uuid;
 
 use serde_json::Value;
 
-use super::mail;
+use super::mail::{self, MailAnswer};
 use crate::{
     client::{ProcessRow, TaskList, TaskQuestions},
     store::{
@@ -192,17 +192,16 @@ pub(super) async fn insert(store: &SqlStore, task: &Task) -> Result<bool, SqlSto
         return Ok(false);
     }
     insert_run(&mut transaction, &task.run).await?;
-    committed(store, transaction, task).await
+    commit_new_task(store, transaction, task).await
 }
 
-/// Puts a new chat in the place of one that has ended, whose row of runs stays. Returns `false` if
-/// the place has another task by now. The mail that the old chat has answered keeps its answers, except
-/// these, which get another one; mail that it has not answered is dropped.
-pub(super) async fn begin_again(
+/// Replaces an ended chat by a new one; the row of the ended run stays. Returns `false` if another task
+/// has replaced it. Answered mail keeps its answer, except mail in `answers`; unanswered mail is deleted.
+pub(super) async fn restart_chat(
     store: &SqlStore,
     ended: &Task,
     task: &Task,
-    answers: &[(String, Value)],
+    answers: &[MailAnswer],
 ) -> Result<bool, SqlStoreError> {
     let mut transaction = store.begin().await?;
     // The number of the latest mail stays: the numbers of later mail follow it.
@@ -222,15 +221,15 @@ pub(super) async fn begin_again(
     }
     let statement = "DELETE FROM agents_task_mail WHERE task_key = $1 AND (answer IS NULL OR mail_key = $2)";
     sqlx::query(statement).bind(&*task.key).bind(mail::CANCEL).execute(&mut *transaction).await?;
-    for (mail, answer) in answers {
+    for MailAnswer { mail, answer } in answers {
         mail::set_answer(&mut transaction, &task.key, &indexed(mail), answer).await?;
     }
     insert_run(&mut transaction, &task.run).await?;
-    committed(store, transaction, task).await
+    commit_new_task(store, transaction, task).await
 }
 
 /// Commits the row of a new task. If the outcome is unknown, the store is asked.
-async fn committed(store: &SqlStore, transaction: Transaction, task: &Task) -> Result<bool, SqlStoreError> {
+async fn commit_new_task(store: &SqlStore, transaction: Transaction, task: &Task) -> Result<bool, SqlStoreError> {
     match transaction.commit().await {
         Ok(()) => Ok(true),
         Err(error) => match find(store, &task.key).await {
@@ -315,6 +314,22 @@ pub(super) async fn has_ended(store: &SqlStore, key: &str, number: i64) -> Resul
     let statement =
         format!("SELECT task_key FROM {TASKS} WHERE task_key = $1 AND ended_at IS NOT NULL AND sequence <= $2");
     Ok(sqlx::query(&statement).bind(key).bind(number).fetch_optional(store.pool()).await?.is_some())
+}
+
+/// Returns `true` if an execution of a task has ended, and has no event after this number. A chat may
+/// have started again since.
+pub(super) async fn execution_has_ended(store: &SqlStore, run: &str, number: i64) -> Result<bool, SqlStoreError> {
+    let statement = "SELECT run_key FROM agents_runs WHERE run_key = $1 AND ended_at IS NOT NULL AND sequence <= $2";
+    Ok(sqlx::query(statement).bind(run).bind(number).fetch_optional(store.pool()).await?.is_some())
+}
+
+/// Returns the executions of the task with this id, the latest first: their keys, and the numbers of their
+/// latest events.
+pub(super) async fn executions(store: &SqlStore, id: &str) -> Result<Vec<(String, i64)>, SqlStoreError> {
+    let statement = "SELECT run_key, sequence FROM agents_runs WHERE namespace = '' AND id = $1 ORDER BY started_at DESC \
+                     LIMIT $2";
+    let rows = sqlx::query(statement).bind(storable(id).into_owned()).bind(PAGE).fetch_all(store.pool()).await?;
+    rows.iter().map(|row| Ok((row.try_get("run_key")?, row.try_get("sequence")?))).collect()
 }
 
 /// Returns the latest fact of an outermost run, if there is one.

@@ -76,6 +76,7 @@ pub(super) struct Process {
     owned: Mutex<BTreeMap<String, Arc<Owned>>>,
     /// See [`lock_task`](Process::lock_task).
     task_locks: [AsyncMutex<()>; TASK_LOCKS],
+    /// The followers of executions that other processes own.
     pub(super) followed: Mutex<BTreeMap<String, Weak<Following>>>,
     /// Wakes the reader of mail.
     pub(super) posted: Notify,
@@ -231,13 +232,13 @@ impl Process {
         Ok(Start::Exists(Box::new(existing)))
     }
 
-    /// Begins a chat again that has ended. Returns `false` if another request has done so.
+    /// Starts a chat again that has ended. Returns `false` if another request has done so.
     ///
     /// The caller runs this to its end, as [`start`](Self::start).
-    pub(super) async fn begin_again(self: Arc<Self>, ended: Task, task: Task) -> Result<bool, SqlStoreError> {
+    pub(super) async fn restart_chat(self: Arc<Self>, ended: Task, task: Task) -> Result<bool, SqlStoreError> {
         let _locked = self.lock_task(&task.key).await;
         let answers = chat::answers_after_end(&ended);
-        let has_begun = rows::begin_again(&self.settings.store, &ended, &task, &answers).await?;
+        let has_begun = rows::restart_chat(&self.settings.store, &ended, &task, &answers).await?;
         if has_begun {
             self.spawn(task, Vec::new());
         }

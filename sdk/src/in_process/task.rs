@@ -75,7 +75,7 @@ impl Owned {
         let inbox = Arc::new(TaskInbox::new(inbox));
         let chat: Option<Chat> = task.is_chat().then(|| {
             let chat = task.chat.clone().and_then(|chat| serde_json::from_value(chat).ok());
-            chat.unwrap_or_else(|| Chat::of_request(&task.request))
+            chat.unwrap_or_else(|| Chat::from_request_json(&task.request))
         });
         let chat = chat.map(|chat| Arc::new(Mutex::new(chat)));
         let hub = Arc::new(Hub::new(task.run.sequence));

@@ -9,7 +9,8 @@
 //! end acts on it at once: it must see the questions, the chat and the answers that came with it
 //! ([`RunLog::hold`]).
 //!
-//! **A fence.** Each transaction begins with an update of the row that only its owner can make. A
+//! **A fence.** Each transaction begins with an update of the row that only the owner of this execution can
+//! make. A
 //! process whose task has another owner writes nothing more, and cancels the task.
 //!
 //! **A write has an id,** which the fence leaves in the row. A connection may break after the
@@ -267,8 +268,8 @@ impl Writing {
             let is_left = owner != self.owner && new.end.is_none();
             return Ok(Some(Written { row: Some(row_after(&self.row, &new)), events: new.events, is_left }));
         }
-        let fence = "UPDATE agents_tasks SET last_write = $3 WHERE task_key = $1 AND task_owner = $2";
-        let fenced = sqlx::query(fence).bind(&*self.key).bind(&*self.owner).bind(&*write.id);
+        let fence = "UPDATE agents_tasks SET last_write = $3 WHERE task_key = $1 AND task_owner = $2 AND run = $4";
+        let fenced = sqlx::query(fence).bind(&*self.key).bind(&*self.owner).bind(&*write.id).bind(&*self.row.key);
         if fenced.execute(&mut *transaction).await?.rows_affected() == 0 {
             transaction.rollback().await?;
             return Ok(None);

@@ -44,7 +44,11 @@ pub(crate) mod ready_made;
 pub(crate) mod remote_call;
 pub(crate) mod run_attributes;
 pub(crate) mod run_mode;
-#[cfg(any(feature = "http", feature = "postgres", feature = "sqlite"))]
+#[cfg(feature = "worker")]
+#[cfg_attr(
+    not(any(feature = "http", feature = "postgres", feature = "sqlite")),
+    allow(dead_code, reason = "only a service with a database uses all of it")
+)]
 pub(crate) mod run_place;
 mod run_problem;
 pub(crate) mod run_state;

@@ -34,6 +34,6 @@ pub use mcp::{McpHandle, McpHandleError};
 pub(crate) use ready_made::is_open;
 pub use ready_made::{AgentSet, AgentWorkflow, ApprovalWorkflow, ChatWorkflow};
 #[cfg(any(feature = "postgres", feature = "sqlite"))]
-pub(crate) use ready_made::{AskedTools, Chat, Requested, input_of_message};
+pub(crate) use ready_made::{AskedTools, Chat, Requested, message_input, rereads_thread};
 pub use runner::Runner;
 pub use stream::{WorkflowStream, WorkflowStreamPublishError};

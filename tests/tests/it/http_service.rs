@@ -111,6 +111,11 @@ pub(crate) async fn post_text(service: &Router, path: &str, body: &Value) -> any
     send(service, request("POST", path, Some(body))).await
 }
 
+/// Returns the text of the answer, once it is complete.
+pub(crate) async fn get_text(service: &Router, path: &str) -> anyhow::Result<String> {
+    Ok(send(service, request("GET", path, None)).await?.1)
+}
+
 /// The values of the `data:` lines of a stream.
 async fn stream(service: &Router, request: Request<Body>) -> anyhow::Result<Vec<Value>> {
     let (status, body) = send(service, request).await?;

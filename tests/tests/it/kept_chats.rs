@@ -10,12 +10,12 @@ use temporal_agents::{
     in_process::InProcessRuns,
     store::{Session, SqlStore},
     tool,
-    wire::{Item, RunMode},
+    wire::{Item, ModelFailureKind, RunMode},
     workflow::{AgentSet, ChatWorkflow, ContinueOptions},
 };
 use temporal_agents_testing::{
     AgentEnvironment, FakeModel,
-    fake_model::{text, tool_call},
+    fake_model::{failure, text, tool_call},
 };
 
 use crate::{
@@ -80,6 +80,15 @@ impl Office {
         until(&self.service, "/runs/clerk:t", |run| run["status"] == "cancelled").await
     }
 
+    /// Returns the facts of the chat after a cursor, up to the end of its execution.
+    async fn events(&self, from: &str) -> anyhow::Result<Vec<Value>> {
+        let path = format!("/runs/clerk:t/events{from}");
+        let body = crate::http_service::get_text(&self.service, &path).await?;
+        let data = body.lines().filter_map(|line| serde_json::from_str(line.strip_prefix("data: ")?).ok());
+        let is_fact = |event: &Value| event["kind"].as_str().is_some_and(|kind| !kind.ends_with("_delta"));
+        Ok(data.filter(is_fact).collect())
+    }
+
     /// Returns what the store has in a thread.
     async fn kept(&self, thread: &str) -> anyhow::Result<Vec<String>> {
         let items = self.store.items(thread, None).await.map_err(|error| anyhow::anyhow!(error))?;
@@ -141,6 +150,45 @@ async fn a_kept_chat_continues_after_its_end(
     let all = [&conversation[..], &["What did I say first?", "You said one."]].concat();
     assert_eq!(office.kept("clerk:t").await?, all);
     until(&office.service, "/runs/clerk:t", |run| run["is_idle"] == true && run["thread"] == "clerk:t").await?;
+    office.close().await
+}
+
+#[rstest]
+#[tokio::test]
+async fn two_messages_restart_an_ended_chat_once(
+    #[values(RunMode::InProcess, RunMode::Temporal)] mode: RunMode,
+) -> anyhow::Result<()> {
+    let model = FakeModel::function(|_, _| text("Heard."));
+    let office = Office::open(mode, Cache::On, &model, set()).await?;
+    office.say("r1", "one").await?;
+    office.cancel().await?;
+    let ended = office.events("").await?;
+    let (first, second) = tokio::join!(office.say("r2", "two"), office.say("r3", "three"));
+    for (status, last) in [first?, second?] {
+        assert_eq!((status, &last["type"]), (StatusCode::OK, &json!("RUN_FINISHED")), "{last}");
+    }
+    assert_eq!(model.calls().len(), 3);
+    assert_eq!(office.kept("clerk:t").await?.len(), 6);
+    // A reader of the ended execution still reads it to its end.
+    let cursor = ended[0]["cursor"].as_str().expect("an event has a cursor");
+    assert_eq!(office.events(&format!("?from={cursor}")).await?, ended[1..]);
+    office.close().await
+}
+
+#[rstest]
+#[tokio::test]
+async fn a_failed_message_is_in_the_chat_and_its_thread(
+    #[values(RunMode::InProcess, RunMode::Temporal)] mode: RunMode,
+) -> anyhow::Result<()> {
+    let broken = failure(ModelFailureKind::BadRequest, "the model is broken").retryable(false);
+    let model = FakeModel::script([text("Hello."), broken, text("Again.")]);
+    let office = Office::open(mode, Cache::On, &model, set()).await?;
+    for (id, words, end) in [("r1", "one", "RUN_FINISHED"), ("r2", "two", "RUN_ERROR"), ("r3", "three", "RUN_FINISHED")]
+    {
+        assert_eq!(office.say(id, words).await?.1["type"], end);
+    }
+    assert_eq!(heard(&model), ["one", "Hello.", "two", "three"]);
+    assert_eq!(office.kept("clerk:t").await?, ["one", "Hello.", "two", "three", "Again."]);
     office.close().await
 }
 

@@ -108,6 +108,7 @@ pub(crate) struct ChatStart {
     pub(crate) answered: Vec<String>,
 }
 
+#[cfg(feature = "http")]
 impl ChatStart {
     /// Returns `true` if the execution begins with this message.
     pub(super) fn knows(&self, message: &str) -> bool {

@@ -27,18 +27,11 @@ pub(crate) struct RunAgentInput {
     /// The answers to interrupts.
     #[serde(default, deserialize_with = "null_as_default")]
     pub(crate) resume: Vec<ResumeEntry>,
-    /// What the application adds to the request.
+    /// Values that the application adds to the request. Of an object, the member `toolsets` is read: names
+    /// of the toolsets and devices whose tools the agents of the thread have beside their own. A thread
+    /// keeps the toolsets of its first message.
     #[serde(default)]
-    pub(crate) forwarded_props: Option<ForwardedProps>,
-}
-
-/// What the application adds to a request; other members are ignored.
-#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
-pub(crate) struct ForwardedProps {
-    /// Names of the toolsets and devices whose tools the agents of the thread have beside their own. A
-    /// thread keeps those that it has begun with.
-    #[serde(default)]
-    pub(crate) toolsets: Option<Vec<String>>,
+    pub(crate) forwarded_props: Value,
 }
 
 /// A tool that the frontend executes.
@@ -91,9 +84,14 @@ pub(crate) enum InputAnswer {
 }
 
 impl RunAgentInput {
-    /// Returns the toolsets and devices that the application selects; `None` if it does not say.
-    pub(crate) fn toolsets(&self) -> Option<Vec<String>> {
-        self.forwarded_props.as_ref()?.toolsets.clone()
+    /// Returns the toolsets and devices that the application selects; `None` if it selects none.
+    ///
+    /// # Errors
+    /// A message for the client, if they are not a list of names.
+    pub(crate) fn toolsets(&self) -> Result<Option<Vec<String>>, String> {
+        let toolsets = self.forwarded_props.get("toolsets").filter(|toolsets| !toolsets.is_null());
+        let names = toolsets.map(Vec::<String>::deserialize).transpose();
+        names.map_err(|_| "\"forwardedProps.toolsets\" must be a list of names".to_owned())
     }
 
     /// Returns the text of the latest message of the user; `None` if it has none.

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use super::{
-    read::seen,
+    read::{Found, find, seen},
     row::{Kind, Row},
 };
 use crate::{
@@ -133,15 +133,16 @@ pub(in crate::http) async fn send_message(
         let message = format!("run {id:?} is not a chat; start one with POST /runs and \"chat\": true");
         return Err(ApiError::conflict(message));
     }
-    let own_thread = || shared.keeps_chats.then(|| id.clone());
-    let thread = row.thread.clone().or_else(own_thread);
-    // With a thread, it begins again.
-    if !row.is_open() && thread.is_none() {
-        return Err(ApiError::conflict(format!("run {id:?} has ended")));
+    // A chat with a thread starts again, from the request of its latest execution: with its user, its tools
+    // and its trust. Without that, it stays ended.
+    let can_restart = row.thread.is_some() && matches!(find(&shared, &id).await?, Found::Run(_));
+    if !can_restart {
+        check_open(&row)?;
     }
     let message_id = message_id.unwrap_or_else(|| Uuid::new_v4().to_string());
     let mut chat = ChatRequest::new(row.agent.unwrap_or_default());
-    (chat.thread, chat.user) = (thread, caller.name);
+    chat.thread = row.thread;
+    chat.user = caller.name;
     check_message(&message_id, &text)?;
     // The reply is in the events.
     shared.send_message(row.mode, &id, chat, ChatMessage::new(&*message_id, text)).await?;
@@ -163,7 +164,14 @@ pub(in crate::http) async fn cancel(
 async fn open(shared: &Shared, caller: &Caller, id: &str) -> Result<Row, ApiError> {
     let row = seen(shared, caller, id).await?;
     shared.check_may_decide(caller, id)?;
-    if row.is_open() { Ok(row) } else { Err(ApiError::conflict(format!("run {id:?} has ended"))) }
+    check_open(&row)?;
+    Ok(row)
+}
+
+/// # Errors
+/// 409 for a run that has ended.
+fn check_open(row: &Row) -> Result<(), ApiError> {
+    if row.is_open() { Ok(()) } else { Err(ApiError::conflict(format!("run {:?} has ended", row.id))) }
 }
 
 /// Sends an answer. The same answer again changes nothing.

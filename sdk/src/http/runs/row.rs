@@ -67,7 +67,7 @@ pub(in crate::http) struct Row {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) ended_at: Option<String>,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub(super) labels: BTreeMap<String, String>,
+    pub(in crate::http) labels: BTreeMap<String, String>,
     /// The reason why the run makes no progress; absent if it does, or waits as it should.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(in crate::http) problem: Option<RunProblem>,

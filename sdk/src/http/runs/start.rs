@@ -6,6 +6,7 @@ use axum::{Extension, Json, extract::State};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use uuid::Uuid;
 
 use crate::{
     client::{IdConflict, NewRun, TypedAttribute},
@@ -110,7 +111,7 @@ pub(in crate::http) async fn start(
             return Err(ApiError::forbidden("use this thread"));
         }
     }
-    let id = body.id;
+    let mut id = body.id;
     let mut run = if body.chat {
         if body.input.is_some() || !body.context.is_empty() || body.max_turns.is_some() {
             let message = "a chat begins without \"input\", \"context\" and \"max_turns\"; send its messages to POST \
@@ -121,8 +122,12 @@ pub(in crate::http) async fn start(
             Agent::Code(agent) => ChatRequest::new(agent),
             Agent::Spec(spec) => ChatRequest::of_spec(spec),
         };
-        (request.toolsets, request.untrusted, request.user) = (body.toolsets, body.untrusted, caller.name);
         request.thread = body.thread;
+        if request.thread.is_none() && shared.keeps_chats {
+            let id = id.get_or_insert_with(|| Uuid::new_v4().to_string());
+            request.thread = shared.chat_thread(&caller, id)?;
+        }
+        (request.toolsets, request.untrusted, request.user) = (body.toolsets, body.untrusted, caller.name);
         NewRun::chat(request)
     } else {
         let Some(input) = body.input else {

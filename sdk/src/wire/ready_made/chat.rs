@@ -48,8 +48,7 @@ pub struct ChatRequest {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub conversation: Vec<Item>,
     /// Id of a stored conversation, which the chat continues, and to which it adds its own items;
-    /// absent = none, unless the workflow's set of agents
-    /// [keeps its chats](crate::workflow::AgentSet::keep_chats). The set names the store:
+    /// absent = none. The workflow's set of agents names the store:
     /// [`AgentSet::thread_store`](crate::workflow::AgentSet::thread_store).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thread: Option<String>,
@@ -123,13 +122,13 @@ impl ChatRequest {
         Self { spec: Some(spec.clone()), ..Self::new(spec.name) }
     }
 
-    /// Returns the request with which this chat begins again after its workflow has ended, with the
-    /// same agent, user, tools and trust, from the conversation in its thread: its own, or else this
-    /// one. `None` without a thread, where the conversation has ended with the workflow.
+    /// Returns the request that starts this chat again after its workflow has ended, with the same start
+    /// agent, user, tools and trust, and the conversation of its thread. `None` without a thread, where
+    /// the conversation has ended with the workflow.
     #[cfg(feature = "worker")]
-    pub(crate) fn begun_again(self, thread: Option<String>) -> Option<Self> {
-        let thread = self.thread.or(thread)?;
-        Some(Self { thread: Some(thread), conversation: Vec::new(), carried: None, loaded: Vec::new(), ..self })
+    pub(crate) fn into_restart(self) -> Option<Self> {
+        self.thread.as_ref()?;
+        Some(Self { conversation: Vec::new(), carried: None, loaded: Vec::new(), ..self })
     }
 
     /// Returns `true` if the input claims to carry a chat from a previous execution.

@@ -44,6 +44,7 @@ use crate::{
 /// let agents = AgentSet::new((triage,)).config(config).allow_context(["locale"]);
 /// ```
 #[derive(Clone, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own")]
 pub struct AgentSet {
     pub(super) agents: Arc<[Arc<AgentDef>]>,
     /// Later versions, in their order.
@@ -63,6 +64,8 @@ pub struct AgentSet {
     pub(super) opens_last_agent: bool,
     /// The store of the threads that callers may name.
     pub(super) threads: Option<ThreadStore>,
+    /// Gives each new chat a thread.
+    pub(super) keeps_chats: bool,
     /// Toolsets that callers may select: names, or prefixes that end in `*`.
     pub(super) open_toolsets: Vec<String>,
     model: Arc<ActivityBackedModel>,
@@ -83,6 +86,7 @@ impl AgentSet {
             last_agent_continues: false,
             opens_last_agent: false,
             threads: None,
+            keeps_chats: false,
             open_toolsets: Vec::new(),
             model: Arc::default(),
             continue_when: ContinueOptions::default(),
@@ -119,10 +123,9 @@ impl AgentSet {
     /// started with, like each run of the Agents SDK.
     ///
     /// The agent is looked up by its name among those that the start agent's handoffs reach. If it
-    /// no longer exists, the message begins with the start agent, and a warning is logged. Input
-    /// guardrails are those of the agent that a message begins with, so that the start agent's
-    /// guardrails do not check messages that begin with another agent: set guardrails for each
-    /// agent, or for the run, with `RunConfig::input_guardrails`.
+    /// no longer exists, the message begins with the start agent, and a warning is logged. Each message
+    /// is checked by the input guardrails of the agent that it begins with, those of the start agent,
+    /// and those of `RunConfig::input_guardrails`.
     ///
     /// # Determinism
     /// This may be added while chats are open; they apply it from the next message on. Once chats
@@ -135,9 +138,8 @@ impl AgentSet {
 
     /// Permits callers to choose, with
     /// [`ChatRequest::last_agent_continues`](crate::wire::ChatRequest::last_agent_continues), that
-    /// messages begin [with the agent that answered last](Self::last_agent_continues). By this they
-    /// choose whose input guardrails check a message. A caller may always choose that messages do
-    /// not begin with that agent.
+    /// messages begin [with the agent that answered last](Self::last_agent_continues). A caller may
+    /// always choose that messages do not begin with that agent.
     #[must_use]
     pub fn open_last_agent(mut self) -> Self {
         self.opens_last_agent = true;

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     wire::{
         Item, WIRE_VERSION,
-        ready_made::{CarriedChat, ChatMessage, ChatOutcome, ChatReply, ChatRequest, ChatTranscript},
+        ready_made::{CarriedChat, ChatMessage, ChatOutcome, ChatReply, ChatTranscript},
     },
     workflow::limits::open_updates::MAX_HELD_MESSAGES,
 };
@@ -58,8 +58,8 @@ pub(crate) struct Chat {
 impl Chat {
     /// Creates the data of a chat that this request, as JSON, begins.
     #[cfg(any(feature = "postgres", feature = "sqlite"))]
-    pub(crate) fn of_request(json: &str) -> Self {
-        let request: Option<ChatRequest> = serde_json::from_str(json).ok();
+    pub(crate) fn from_request_json(json: &str) -> Self {
+        let request: Option<crate::wire::ready_made::ChatRequest> = serde_json::from_str(json).ok();
         Self { toolsets: request.map(|request| request.toolsets).unwrap_or_default(), ..Self::default() }
     }
 

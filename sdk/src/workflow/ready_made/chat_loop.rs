@@ -25,7 +25,7 @@ use super::{
     chat_agents::{Begins, ChatAgents},
     chat_workflow::ChatWorkflow,
     specs::{SpecAgent, spec_agent},
-    threads::input_of_message,
+    threads::{message_input, rereads_thread},
     toolsets::AskedTools,
 };
 use crate::{
@@ -44,7 +44,7 @@ use crate::{
 };
 
 /// The parts of a chat that all its messages use.
-struct Begun {
+struct ChatSetup {
     /// Name of the start agent.
     start: String,
     agents: ChatAgents,
@@ -55,7 +55,7 @@ struct Begun {
 
 /// Answers messages until the chat ends.
 pub(super) async fn answer_messages(ctx: &WorkflowContext<ChatWorkflow>, request: ChatRequest) -> WorkflowResult<u32> {
-    let Begun { start, mut agents, runner, has_thread } = Box::pin(begin(ctx, request)).await?;
+    let ChatSetup { start, mut agents, runner, has_thread } = Box::pin(begin(ctx, request)).await?;
     while !ctx.state(|workflow| workflow.chat.is_over()) {
         let has_enough = runner.has_enough();
         if has_enough {
@@ -79,7 +79,7 @@ pub(super) async fn answer_messages(ctx: &WorkflowContext<ChatWorkflow>, request
 
 /// Takes over what the request carries, and finishes the message that the previous execution was
 /// answering.
-async fn begin(ctx: &WorkflowContext<ChatWorkflow>, request: ChatRequest) -> WorkflowResult<Begun> {
+async fn begin(ctx: &WorkflowContext<ChatWorkflow>, request: ChatRequest) -> WorkflowResult<ChatSetup> {
     let continued = continued_from(&ctx.info());
     if request.carries_something() {
         if let Err(why) = &continued {
@@ -116,10 +116,6 @@ async fn begin(ctx: &WorkflowContext<ChatWorkflow>, request: ChatRequest) -> Wor
         fail_task(ctx, agent.as_deref().unwrap_or_default(), error).await;
     }
     let start = start?;
-    let thread = match &carried {
-        Some(_) => thread,
-        None => set.thread_of_chat(&start, ctx.workflow_id(), thread, &conversation)?,
-    };
     let session = set.thread_session(&start, thread.as_deref());
     if let (Err(error), true) = (&session, carried.is_some()) {
         fail_task(ctx, &start, error).await;
@@ -127,7 +123,7 @@ async fn begin(ctx: &WorkflowContext<ChatWorkflow>, request: ChatRequest) -> Wor
     let session = session?;
     let mut keeps_agent = last_agent_continues.unwrap_or(set.last_agent_continues);
     if carried.is_none() {
-        set.admit_items(&start, "conversation", &conversation)?;
+        set.admit_conversation(&start, thread.as_deref(), &conversation)?;
         let tools = AskedTools { toolsets: toolsets.clone(), user: user.clone(), untrusted, ..AskedTools::default() };
         set.admit_tools(&start, &tools)?;
         keeps_agent = set.admit_last_agent(&start, last_agent_continues)?;
@@ -173,9 +169,9 @@ async fn begin(ctx: &WorkflowContext<ChatWorkflow>, request: ChatRequest) -> Wor
     let runner = runner(ctx, next, agents.latest(), session);
     if let Some(run) = run {
         let last_agent = ctx.state(|workflow| workflow.chat.last_agent.clone());
-        Box::pin(go_on(ctx, &runner, &agents.goes_on(ctx, last_agent), run)).await?;
+        Box::pin(go_on(ctx, &runner, &agents.goes_on(ctx, last_agent), run, has_thread)).await?;
     }
-    Ok(Begun { start, agents, runner, has_thread })
+    Ok(ChatSetup { start, agents, runner, has_thread })
 }
 
 /// Continues as new between two messages, if that is possible now: otherwise the chat tries again
@@ -200,12 +196,12 @@ async fn answer_next(
 ) -> WorkflowResult<bool> {
     let Some(message) = ctx.state_mut(|workflow| workflow.chat.next()) else { return Ok(false) };
     let conversation = ctx.state(|workflow| workflow.chat.conversation.clone());
-    let input = input_of_message(conversation, message.text, has_thread);
+    let input = message_input(conversation, message.text, has_thread);
     let (number, last_agent) = ctx.state(|workflow| (workflow.chat.number(), workflow.chat.last_agent.clone()));
     let Begins { agent, version, last_agent } = agents.begin(ctx, number, last_agent)?;
     ctx.state_mut(|workflow| (workflow.chat.version, workflow.chat.last_agent) = (version, last_agent));
     let ended = runner.run_def(&agent, input).await;
-    answer(ctx, ended)?;
+    answer(ctx, ended, has_thread)?;
     Ok(true)
 }
 
@@ -232,7 +228,7 @@ fn runner(
     let runner = if is_spec { agents.runner_of(ctx, start) } else { agents.runner(ctx) };
     runner
         .asked_tools(tools)
-        .session_of_chat(session, ctx.workflow_id())
+        .with_chat_session(session, ctx.workflow_id())
         .continue_with(next)
         .on_continue_as_new(|workflow| workflow.is_leaving = true)
         .on_continue_as_new_aborted(|workflow| workflow.is_leaving = false)
@@ -245,6 +241,7 @@ async fn go_on(
     runner: &Runner<ChatWorkflow>,
     agent: &Arc<AgentDef>,
     carried: Carried,
+    has_thread: bool,
 ) -> Result<(), RunFailure> {
     let (state, arrived) = runner.take_up(agent, carried).await?;
     if let Phase::Finished { .. } = state.phase {
@@ -255,13 +252,14 @@ async fn go_on(
     }
     ctx.state_mut(|workflow| workflow.chat.conversation = workflow.chat.input_before_message(&state.input).to_vec());
     let ended = runner.run_def_arrived(agent, state, arrived).await;
-    answer(ctx, ended)
+    answer(ctx, ended, has_thread)
 }
 
 /// Records the outcome of a message. Returns the failure of a run that ends the workflow.
 fn answer(
     ctx: &WorkflowContext<ChatWorkflow>,
     ended: Result<RunResult<serde_json::Value>, RunFailure>,
+    has_thread: bool,
 ) -> Result<(), RunFailure> {
     let outcome = match ended {
         Ok(result) => {
@@ -277,7 +275,11 @@ fn answer(
         }
         Err(failure) => {
             let reason = failure.to_string();
-            if let Some(conversation) = conversation_after_failure(ctx, failure) {
+            let conversation = match &failure.error {
+                error if rereads_thread(error, has_thread) => Some(Vec::new()),
+                _ => conversation_after_failure(ctx, failure),
+            };
+            if let Some(conversation) = conversation {
                 ctx.state_mut(|workflow| workflow.chat.conversation = conversation);
             }
             ChatOutcome::Failed { reason }

@@ -32,5 +32,8 @@ pub use approval_workflow::ApprovalWorkflow;
 #[cfg(any(feature = "postgres", feature = "sqlite"))]
 pub(crate) use chat::Chat;
 pub use chat_workflow::ChatWorkflow;
-pub(crate) use threads::input_of_message;
-pub(crate) use toolsets::{AskedTools, is_open};
+#[cfg(any(feature = "postgres", feature = "sqlite"))]
+pub(crate) use threads::{message_input, rereads_thread};
+pub(crate) use toolsets::AskedTools;
+#[cfg(feature = "http")]
+pub(crate) use toolsets::is_open;

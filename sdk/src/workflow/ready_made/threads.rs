@@ -3,15 +3,18 @@
 //! # Design
 //! **A thread is a session.** A run in a thread reads it once, by a recorded activity before its
 //! first turn, and replay reads nothing. New items are written as in every session: the input when
-//! the run begins, then each turn when it is complete, and after a failure or a cancellation what
+//! its guardrails have admitted it, then each turn when it is complete, and after a failure or a cancellation what
 //! is left. The alternative, one write at the end, needs an activity less for each turn, but a run
 //! that is terminated, or that times out, would leave nothing in its thread. Each write has a key
 //! of its own, so that every item is stored once, however often an activity is repeated.
 //!
-//! **A chat in a thread reads it with its first message.** From then on it has the conversation
-//! itself, and only writes. So a chat whose workflow has ended continues in another execution, from
-//! what the store has. If the first read fails, the message is answered with the failure, and the
-//! next message reads again.
+//! **A chat with a thread reads it with its first message.** Afterwards it holds the conversation itself
+//! and only writes. So a chat whose workflow has ended continues in another execution, from what the
+//! store has. If the first read fails, the message is answered with the failure, and the next message
+//! reads again.
+//!
+//! **The request names the thread of a chat,** not the set of the worker: the set of a later build may
+//! differ, and an open chat must not gain or lose its reads and writes on replay.
 //!
 //! **Runs of one thread at the same time** do not see each other's items, and their turns lie in
 //! the thread in the order in which they were completed.
@@ -29,7 +32,6 @@ use crate::{
 pub(super) struct ThreadStore {
     store: String,
     limit: Option<u32>,
-    keeps_chats: bool,
 }
 
 impl AgentSet {
@@ -51,55 +53,56 @@ impl AgentSet {
     /// new writes to the new store. Do not remove it while runs with threads are open.
     #[must_use]
     pub fn thread_store(mut self, store: impl Into<String>) -> Self {
-        let before = self.threads.take();
-        let (limit, keeps_chats) = before.map_or((None, false), |before| (before.limit, before.keeps_chats));
-        self.threads = Some(ThreadStore { store: store.into(), limit, keeps_chats });
+        let limit = self.threads.and_then(|threads| threads.limit);
+        self.threads = Some(ThreadStore { store: store.into(), limit });
         self
     }
 
-    /// Keeps the conversation of each chat in the [`thread_store`](Self::thread_store), in the thread
-    /// with the id of the chat, unless the chat names another one. A service over HTTP that has this
-    /// set ([`AgentsService::agents`](crate::http::AgentsService::agents)) then begins a chat anew
-    /// whose workflow has ended, also after the server has deleted it: the next message continues the
-    /// conversation. Has no effect without a thread store.
+    /// Stores the conversation of each chat in the [`thread_store`](Self::thread_store), in a thread named
+    /// by the id of the chat, unless the chat names another thread.
     ///
-    /// Costs a write (an activity, 3 events) when a message arrives and after each turn, and a read
-    /// with the first message.
+    /// Whoever starts a chat names its thread, so this is read by a service that has the set
+    /// ([`AgentsService::agents`](crate::http::AgentsService::agents)) and by runs in a process. When a
+    /// message arrives for a chat whose workflow has ended, or was deleted by the server, the service
+    /// starts the chat again, and it continues the conversation. A program that starts a `ChatWorkflow`
+    /// by itself sets [`ChatRequest::thread`](crate::wire::ChatRequest::thread).
+    ///
+    /// Costs one write (an activity, 3 events) for each admitted message and each turn, and one read with
+    /// the first message.
     ///
     /// # Determinism
-    /// This may be added or removed while chats are open: it applies to chats that start later.
+    /// Safe to add and to remove: it applies to chats that start later.
     #[must_use]
     pub fn keep_chats(mut self) -> Self {
-        self.threads = self.threads.map(|threads| ThreadStore { keeps_chats: true, ..threads });
+        self.keeps_chats = true;
         self
     }
 
-    /// Returns `true` if each chat has a thread.
+    /// Returns `true` if each new chat has a thread.
     pub(crate) fn keeps_chats(&self) -> bool {
-        self.threads.as_ref().is_some_and(|threads| threads.keeps_chats)
+        self.keeps_chats && self.threads.is_some()
     }
 
-    /// Returns the thread of a chat that begins: the one that the caller names, or the one with the
-    /// id of the chat if the set keeps chats.
+    /// Checks that a chat with a thread brings no conversation.
     ///
     /// # Errors
-    /// [`RunError::User`] if the request has a conversation, too.
-    pub(crate) fn thread_of_chat(
+    /// [`RunError::User`].
+    pub(crate) fn admit_conversation(
         &self,
         agent: &str,
-        id: &str,
-        asked: Option<String>,
+        thread: Option<&str>,
         conversation: &[Item],
-    ) -> Result<Option<String>, RunError> {
-        let thread = asked.or_else(|| self.keeps_chats().then(|| id.to_owned()));
-        if let (Some(thread), false) = (&thread, conversation.is_empty()) {
-            let message = format!(
-                "the chat continues the conversation of thread {thread:?}; leave out \"conversation\", or start a run \
-                 in the thread that adds these items"
-            );
-            return Err(invalid_input_error(agent, message));
+    ) -> Result<(), RunError> {
+        match thread {
+            Some(thread) if !conversation.is_empty() => {
+                let message = format!(
+                    "the chat continues the conversation of thread {thread:?}; leave out \"conversation\", or start a \
+                     run in the thread that adds these items"
+                );
+                Err(invalid_input_error(agent, message))
+            }
+            _ => self.admit_items(agent, "conversation", conversation),
         }
-        Ok(thread)
     }
 
     /// Makes runs of a [`thread_store`](Self::thread_store) begin with only so many of the latest
@@ -119,7 +122,7 @@ impl AgentSet {
         if thread.is_empty() {
             return Err(invalid_input_error(agent, "\"thread\" is empty: leave it out, or name a thread".to_owned()));
         }
-        let Some(ThreadStore { store, limit, keeps_chats: _ }) = self.threads.clone() else {
+        let Some(ThreadStore { store, limit }) = self.threads.clone() else {
             let what = format!("thread {thread:?}");
             let reason = "the workflow has no store for threads; AgentSet::thread_store names one";
             return Err(refused(agent, &what, reason));
@@ -128,17 +131,22 @@ impl AgentSet {
     }
 }
 
-/// Returns the input of the run that answers a message of a chat. With a thread, the run reads the
-/// conversation if the chat does not have it yet.
-pub(crate) fn input_of_message(conversation: Vec<Item>, text: String, has_thread: bool) -> RunInput {
+/// Returns the input of the run that answers a message of a chat.
+pub(crate) fn message_input(mut conversation: Vec<Item>, text: String, has_thread: bool) -> RunInput {
     let message = Item::user(text);
-    if has_thread && conversation.is_empty() {
+    if !has_thread {
+        conversation.push(message);
+        return RunInput::from(conversation);
+    }
+    if conversation.is_empty() {
+        // The run reads the thread.
         return RunInput::from(vec![message]);
     }
-    if has_thread {
-        return RunInput::after_stored(conversation, vec![message]);
-    }
-    let mut items = conversation;
-    items.push(message);
-    RunInput::from(items)
+    RunInput::after_stored(conversation, vec![message])
+}
+
+/// Returns `true` if a chat reads its thread again after a message has failed with this error: the store
+/// has what the failed run has left. Work that could not be written is in the chat only.
+pub(crate) fn rereads_thread(error: &RunError, has_thread: bool) -> bool {
+    has_thread && !matches!(error, RunError::Session { .. })
 }

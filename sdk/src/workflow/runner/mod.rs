@@ -262,7 +262,7 @@ impl<W: 'static> Runner<W> {
     }
 
     /// Sets the session of a chat with this id, regardless of the [configuration](Self::with_config).
-    pub(in crate::workflow) fn session_of_chat(mut self, session: Option<SessionRef>, id: &str) -> Self {
+    pub(in crate::workflow) fn with_chat_session(mut self, session: Option<SessionRef>, id: &str) -> Self {
         let config = self.config_mut();
         config.session = session;
         config.session_id = Some(id.to_owned());
