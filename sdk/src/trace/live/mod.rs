@@ -5,10 +5,11 @@
 //! code draws no ids and makes no spans, so a replay cannot send one twice.
 //! [`export_workflow`](super::export_workflow) sends the spans that a worker lost when it died.
 //!
-//! **A run leaves when it ends, if its execution goes on,** as a chat does for weeks. A second after
-//! the end of the run, its spans are read from history; the end of the execution sends the others.
-//! So an open chat costs one read of its history for each message that it has answered, and this
-//! history is bounded, because chats continue as new. A workflow that ends with its run costs no
+//! **The spans of a run are sent when the run ends, even if the workflow continues,** as a chat does for
+//! weeks. One second after the end of a run, its spans are read from history, with those of the runs that
+//! have ended meanwhile; the end of the execution sends the rest. This costs one read of the execution's
+//! history for each second in which a run has ended, and a few more while its end is not in history yet.
+//! Chats bound it by continuing as new. A workflow that ends within a second of its run costs no
 //! additional read.
 //!
 //! **A collector never slows a run.** Spans wait in a queue of bounded length for the task that

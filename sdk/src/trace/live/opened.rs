@@ -75,8 +75,13 @@ impl OpenedSpans for Rc<Opened> {
         if !self.context.caller.is_sampled || settings.is_some_and(|settings| settings.disabled) {
             return;
         }
-        let (workflow_id, run_id, run) = (self.workflow_id.clone(), self.run_id.clone(), run.to_owned());
-        self.queue.add(Job::RunEnded { workflow_id, run_id, run, sent: self.sent_runs() });
+        let sent = self.sent_runs();
+        // One read sends all runs that end within a second.
+        if sent.add_due(run) {
+            let workflow_id = self.workflow_id.clone();
+            let run_id = self.run_id.clone();
+            self.queue.add(Job::RunsEnded { workflow_id, run_id, sent });
+        }
     }
 
     fn ended(&self, span: OpenedSpan) {

@@ -1,7 +1,7 @@
 //! The queue of what is to be sent, and the task that sends it.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     sync::{
         Arc, Mutex, PoisonError, Weak,
         atomic::{AtomicU64, AtomicUsize, Ordering},
@@ -76,9 +76,9 @@ pub(in crate::trace) enum Job {
     Span(Box<Span>),
     /// An execution that has ended, whose spans are read from its history.
     Ended { workflow_id: String, run_id: String, extent: Extent },
-    /// An outermost run that has ended. Its spans are read from the history of its execution, if that
+    /// Outermost runs that have ended. Their spans are read from the history of their execution, if that
     /// goes on.
-    RunEnded { workflow_id: String, run_id: String, run: String, sent: Arc<SentRuns> },
+    RunsEnded { workflow_id: String, run_id: String, sent: Arc<SentRuns> },
 }
 
 /// The part of a workflow that has ended.
@@ -204,14 +204,14 @@ async fn send(mut queue: mpsc::Receiver<Job>, client: Option<Client>, otlp: Otlp
 
 /// Sends spans, each to its collector. Those that are not taken are lost.
 async fn deliver(own: &Otlp, shared: &Queue, spans: Vec<Span>) {
-    for Refused { collector, spans, error } in export(own, shared, spans).await {
+    for RejectedSpans { collector, spans, error } in export(own, shared, spans).await {
         let lost = shared.lose(spans);
         tracing::warn!(error, collector, lost, "spans were lost; runs are not affected");
     }
 }
 
 /// Spans that a collector has not taken.
-struct Refused {
+struct RejectedSpans {
     collector: String,
     /// Number of the spans.
     spans: usize,
@@ -219,7 +219,7 @@ struct Refused {
 }
 
 /// Sends spans, each to its collector; returns those that were not taken.
-async fn export(own: &Otlp, shared: &Queue, spans: Vec<Span>) -> Vec<Refused> {
+async fn export(own: &Otlp, shared: &Queue, spans: Vec<Span>) -> Vec<RejectedSpans> {
     let mut by_collector: BTreeMap<Option<String>, Vec<Span>> = BTreeMap::new();
     for span in spans {
         by_collector.entry(span.collector.clone()).or_default().push(span);
@@ -238,7 +238,7 @@ async fn export(own: &Otlp, shared: &Queue, spans: Vec<Span>) -> Vec<Refused> {
         };
         if let Some(error) = failure {
             let collector = name.unwrap_or_else(|| "own".to_owned());
-            refused.push(Refused { collector, spans: count, error });
+            refused.push(RejectedSpans { collector, spans: count, error });
         }
     }
     refused
@@ -274,19 +274,20 @@ impl Reader {
                     }
                 }
             }
-            Job::RunEnded { workflow_id, run_id, run, sent } => {
+            Job::RunsEnded { workflow_id, run_id, sent } => {
                 if !sent.goes_on_for(RUN_PAUSE).await {
                     return;
                 }
-                let mut runs = sent.lock().await;
-                if let Some(spans) = self.spans_of_run(client, &workflow_id, &run_id, &run, &sent).await {
+                let mut sent_runs = sent.lock().await;
+                let due = sent.take_due();
+                if let Some(spans) = self.spans_of_runs(client, &workflow_id, &run_id, &due, &sent).await {
                     let refused = export(otlp, shared, spans).await;
                     // What is not taken now is sent again at the end of the execution.
                     if refused.is_empty() {
-                        runs.insert(run.clone());
+                        sent_runs.extend(due);
                     }
-                    for Refused { collector, error, .. } in refused {
-                        tracing::debug!(error, collector, workflow_id, run, "the spans of a run were not sent yet");
+                    for RejectedSpans { collector, error, .. } in refused {
+                        tracing::debug!(error, collector, workflow_id, "the spans of runs were not sent yet");
                     }
                 }
             }
@@ -321,14 +322,14 @@ impl Reader {
         Ok(spans(&[transcript], Part::End { began, sent: &sent }))
     }
 
-    /// Reads the spans of an outermost run, once the history has all of it; `None` if the execution
-    /// ends first, or if this takes too long: the end of the execution then sends them.
-    async fn spans_of_run(
+    /// Reads the spans of outermost runs, once the history has all of them; `None` if the execution ends
+    /// first, or if this takes too long: the end of the execution then sends them.
+    async fn spans_of_runs(
         &self,
         client: &Client,
         workflow_id: &str,
         run_id: &str,
-        run: &str,
+        runs: &BTreeSet<String>,
         sent: &SentRuns,
     ) -> Option<Vec<Span>> {
         for pause in LOOKS {
@@ -336,9 +337,12 @@ impl Reader {
                 return None;
             }
             match self.read(client, workflow_id, run_id).await {
-                Ok(transcript) if is_whole(&transcript, run) => return Some(spans(&[transcript], Part::Run(run))),
+                Ok(transcript) if runs.iter().all(|run| is_whole(&transcript, run)) => {
+                    let transcript = [transcript];
+                    return Some(runs.iter().flat_map(|run| spans(&transcript, Part::Run(run))).collect());
+                }
                 Ok(_) => {}
-                Err(error) => tracing::debug!(%error, workflow_id, run, "the spans of a run cannot be read yet"),
+                Err(error) => tracing::debug!(%error, workflow_id, "the spans of runs cannot be read yet"),
             }
             if !sent.goes_on_for(pause).await {
                 return None;

@@ -1,6 +1,10 @@
 //! The runs of one execution whose spans have left before its end.
 
-use std::{collections::BTreeSet, time::Duration};
+use std::{
+    collections::BTreeSet,
+    sync::{Mutex as SyncMutex, PoisonError},
+    time::Duration,
+};
 
 use tokio::{
     sync::{Mutex, MutexGuard},
@@ -14,6 +18,8 @@ pub(in crate::trace) struct SentRuns {
     /// Ids of the runs. Locked while their spans, or those of the whole execution, are read and
     /// sent, so that none is sent twice.
     runs: Mutex<BTreeSet<String>>,
+    /// Ids of the runs that have ended and whose spans are to be read, together.
+    due: SyncMutex<BTreeSet<String>>,
     ended: CancellationToken,
 }
 
@@ -26,6 +32,18 @@ impl SentRuns {
     /// Returns `true` if the execution has ended.
     pub(super) fn has_ended(&self) -> bool {
         self.ended.is_cancelled()
+    }
+
+    /// Records that a run has ended. Returns `true` if no read is due yet.
+    pub(super) fn add_due(&self, run: &str) -> bool {
+        let mut due = self.due.lock().unwrap_or_else(PoisonError::into_inner);
+        due.insert(run.to_owned());
+        due.len() == 1
+    }
+
+    /// Takes the runs that are due.
+    pub(super) fn take_due(&self) -> BTreeSet<String> {
+        std::mem::take(&mut *self.due.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Waits; returns `false` if the execution ends first.
