@@ -80,6 +80,8 @@ pub struct AgentDef {
     /// The agents of the graph in which [`AgentDef::find`] found this agent; its handoffs may name
     /// them.
     pub(super) found_among: Vec<Arc<AgentDef>>,
+    /// Input guardrails of the agent from which [`AgentDef::find`] found this agent.
+    pub(crate) found_guardrails: Vec<InputGuardrail>,
 }
 
 impl Agent {
@@ -106,6 +108,7 @@ impl Agent {
                 hooks: None,
                 answers_approvals: BTreeMap::new(),
                 found_among: Vec::new(),
+                found_guardrails: Vec::new(),
             },
             output: PhantomData,
         }
@@ -305,7 +308,8 @@ impl<O> Agent<O> {
     /// assert_eq!(agent.name(), "billing");
     /// ```
     ///
-    /// The input guardrails of a run are those of the agent that it starts with.
+    /// A run that starts with the found agent runs the input guardrails of that agent, then those of
+    /// `self`: an input that must not reach a model in the first run must not reach one later.
     #[must_use]
     pub fn find(&self, name: &str) -> Option<Self> {
         Some(Self { def: self.def.find(name)?, output: PhantomData })
@@ -348,8 +352,18 @@ impl AgentDef {
     pub fn find(&self, name: &str) -> Option<Self> {
         let graph = Graph::new(self);
         let found = graph.agent(name)?;
+        if name == self.name {
+            return Some(Self { found_among: self.found_among.clone(), ..Self::clone(found) });
+        }
         let others = graph.agents().filter(|agent| agent.name != name);
-        Some(Self { found_among: others.cloned().collect(), ..Self::clone(found) })
+        let mut found_guardrails: Vec<InputGuardrail> = Vec::new();
+        for guardrail in self.input_guardrails.iter().chain(&self.found_guardrails) {
+            let mut known = found.input_guardrails.iter().chain(&found_guardrails);
+            if !known.any(|known| known.is_same(guardrail)) {
+                found_guardrails.push(guardrail.clone());
+            }
+        }
+        Some(Self { found_among: others.cloned().collect(), found_guardrails, ..Self::clone(found) })
     }
 
     /// Returns one of the tools with this name, by its position among them, counted from 0. Tools

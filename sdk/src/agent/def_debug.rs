@@ -28,6 +28,7 @@ impl fmt::Debug for AgentDef {
             // `Graph` compares agents by this output: the graph in which an agent was found does
             // not make it a different agent.
             found_among: _,
+            found_guardrails: _,
         } = self;
         f.debug_struct("AgentDef")
             .field("name", name)

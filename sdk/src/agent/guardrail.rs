@@ -220,6 +220,17 @@ impl InputGuardrail {
         self
     }
 
+    /// Returns `true` for a copy of the same guardrail.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        self.name == other.name
+            && match (&self.check, &other.check) {
+                (Check::Pure(check), Check::Pure(other)) => Arc::ptr_eq(check, other),
+                (Check::Activity(tool), Check::Activity(other)) => tool.name() == other.name(),
+                (Check::Agent { agent, .. }, Check::Agent { agent: other, .. }) => Arc::ptr_eq(agent, other),
+                _ => false,
+            }
+    }
+
     /// Name under which the guardrail's results are reported.
     pub fn name(&self) -> &str {
         &self.name

@@ -43,13 +43,14 @@ pub(super) enum Asked<'f> {
 /// A guardrail and its index among all of its kind, which is a part of the ids of its effects.
 pub(super) type Indexed<'g, G> = (usize, &'g G);
 
-/// Returns the input guardrails of a run that starts with this agent: the agent's own, then the
-/// run's.
+/// Returns the input guardrails of a run: the start agent's own, then those of the agent that it was found
+/// from, then the run's.
 pub(super) fn of_input<'r, H: Host>(
     env: &Env<'r, H>,
     agent: &'r AgentDef,
 ) -> impl Iterator<Item = Indexed<'r, InputGuardrail>> {
-    agent.input_guardrails.iter().chain(&env.config.input_guardrails).enumerate()
+    let agent_guardrails = agent.input_guardrails.iter().chain(&agent.found_guardrails);
+    agent_guardrails.chain(&env.config.input_guardrails).enumerate()
 }
 
 /// Runs the input guardrails that block the first turn. When a pure one trips, no other effect is

@@ -72,9 +72,14 @@ fn turn(state: &mut RunState, rules: &Rules, error: &RunError) -> Vec<Item> {
     if !is_complete {
         keep_what_ran(state);
     }
-    let unsaved = |session: &crate::wire::run_state::SessionProgress| state.items.get(session.saved..);
-    let items = state.session.as_ref().and_then(unsaved).unwrap_or_default();
-    super::once(input_items(items, rules.reasoning_item_ids))
+    let Some(session) = &mut state.session else { return Vec::new() };
+    // The input is stored with the finished work once its guardrails have admitted it. It is taken, so that
+    // a resumed run does not store it again.
+    let keeps_input = state.admission == Admission::Admitted || rules.keeps_tripped_input;
+    let mut left = if keeps_input { std::mem::take(&mut session.input) } else { Vec::new() };
+    let items = state.items.get(session.saved..).unwrap_or_default();
+    left.extend(input_items(items, rules.reasoning_item_ids));
+    super::once(left)
 }
 
 fn keep_what_ran(state: &mut RunState) {

@@ -64,6 +64,8 @@ pub struct Rules {
     pub blocked_message: Option<String>,
     /// Maximum number of calls in one response of a model.
     pub max_calls_per_response: usize,
+    /// Writes the input to the session before the input guardrails have admitted it.
+    pub keeps_tripped_input: bool,
 }
 
 impl Default for Rules {
@@ -74,6 +76,7 @@ impl Default for Rules {
             reasoning_item_ids: ReasoningItemIds::default(),
             blocked_message: None,
             max_calls_per_response: MAX_CALLS_PER_RESPONSE,
+            keeps_tripped_input: false,
         }
     }
 }

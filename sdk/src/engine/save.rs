@@ -1,4 +1,9 @@
 //! Selects the items of a run that belong in its session, and the time to write them.
+//!
+//! # Design
+//! **The input is written when the guardrails have admitted it.** An input that trips a guardrail is
+//! not kept: the next run of the session would have it in its own input, and trip again. The Agents
+//! SDK writes the input first ([`Rules::keeps_tripped_input`]).
 
 use super::rules::{ReasoningItemIds, Rules};
 use crate::wire::{
@@ -6,13 +11,16 @@ use crate::wire::{
     run_state::{Admission, Phase, ToolRound, ToolUse},
 };
 
-/// Returns the items to write now: the input at the start, then each turn when it is complete.
+/// Returns the items to write now: the input, then each turn when it is complete.
 pub(super) fn due(state: &RunState, rules: &Rules) -> Option<Vec<Item>> {
     let session = state.session.as_ref()?;
-    if !session.input.is_empty() {
+    let is_admitted = state.admission == Admission::Admitted;
+    // With no turns, the run ends before its guardrails check the input.
+    let has_no_turns = state.max_turns == Some(0);
+    if !session.input.is_empty() && (is_admitted || has_no_turns || rules.keeps_tripped_input) {
         return Some(session.input.clone());
     }
-    if state.admission != Admission::Admitted {
+    if !is_admitted {
         return None;
     }
     let is_complete = match &state.phase {

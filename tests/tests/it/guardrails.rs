@@ -5,6 +5,7 @@ mod blocking;
 mod by_agent;
 mod failures;
 mod judges_of_a_run;
+mod kept_inputs;
 mod keys;
 mod known;
 mod output;

@@ -191,10 +191,13 @@ pub struct RunConfig {
     /// The session from which the run reads earlier items and to which it adds its own.
     #[builder(into)]
     pub session: Option<SessionRef>,
-    /// Id of the conversation, which tools read as
-    /// [`CallInfo::session_id`](crate::tool::CallInfo::session_id), where the run has no stored
-    /// session; a stored [session](Self::session) has an id of its own. Ready-made chats have their
-    /// id here. Default: none.
+    /// Writes the input to the session before the input guardrails have run, as the OpenAI Agents SDK
+    /// does. An input that trips is then part of the next run's input, which trips again. Default: an
+    /// input that trips is not stored.
+    #[builder(default)]
+    pub keep_tripped_input: bool,
+    /// The session id that tools read in [`CallInfo::session_id`](crate::tool::CallInfo::session_id) if the
+    /// run has no stored [session](Self::session). Ready-made chats set it to their id. Default: none.
     pub session_id: Option<String>,
     /// Id of the conversation that the provider keeps.
     pub conversation_id: Option<String>,
@@ -235,6 +238,7 @@ impl RunConfig {
             reasoning_item_ids: self.reasoning_item_ids,
             blocked_message: self.output_guardrail_blocked_message.clone(),
             max_calls_per_response: self.max_calls_per_response,
+            keeps_tripped_input: self.keep_tripped_input,
         }
     }
 

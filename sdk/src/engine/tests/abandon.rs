@@ -262,13 +262,12 @@ fn a_run_out_of_turns_goes_on_when_it_gets_more() {
 #[test]
 fn nothing_stays_of_a_first_turn_that_an_input_guardrail_has_stopped() {
     let mut run = ByHand { engine: Engine::start(with_session(), Rules::default()) };
-    run.saved();
     run.resolve(Resolution::InputChecked { results: vec![], more: true }).unwrap();
     run.turn(setup(), vec![call("c1", "weather", "{}"), call("h1", "transfer_to_refunds", "{}")]).unwrap();
     run.tools_return(&["sunny"]);
     run.hand_off();
     assert_eq!(run.next(), Step::AdmitInput);
-    assert_eq!(abandon(&mut run, &tripped_input()), [""; 0], "the input is written already");
+    assert_eq!(abandon(&mut run, &tripped_input()), [""; 0], "the input is not kept");
     assert_eq!((&*run.engine.state().agent, run.transcript()), ("triage", vec![]));
 }
 

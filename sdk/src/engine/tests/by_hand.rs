@@ -22,15 +22,15 @@ impl ByHand {
         Self::begin(beginning(), rules)
     }
 
-    /// Starts a run whose input is written to its session, if it has one, and admitted by its
-    /// guardrails.
+    /// Starts a run whose input is admitted by its guardrails, and written to its session, if it has
+    /// one.
     pub(super) fn begin(beginning: Beginning, rules: Rules) -> Self {
         let mut run = Self { engine: Engine::start(beginning, rules) };
-        if let Step::Save { .. } = run.next() {
-            run.resolve(Resolution::Saved).unwrap();
-        }
         if let Step::CheckInput { .. } = run.next() {
             run.resolve(Resolution::InputChecked { results: Vec::new(), more: false }).unwrap();
+        }
+        if let Step::Save { .. } = run.next() {
+            run.resolve(Resolution::Saved).unwrap();
         }
         run
     }

@@ -22,10 +22,28 @@ fn progress(state: &RunState) -> usize {
 }
 
 #[test]
-fn the_new_input_is_written_before_anything_else_happens() {
+fn admitted_input_is_written_before_the_first_turn() {
     let mut run = ByHand { engine: Engine::start(with_session(), Rules::default()) };
+    assert_eq!(run.next(), Step::CheckInput { agent: "triage".to_owned() });
+    run.resolve(Resolution::InputChecked { results: vec![], more: false }).unwrap();
+    assert_eq!(run.saved(), ["hi"]);
+}
+
+#[test]
+fn input_is_written_first_if_tripped_input_is_kept() {
+    let rules = Rules { keeps_tripped_input: true, ..Rules::default() };
+    let mut run = ByHand { engine: Engine::start(with_session(), rules) };
     assert_eq!(run.saved(), ["hi"]);
     assert_eq!(run.next(), Step::CheckInput { agent: "triage".to_owned() });
+}
+
+#[test]
+fn input_waits_for_guardrails_beside_the_first_turn() {
+    let mut run = ByHand { engine: Engine::start(with_session(), Rules::default()) };
+    run.resolve(Resolution::InputChecked { results: vec![], more: true }).unwrap();
+    assert_eq!(run.saved(), [""; 0]);
+    run.turn(setup(), vec![call("c1", "time", "{}")]).unwrap();
+    assert_eq!(run.saved(), [""; 0]);
 }
 
 #[test]
@@ -69,7 +87,6 @@ fn the_last_turn_is_written_when_the_guardrails_have_passed_it() {
 #[test]
 fn the_first_turn_is_written_when_all_input_guardrails_have_passed() {
     let mut run = ByHand { engine: Engine::start(with_session(), Rules::default()) };
-    run.saved();
     run.resolve(Resolution::InputChecked { results: vec![], more: true }).unwrap();
     run.turn(setup(), vec![call("c1", "time", "{}")]).unwrap();
     run.tools_return(&["noon"]);
@@ -77,6 +94,7 @@ fn the_first_turn_is_written_when_all_input_guardrails_have_passed() {
     let passed =
         InputGuardrailResult { guardrail: "polite".to_owned(), tripwire_triggered: false, output_info: Value::Null };
     run.resolve(Resolution::InputChecked { results: vec![passed], more: false }).unwrap();
+    assert_eq!(run.saved(), ["hi"]);
     assert_eq!(run.saved(), ["c1", "c1 = noon"]);
 }
 

@@ -28,6 +28,7 @@ pub(crate) fn run_config(scenario: &Scenario, context: Map<String, Value>, witne
         Some(MaxTurns::Word(_)) => None,
     };
     config.name_collisions = NameCollisions::LastWins;
+    config.keep_tripped_input = true;
     if scenario.record_hooks == Some(true) {
         config.hooks = Some(Arc::new(witness.clone()));
     }

@@ -120,11 +120,11 @@ const PASSES: &str = "\
 invoke_workflow guarded
   invoke_agent teller
     session read
-    session add
     guardrail no_abuse
     invoke_agent judge
       call_model gpt-5-nano
         chat gpt-5-nano
+    session add
     call_model gpt-5
       chat gpt-5
     call_tool send
@@ -137,19 +137,16 @@ invoke_workflow guarded
 const A_FUNCTION_STOPS_IT: &str = "\
 invoke_workflow guarded
   session read
-  session add
   guardrail no_card_numbers";
 
 const AN_ACTIVITY_STOPS_IT: &str = "\
 invoke_workflow guarded
   session read
-  session add
   guardrail no_abuse";
 
 const A_JUDGE_STOPS_IT: &str = "\
 invoke_workflow guarded
   session read
-  session add
   guardrail no_abuse
   invoke_agent judge
     call_model gpt-5-nano
@@ -160,11 +157,11 @@ const ITS_OUTPUT_IS_STOPPED: &str = "\
 invoke_workflow guarded
   invoke_agent teller
     session read
-    session add
     guardrail no_abuse
     invoke_agent judge
       call_model gpt-5-nano
         chat gpt-5-nano
+    session add
     call_model gpt-5
       chat gpt-5
     call_tool send
@@ -178,11 +175,11 @@ const A_CALL_STOPS_IT: &str = "\
 invoke_workflow guarded
   invoke_agent teller
     session read
-    session add
     guardrail no_abuse
     invoke_agent judge
       call_model gpt-5-nano
         chat gpt-5-nano
+    session add
     call_model gpt-5
       chat gpt-5
     guardrail only_inside";
