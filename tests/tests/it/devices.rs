@@ -2,6 +2,7 @@
 
 mod calls;
 mod chats;
+mod guarded;
 mod owners;
 mod refused;
 mod snapshot;

@@ -28,7 +28,7 @@ use crate::{
     agent::{AgentDef, HandoffInputFilter, InputGuardrail, OutputGuardrail, RunHooks},
     engine::{IncompleteAnswers, MAX_CALLS_PER_RESPONSE, ReasoningItemIds, Rules, RunError, UnknownTools},
     gate::Gate,
-    tool::OnToolError,
+    tool::{OnToolError, ToolInputGuardrail, ToolOutputGuardrail},
     wire::{Decision, Item, ModelSettings, TraceSettings, run_state::ServerConversation},
 };
 
@@ -84,6 +84,24 @@ pub struct RunConfig {
     /// Output guardrails, which run after those of the last agent.
     #[builder(default, with = FromIterator::from_iter)]
     pub output_guardrails: Vec<OutputGuardrail>,
+    /// Checks of the arguments of each call of a tool, after the tool's own: of all agents of the run and
+    /// of its nested runs, tools of MCP servers and tools that are [selected](Self::toolsets) included.
+    ///
+    /// # Determinism
+    /// They are workflow code. Open runs whose calls are judged differently after a change do not replay.
+    #[builder(default, with = FromIterator::from_iter)]
+    pub tool_input_guardrails: Vec<ToolInputGuardrail>,
+    /// Checks of what each tool returns, after the tool's own, before a model receives it; of the same
+    /// tools as [`tool_input_guardrails`](Self::tool_input_guardrails).
+    ///
+    /// The output itself is in the history, and in the events of the run: to keep a secret out of those,
+    /// redact it where the tool runs ([`ToolDef::redact`](crate::ToolDef::redact)).
+    ///
+    /// # Determinism
+    /// They are workflow code. The outputs that a model received do not change with them, except where
+    /// a guardrail ends the run.
+    #[builder(default, with = FromIterator::from_iter)]
+    pub tool_output_guardrails: Vec<ToolOutputGuardrail>,
     /// Observes the run; called before the hooks of the agents.
     #[builder(with = |hooks: impl RunHooks + 'static| Arc::new(hooks) as Arc<dyn RunHooks>)]
     pub hooks: Option<Arc<dyn RunHooks>>,
@@ -376,6 +394,8 @@ impl std::fmt::Debug for RunConfig {
             .field("context", &self.context)
             .field("input_guardrails", &self.input_guardrails)
             .field("output_guardrails", &self.output_guardrails)
+            .field("tool_input_guardrails", &self.tool_input_guardrails)
+            .field("tool_output_guardrails", &self.tool_output_guardrails)
             .field("session", &self.session)
             .finish_non_exhaustive()
     }

@@ -142,7 +142,7 @@ pub(super) fn check_output<H: Host>(
     outcome: &mut ToolOutcome,
 ) -> Result<(), RunError> {
     let CallResult::Output(output) = &mut outcome.result else { return Ok(()) };
-    for guardrail in tool.output_guardrails() {
+    for guardrail in tool.output_guardrails().iter().chain(&env.config.tool_output_guardrails) {
         let function = || format!("output guardrail {:?} of tool {:?}", guardrail.name(), info.tool);
         let ctx = ToolGuardrailContext::new(info, arguments, run);
         let found = guard::call(function, &info.agent, || guardrail.check(&ctx, output))?;

@@ -169,7 +169,7 @@ fn check_input<H: Host>(
     call: &mut Call<'_>,
     run: &impl Deref<Target = RunContext>,
 ) -> Result<Option<CallResult>, RunError> {
-    for guardrail in tool.input_guardrails() {
+    for guardrail in tool.input_guardrails().iter().chain(&env.config.tool_input_guardrails) {
         let function = || format!("input guardrail {:?} of tool {:?}", guardrail.name(), call.info.tool);
         let ctx = ToolGuardrailContext::new(&call.info, &call.arguments, run);
         let found = guard::call(function, &call.info.agent, || guardrail.check(&ctx))?;

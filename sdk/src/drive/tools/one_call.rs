@@ -171,7 +171,9 @@ impl<H: Host> CallExecution<'_, '_, '_, H> {
                     let failure = ToolFailure::new(ToolFailureKind::Failed, &*reason);
                     return self.fail_call(failure.into(), &reason);
                 }
-                if tool.binding().leaves_a_reply() && tool.output_guardrails().is_empty() {
+                let is_guarded =
+                    !tool.output_guardrails().is_empty() || !self.env.config.tool_output_guardrails.is_empty();
+                if tool.binding().leaves_a_reply() && !is_guarded {
                     self.env.shown.borrow_mut().insert(info.call_id.clone());
                 }
                 let body = if is_ours {

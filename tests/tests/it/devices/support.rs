@@ -12,6 +12,7 @@ use temporal_agents::{
         message::{CallMessage, ToolOutputDeltaMessage, ToolResultMessage},
         transport::Channels,
     },
+    tool::ToolOutputGuardrail,
     wire::{AgentRequest, Item, ModelCall, RemoteTool},
     worker::{ConversationCache, HeartbeatDeltas},
     workflow::{AgentSet, AgentWorkflow, ContinueOptions},
@@ -135,11 +136,12 @@ pub(super) struct Setting {
     pub(super) gate: Option<Gate>,
     pub(super) cached: bool,
     pub(super) continues: Option<ContinueOptions>,
+    pub(super) guardrails: Vec<ToolOutputGuardrail>,
 }
 
 impl Default for Setting {
     fn default() -> Self {
-        Self { gate: None, cached: true, continues: None }
+        Self { gate: None, cached: true, continues: None, guardrails: Vec::new() }
     }
 }
 
@@ -147,9 +149,9 @@ impl Default for Setting {
 pub(super) async fn environment(
     model: &FakeModel,
     channels: impl Channels,
-    Setting { gate, cached, continues }: Setting,
+    Setting { gate, cached, continues, guardrails }: Setting,
 ) -> anyhow::Result<AgentEnvironment> {
-    let config = RunConfig::builder().maybe_gate(gate).build();
+    let config = RunConfig::builder().maybe_gate(gate).tool_output_guardrails(guardrails).build();
     let agents = AgentSet::new((agent(),)).allow_toolsets(["laptop"]).config(config);
     let agents = match continues {
         Some(continues) => agents.continue_when(continues),
