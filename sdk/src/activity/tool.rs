@@ -25,7 +25,7 @@ use crate::{
     tool::{ActivityBody, CallInfo, Heartbeat, RunContext, StateMap, ToolContext, ToolDef, ToolError, idempotency_key},
     wire::{
         ToolOutput, ToolReply, ToolRequest, WIRE_VERSION, WireDecodeError, failure::MALFORMED_REQUEST,
-        version::Versioned,
+        trace_settings::TRACER_DATA, version::Versioned,
     },
 };
 
@@ -58,7 +58,7 @@ impl ToolActivity {
         let details = HeartbeatDetails::new(ctx.info().attempt);
         let deltas = AttemptDeltas::start(&self.deltas, &request.agent, ctx, &details);
         let beat = Arc::new(Beat(Arc::clone(ctx)));
-        let mut call = self.begin(ctx.info(), request, beat, deltas).map_err(|error| {
+        let mut call = self.begin(ctx, request, beat, deltas).map_err(|error| {
             attempt.warn(&error);
             failed(&error)
         })?;
@@ -86,7 +86,7 @@ impl ToolActivity {
     /// The failure of a call whose settings refer to a variable that the tool does not receive.
     pub(super) fn begin(
         &self,
-        info: &ActivityInfo,
+        activity: &ActivityContext,
         request: ToolRequest,
         heartbeat: Arc<dyn Heartbeat>,
         deltas: Option<Arc<AttemptDeltas>>,
@@ -108,12 +108,14 @@ impl ToolActivity {
             parent_call,
         } = request;
         let measured = self.metrics.as_ref().map(|metrics| metrics.execution(&tool));
+        let info = activity.info();
         let key = idempotency_key.unwrap_or_else(|| key_of(info));
         let call = CallInfo::new(tool, call_id, agent, turn)
             .at_attempt(info.attempt)
             .with_idempotency_key(key)
             .with_run_id(info.workflow_id.as_deref().unwrap_or_default())
-            .with_session_and_parent(session_id, parent_call);
+            .with_session_and_parent(session_id, parent_call)
+            .with_caller_trace(activity.headers().get(TRACER_DATA).map(|header| &*header.data));
         let mut given = Given::default();
         if let Err(withheld) = self.env.fill_members(&mut settings, &mut given) {
             return Err(env_variable_error(&self.tool, &withheld));

@@ -32,14 +32,12 @@ pub use agent_handle::{AgentHandle, AgentHandleError};
 pub(crate) use agent_runs::NotStarted;
 pub use agent_runs::StartRunError;
 #[cfg(feature = "http")]
-pub(crate) use agent_runs::{ChatType, EndedChat, RunType, WorkflowRuns};
+pub(crate) use agent_runs::{ChatType, RunType, WorkflowRuns};
 pub use chat_handle::ChatHandle;
 #[doc(hidden)]
 pub use diagnosis::QuietWatch;
 #[cfg(feature = "http")]
 pub(crate) use diagnosis::{Diagnosis, replay_differs};
-#[cfg(feature = "otel")]
-pub(crate) use history::TRACER_DATA;
 #[cfg(any(feature = "postgres", feature = "sqlite"))]
 pub(crate) use history::memo_value;
 #[cfg(any(feature = "postgres", feature = "sqlite"))]

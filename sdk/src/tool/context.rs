@@ -97,9 +97,9 @@ impl CallInfo {
         self
     }
 
-    /// Returns the id of the session of the run, or of the run that contains it: of a stored session
-    /// the id in its store, of a chat that of its workflow, otherwise
-    /// [`RunConfig::session_id`](crate::RunConfig::session_id).
+    /// Returns the session id of the run, or of the run that contains it: the id of its stored session, or
+    /// else [`RunConfig::session_id`](crate::RunConfig::session_id), which ready-made chats set to their
+    /// id.
     pub fn session_id(&self) -> Option<&str> {
         self.caller.as_ref()?.session_id.as_deref()
     }
@@ -149,6 +149,16 @@ impl CallInfo {
     #[must_use]
     pub fn with_trace_context(self, trace: TraceContext) -> Self {
         self.with_caller(|caller| caller.trace = trace)
+    }
+
+    /// Sets the trace that the fields of a header name, as JSON, if they name one.
+    #[cfg(feature = "worker")]
+    #[must_use]
+    pub(crate) fn with_caller_trace(self, fields: Option<&[u8]>) -> Self {
+        match fields.and_then(TraceContext::from_json) {
+            Some(trace) => self.with_trace_context(trace),
+            None => self,
+        }
     }
 
     fn with_caller(mut self, set: impl FnOnce(&mut CallerOfRun)) -> Self {

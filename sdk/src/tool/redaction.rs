@@ -52,8 +52,13 @@ impl Redaction {
 
     /// Returns what does not fit with each of its strings redacted.
     pub(crate) fn issue(&self, issue: &Issue) -> Issue {
-        let Issue { field, constraint, allowed } = issue;
-        Issue { field: self.text(field), constraint: self.text(constraint), allowed: self.value(allowed.clone()) }
+        let Issue { field, constraint, allowed, actual_type } = issue;
+        Issue {
+            field: self.text(field),
+            constraint: self.text(constraint),
+            allowed: self.value(allowed.clone()),
+            actual_type: self.text(actual_type),
+        }
     }
 
     /// Returns the value with each of its strings and numbers redacted. A number that the function

@@ -3,6 +3,9 @@
 #[cfg(feature = "otel")]
 mod propagation;
 
+#[cfg(feature = "worker")]
+use std::collections::BTreeMap;
+
 /// The trace that a call is a part of: the values of the headers `traceparent`, `tracestate` and
 /// `baggage`. They are passed on as they came; a string that is empty has no meaning.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -17,6 +20,16 @@ pub struct TraceContext {
 }
 
 impl TraceContext {
+    /// Parses the context in a header, JSON with `traceparent`, `tracestate` and `baggage`; `None` without
+    /// a `traceparent`.
+    #[cfg(feature = "worker")]
+    pub(crate) fn from_json(json: &[u8]) -> Option<Self> {
+        let mut fields: BTreeMap<String, String> = serde_json::from_slice(json).ok()?;
+        let traceparent = fields.remove("traceparent").filter(|traceparent| !traceparent.is_empty())?;
+        let mut field = |name: &str| fields.remove(name).unwrap_or_default();
+        Some(Self { traceparent, tracestate: field("tracestate"), baggage: field("baggage") })
+    }
+
     /// Returns this context with the headers of a received one: its trace and its baggage each
     /// replace those of this context unless they are empty.
     #[must_use]

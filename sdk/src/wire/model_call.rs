@@ -50,7 +50,7 @@ pub struct ModelCall {
     /// not passed on, and its messages are reported once they have passed.
     pub guards_output: bool,
     /// The extent to which a provider with traces of its own may trace the call; `None` if the run
-    /// has no settings of its trace.
+    /// has no settings of its trace. For your own models; the providers of this crate ignore it.
     pub tracing: Option<ModelTracing>,
 }
 

@@ -29,11 +29,15 @@ pub struct Issue {
     /// is truncated, and ends in `…`.
     #[serde(default)]
     pub allowed: Value,
+    /// The JSON type of the value, where another one is allowed (`string`, `integer`, ...); empty if it
+    /// is not known.
+    #[serde(default, deserialize_with = "or_default", skip_serializing_if = "is_default")]
+    pub actual_type: String,
 }
 
 impl fmt::Display for Issue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { field, constraint, allowed } = self;
+        let Self { field, constraint, allowed, actual_type: _ } = self;
         let field = if field.is_empty() { "(root)" } else { field };
         match constraint.as_str() {
             "required" => write!(f, "{field}: missing, allowed: {allowed}"),

@@ -16,6 +16,11 @@ use super::absent::is_default;
 #[cfg(feature = "worker")]
 pub(crate) const TRACE_HEADER: &str = "agents.trace";
 
+/// The header in which the SDKs of Temporal send the context of a trace: fields of W3C Trace Context as
+/// JSON.
+#[cfg(feature = "worker")]
+pub(crate) const TRACER_DATA: &str = "_tracer-data";
+
 /// Maximum bytes of JSON of the settings: each activity of the run repeats them in history.
 pub(crate) const MAX_TRACE_BYTES: usize = 4 * 1024;
 

@@ -87,7 +87,7 @@ impl OpenCall {
         let carrier: Arc<dyn WindowCarrier> = heartbeats;
         let deltas = AttemptDeltas::start_within(activity.deltas(), &request.agent, &ctx, &id, carrier);
         let call_id = request.call_id.clone();
-        let mut call = activity.begin(ctx.info(), request, beat, deltas)?;
+        let mut call = activity.begin(&ctx, request, beat, deltas)?;
         let outcome = call.run(activity).await;
         let answer = call.end(activity, outcome).await?;
         activity.conversations.returned(ctx.info(), &id, &call_id, &answer.output);

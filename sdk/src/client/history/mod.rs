@@ -52,11 +52,8 @@ use crate::wire::{
     event::RUN_NOTE_MEMO,
     ready_made::CHAT_SEND,
     stream::{PublishEntry, PublishInput, STREAM_PUBLISH, decode_payload},
-    trace_settings::TRACE_HEADER,
+    trace_settings::{TRACE_HEADER, TRACER_DATA},
 };
-
-/// Header in which the SDKs of Temporal send the context of a trace.
-pub(crate) const TRACER_DATA: &str = "_tracer-data";
 
 const LOCAL_ACTIVITY: &str = "core_local_activity";
 

@@ -21,7 +21,7 @@ pub struct FieldIssue {
     /// `unknown_field`.
     #[serde(default, deserialize_with = "absent::or_default", alias = "Constraint")]
     pub constraint: String,
-    /// The allowed values of an enumeration.
+    /// The allowed values of an enumeration, the known members, or the range of a number (`>= 1`).
     #[serde(
         default,
         deserialize_with = "absent::list_or_null",
@@ -88,8 +88,16 @@ impl From<&Issue> for FieldIssue {
             "pattern" => Self { pattern: string(&issue.allowed), ..found("invalid_pattern") },
             "minLength" | "minItems" | "minProperties" => Self { min_len: number, ..found("invalid_length") },
             "maxLength" | "maxItems" | "maxProperties" => Self { max_len: number, ..found("invalid_length") },
-            "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum" | "multipleOf" => found("invalid_range"),
-            "type" => Self { expected_json_type: string(&issue.allowed), ..found("invalid_field_type") },
+            "minimum" => Self { allowed: limit(">=", &issue.allowed), ..found("invalid_range") },
+            "maximum" => Self { allowed: limit("<=", &issue.allowed), ..found("invalid_range") },
+            "exclusiveMinimum" => Self { allowed: limit(">", &issue.allowed), ..found("invalid_range") },
+            "exclusiveMaximum" => Self { allowed: limit("<", &issue.allowed), ..found("invalid_range") },
+            "multipleOf" => Self { allowed: limit("a multiple of", &issue.allowed), ..found("invalid_range") },
+            "type" => Self {
+                expected_json_type: string(&issue.allowed),
+                actual_json_type: issue.actual_type.clone(),
+                ..found("invalid_field_type")
+            },
             _ => found("invalid_field_type"),
         }
     }
@@ -99,8 +107,17 @@ impl From<&Issue> for FieldIssue {
 /// have keeps its name.
 impl From<FieldIssue> for Issue {
     fn from(found: FieldIssue) -> Self {
-        let FieldIssue { field, constraint, allowed, min_len, max_len, pattern, format, expected_json_type, .. } =
-            found;
+        let FieldIssue {
+            field,
+            constraint,
+            allowed,
+            min_len,
+            max_len,
+            pattern,
+            format,
+            expected_json_type,
+            actual_json_type,
+        } = found;
         let (constraint, allowed) = match (constraint.as_str(), min_len, max_len) {
             ("missing_field", ..) => ("required", Value::Null),
             ("unknown_field", ..) => ("additionalProperties", json!(allowed)),
@@ -113,8 +130,13 @@ impl From<FieldIssue> for Issue {
             ("invalid_field_type", ..) => ("type", json!(expected_json_type)),
             (other, ..) => (other, json!(allowed)),
         };
-        Self::of_tool(&field, constraint, &allowed)
+        Self::of_tool(&field, constraint, &allowed).with_actual_type(&actual_json_type)
     }
+}
+
+/// Returns the limit of a number as the protocol lists what is allowed, for example `>= 1`.
+fn limit(relation: &str, limit: &Value) -> Vec<String> {
+    vec![format!("{relation} {limit}")]
 }
 
 fn string(allowed: &Value) -> String {

@@ -205,7 +205,11 @@ fn what_is_no_message_is_refused(#[case] json: Value) {
 )]
 #[case(
     json!({"properties": {"a": {"minimum": 3}}}), json!({"a": 2}),
-    json!({"field": "a", "constraint": "invalid_range"}), "invalid_range"
+    json!({"field": "a", "constraint": "invalid_range", "allowed": [">= 3"]}), "invalid_range"
+)]
+#[case(
+    json!({"properties": {"a": {"exclusiveMaximum": 2}}}), json!({"a": 2}),
+    json!({"field": "a", "constraint": "invalid_range", "allowed": ["< 2"]}), "invalid_range"
 )]
 #[case(
     json!({"properties": {"a": {"minLength": 3}}}), json!({"a": "ab"}),
@@ -217,7 +221,10 @@ fn what_is_no_message_is_refused(#[case] json: Value) {
 )]
 #[case(
     json!({"properties": {"a": {"type": "integer"}}}), json!({"a": "2"}),
-    json!({"field": "a", "constraint": "invalid_field_type", "expected_json_type": "integer"}), "type"
+    json!({
+        "field": "a", "constraint": "invalid_field_type", "expected_json_type": "integer",
+        "actual_json_type": "string",
+    }), "type"
 )]
 #[case(
     json!({"properties": {"a": {}}, "additionalProperties": false}), json!({"b": 2}),
@@ -235,6 +242,7 @@ fn a_violation_of_a_schema_has_a_constraint_of_the_protocol(
     let [found] = <[FieldIssue; 1]>::try_from(found).expect("one issue");
     let back = Issue::from(found);
     assert_eq!((back.field.as_str(), back.constraint.as_str()), (invalid.issues[0].field.as_str(), keyword));
+    assert_eq!(back.actual_type, invalid.issues[0].actual_type);
 }
 
 /// What a provider writes reaches a model, and is as long as the provider likes.

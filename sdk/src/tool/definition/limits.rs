@@ -1,5 +1,7 @@
 //! Limits of a tool: the size and content of its outputs, and its parallel calls.
 
+use serde_json::Value;
+
 use super::{ToolDef, ToolIssue};
 use crate::tool::{OversizedOutput, ToolBinding, redaction::Redaction};
 
@@ -53,6 +55,15 @@ impl ToolDef {
     #[must_use]
     pub fn bounded(mut self) -> Self {
         self.is_bounded = true;
+        self
+    }
+
+    /// Sets the JSON Schema of the output, which a [`ToolProvider`](crate::worker::ToolProvider) publishes.
+    /// Callers in other programs validate results against it. The tool itself does not check what it
+    /// returns.
+    #[must_use]
+    pub fn output_schema(mut self, schema: Value) -> Self {
+        self.output_schema = Some(schema.into());
         self
     }
 

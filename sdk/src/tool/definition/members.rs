@@ -119,6 +119,12 @@ impl ToolDef {
         self.is_bounded
     }
 
+    /// Returns the schema that describes the output, if the author has set one.
+    #[cfg(feature = "worker")]
+    pub(crate) fn declared_output_schema(&self) -> Option<&crate::wire::Schema> {
+        self.output_schema.as_ref()
+    }
+
     /// Returns `true` if a call of the tool may be made twice.
     #[cfg(feature = "worker")]
     pub(crate) fn is_idempotent(&self) -> bool {

@@ -80,6 +80,7 @@ pub struct ToolDef {
     side_by_side: SideBySide,
     is_versioned: bool,
     is_bounded: bool,
+    output_schema: Option<Schema>,
     /// The one who decides about calls, where that is stricter than the run's gate.
     gate_mode: Option<GateMode>,
     /// The tool of the provider whose calls this one makes.
@@ -142,6 +143,7 @@ impl ToolDef {
             side_by_side: SideBySide::default(),
             is_versioned: false,
             is_bounded: false,
+            output_schema: None,
             gate_mode: None,
             native: None,
             own_name: None,

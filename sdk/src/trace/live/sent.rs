@@ -8,10 +8,9 @@ use serde_json::json;
 use temporalio_common::protos::temporal::api::common::v1::Payload;
 
 use crate::{
-    client::TRACER_DATA,
     tool::trace_context::TraceContext,
     trace::ids::{Caller, SpanId, TraceId},
-    wire::TraceSettings,
+    wire::{TraceSettings, trace_settings::TRACER_DATA},
 };
 
 const TRACEPARENT: &str = "traceparent";

@@ -26,10 +26,10 @@ use super::{
     sent::SentContext,
 };
 use crate::{
-    client::TRACER_DATA,
     events::Place,
     tool::{SpansKey, ToolCallKey, TraceKey},
     trace::ids::{Caller, TraceId},
+    wire::trace_settings::TRACER_DATA,
 };
 
 /// Sends the context of a trace on, and reports the end of an execution.

@@ -2,6 +2,7 @@
 //! checked before it starts.
 
 mod agents_worker;
+mod caller_trace;
 mod guardrails;
 mod install_error;
 mod mcp;
@@ -26,6 +27,7 @@ pub use self::install_error::{InstallError, InstallIssue};
 #[cfg(feature = "nexus")]
 use self::shared_activities::looking_up_endpoints;
 use self::{
+    caller_trace::CallerTrace,
     shared_activities::{batches_of, state_activities},
     tools::runs_on,
 };
@@ -229,9 +231,8 @@ impl AgentsPlugin {
         options.workflow_interceptor(self.watch.interceptor());
         options.workflow_interceptor(WorkflowInterceptorConstructor::new(|_| ToolCallHeader));
         options.workflow_interceptor(WorkflowInterceptorConstructor::new(|_| TraceHeader));
-        #[cfg(feature = "otel")]
-        if let Some(interceptor) = self.tracing.as_ref().and_then(crate::trace::Tracing::interceptor) {
-            options.workflow_interceptor(WorkflowInterceptorConstructor::new(move |_| interceptor()));
+        if !self.install_tracing(options) {
+            options.workflow_interceptor(WorkflowInterceptorConstructor::new(|_| CallerTrace::default()));
         }
         if let Some(metrics) = self.metrics.clone() {
             options.workflow_interceptor(WorkflowInterceptorConstructor::new(move |_| metrics.interceptor()));
@@ -242,6 +243,22 @@ impl AgentsPlugin {
             options.workflow_interceptor(forget);
         }
         Ok(())
+    }
+
+    /// Adds the interceptor of `Tracing`. Returns `false` without one.
+    #[cfg(feature = "otel")]
+    fn install_tracing(&self, options: &mut WorkerOptions) -> bool {
+        let Some(interceptor) = self.tracing.as_ref().and_then(crate::trace::Tracing::interceptor) else {
+            return false;
+        };
+        options.workflow_interceptor(WorkflowInterceptorConstructor::new(move |_| interceptor()));
+        true
+    }
+
+    #[cfg(not(feature = "otel"))]
+    #[expect(clippy::unused_self, reason = "with the feature `otel` it reads the plugin")]
+    fn install_tracing(&self, _options: &mut WorkerOptions) -> bool {
+        false
     }
 
     /// Returns the cache of conversations. A worker without models has an empty one, because it

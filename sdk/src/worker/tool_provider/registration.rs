@@ -15,6 +15,7 @@
 
 use std::{sync::atomic::Ordering, time::Duration};
 
+use serde_json::Value;
 use tokio::time::{sleep, timeout};
 
 use super::{Shared, ToolProvider};
@@ -130,6 +131,10 @@ impl Shared {
 fn described(tool: &ToolDef) -> RemoteTool {
     let described = RemoteTool::new(tool.name(), tool.description(), tool.accepts().clone());
     let described = if tool.is_idempotent() { described.idempotent() } else { described };
+    let described = match tool.declared_output_schema() {
+        Some(schema) => described.result_schema(Value::clone(schema)),
+        None => described,
+    };
     if tool.is_bounded() { described.bounded() } else { described }
 }
 

@@ -5,7 +5,7 @@ use rstest::rstest;
 use serde_json::json;
 use temporal_agents::{
     Agent, AgentsPlugin, Resources, ToolContext,
-    remote::transport::RedisTransport,
+    remote::transport::{MemoryTransport, RedisTransport},
     tool,
     tool::RemoteToolset,
     trace::{Otlp, Tracing, export_workflow},
@@ -17,10 +17,11 @@ use temporal_agents_testing::{
     AgentEnvironment, FakeModel, RedisServer,
     fake_model::{text, tool_call},
 };
+use temporalio_client::WorkflowStartOptions;
 
 use super::{
     collector::{Collector, tree},
-    traced::{Traced, by_id, replay},
+    traced::{Traced, by_id, header_of, replay},
 };
 
 /// Returns the span that publishes the call, and the span of its own code.
@@ -69,6 +70,34 @@ async fn the_context_goes_over_redis_into_the_code_of_a_provider(
     assert_eq!(told, Some(json!(format!("00-{trace}-{id}-01 {id}", id = attempt.id))));
     replay(&traced.env, "far", set).await?;
     traced.env.finish().await?;
+    serving.abort();
+    Ok(())
+}
+
+#[rstest]
+#[tokio::test]
+async fn a_providers_call_has_the_callers_trace_without_tracing(
+    #[values(true, false)] has_cache: bool,
+) -> anyhow::Result<()> {
+    let transport = MemoryTransport::new();
+    let provider = ToolProvider::new("demo", ToolRegistry::default().register(far_span)?, transport.clone());
+    let serving = tokio::spawn(async move { provider.serve(std::future::pending()).await });
+    let model = FakeModel::script([tool_call("far_span", json!({})), text("done")]);
+    let builder = AgentEnvironment::builder()
+        .workflow_with_factory::<AgentWorkflow, _>(AgentWorkflow::factory(set()))?
+        .agents((caller,))
+        .resources(|resources| resources.tool_streams(transport))
+        .model(&model);
+    let env = if has_cache { builder } else { builder.without_workflow_cache() }.start().await?;
+    let traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+    let mut options = WorkflowStartOptions::new(env.task_queue(), "far").build();
+    options.header = Some(header_of(&[("traceparent", traceparent)]));
+    let started = env.client().start_workflow(AgentWorkflow::run, AgentRequest::new("caller", "Go."), options).await?;
+    env.await_run(&started).await?.output()?;
+    let told = model.calls().pop().and_then(|call| call.input.last()?.get("output").cloned());
+    let told = told.as_ref().and_then(|told| told.as_str()).unwrap_or_default();
+    assert!(told.starts_with(traceparent), "{told}");
+    env.finish().await?;
     serving.abort();
     Ok(())
 }

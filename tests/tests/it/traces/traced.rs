@@ -124,17 +124,20 @@ impl Traced {
         W::Input: Send,
     {
         let mut options = WorkflowStartOptions::new(QUEUE, id).build();
-        let fields: BTreeMap<&str, &str> = fields.iter().copied().collect();
-        options.header = (!fields.is_empty()).then(|| {
-            let metadata = [("encoding".to_owned(), b"json/plain".to_vec())].into_iter().collect();
-            let payload = Payload { metadata, data: json!(fields).to_string().into_bytes(), ..Payload::default() };
-            Header { fields: [("_tracer-data".to_owned(), payload)].into_iter().collect() }
-        });
+        options.header = (!fields.is_empty()).then(|| header_of(fields));
         let handle = self.env.client().start_workflow(run, input, options).await?;
         handle.get_result(WorkflowGetResultOptions::default()).await?;
         self.tracing.flush().await;
         Ok(())
     }
+}
+
+/// The header with these fields of a caller's context.
+pub(super) fn header_of(fields: &[(&str, &str)]) -> Header {
+    let fields: BTreeMap<&str, &str> = fields.iter().copied().collect();
+    let metadata = [("encoding".to_owned(), b"json/plain".to_vec())].into_iter().collect();
+    let payload = Payload { metadata, data: json!(fields).to_string().into_bytes(), ..Payload::default() };
+    Header { fields: [("_tracer-data".to_owned(), payload)].into_iter().collect() }
 }
 
 /// Replays the history of a ready-made workflow of these agents, also without a cache.

@@ -96,7 +96,11 @@ impl<'a> Check<'a> {
     /// type.
     fn own_issues(&mut self, node: &'a Map<String, Value>, instance: &Value, place: &Place<'_>) -> bool {
         if !keywords::fits_type(node, instance) {
+            let known = self.issues.len();
             self.issue(place, "type", node.get("type").unwrap_or(&Value::Null));
+            if let Some(issue) = self.issues.get_mut(known) {
+                issue.set_type_of(instance);
+            }
             return false;
         }
         for keyword in keywords::applicable(instance) {

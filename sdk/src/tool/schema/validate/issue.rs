@@ -21,7 +21,26 @@ const CUT: &str = "…";
 
 impl Issue {
     pub(super) fn new(field: &str, constraint: &str, allowed: impl Into<Value>) -> Self {
-        Self { field: cut_text(field, MAX_FIELD_BYTES), constraint: constraint.to_owned(), allowed: allowed.into() }
+        Self {
+            field: cut_text(field, MAX_FIELD_BYTES),
+            constraint: constraint.to_owned(),
+            allowed: allowed.into(),
+            actual_type: String::new(),
+        }
+    }
+
+    /// Sets the JSON type that this value has.
+    pub(super) fn set_type_of(&mut self, value: &Value) {
+        let actual_type = match value {
+            Value::Null => "null",
+            Value::Bool(_) => "boolean",
+            Value::Number(number) if number.is_f64() => "number",
+            Value::Number(_) => "integer",
+            Value::String(_) => "string",
+            Value::Array(_) => "array",
+            Value::Object(_) => "object",
+        };
+        actual_type.clone_into(&mut self.actual_type);
     }
 }
 
@@ -31,6 +50,12 @@ impl Issue {
     pub(crate) fn of_tool(field: &str, constraint: &str, allowed: &Value) -> Self {
         let mut room = MAX_ALLOWED_BYTES;
         Self::new(field, &cut_text(constraint, MAX_CONSTRAINT_BYTES), cut(allowed, &mut room))
+    }
+
+    /// Sets the JSON type that a provider has found.
+    #[cfg(feature = "worker")]
+    pub(crate) fn with_actual_type(self, actual_type: &str) -> Self {
+        Self { actual_type: cut_text(actual_type, MAX_CONSTRAINT_BYTES), ..self }
     }
 }
 

@@ -38,7 +38,8 @@ fn a_value_has_its_type(#[case] name: &str, #[case] instance: Value) {
 #[case::null_is_no_object("object", json!(null))]
 #[case::object_is_no_array("array", json!({}))]
 fn nothing_is_converted(#[case] name: &str, #[case] instance: Value) {
-    let issue = Issue::new("", "type", name);
+    let mut issue = Issue::new("", "type", name);
+    issue.set_type_of(&instance);
     assert_eq!(validate(&json!({"type": name}), &instance), Err(vec![issue]));
 }
 
