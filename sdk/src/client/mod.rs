@@ -12,6 +12,7 @@ mod agent_handle;
 mod agent_runs;
 #[cfg_attr(not(feature = "http"), allow(dead_code, reason = "only a service reads a reply by its message"))]
 mod chat_handle;
+mod connect;
 mod diagnosis;
 mod history;
 mod new_run;
@@ -34,6 +35,7 @@ pub use agent_runs::StartRunError;
 #[cfg(feature = "http")]
 pub(crate) use agent_runs::{ChatType, RunType, WorkflowRuns};
 pub use chat_handle::ChatHandle;
+pub use connect::{ConnectError, connect_from_env};
 #[doc(hidden)]
 pub use diagnosis::QuietWatch;
 #[cfg(feature = "http")]

@@ -1,34 +1,13 @@
-//! The mode of runs in the environment.
+//! The mode of runs in settings.
 
-use std::{env, ffi::OsString, str::FromStr};
+use std::str::FromStr;
 
 use crate::wire::RunMode;
 
-/// Name of the environment variable with the mode.
-const VARIABLE: &str = "AGENT_RUNNER_MODE";
-
 /// A mode that does not exist.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{VARIABLE} is {0:?}; it may be \"temporal\" or \"inprocess\"")]
+#[error("{0:?} is not a mode of runs; write \"temporal\" or \"inprocess\"")]
 pub struct UnknownRunMode(String);
-
-impl RunMode {
-    /// Reads the mode from the environment variable `AGENT_RUNNER_MODE`. Without it, or if it is
-    /// empty, the mode is [`InProcess`](Self::InProcess).
-    ///
-    /// # Errors
-    /// The variable has another value.
-    pub fn from_env() -> Result<Self, UnknownRunMode> {
-        Self::of_variable(env::var_os(VARIABLE))
-    }
-
-    fn of_variable(value: Option<OsString>) -> Result<Self, UnknownRunMode> {
-        match value.filter(|mode| !mode.is_empty()) {
-            None => Ok(Self::InProcess),
-            Some(mode) => mode.to_string_lossy().parse(),
-        }
-    }
-}
 
 impl FromStr for RunMode {
     type Err = UnknownRunMode;
@@ -43,4 +22,14 @@ impl FromStr for RunMode {
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use super::*;
+
+    #[test]
+    fn modes_are_read_by_their_names() {
+        assert_eq!("temporal".parse(), Ok(RunMode::Temporal));
+        assert_eq!("inprocess".parse(), Ok(RunMode::InProcess));
+        let unknown = "Temporal".parse::<RunMode>().expect_err("names are lowercase").to_string();
+        assert_eq!(unknown, "\"Temporal\" is not a mode of runs; write \"temporal\" or \"inprocess\"");
+    }
+}

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The place of a run. JSON, and `AGENT_RUNNER_MODE`: `"temporal"` or `"inprocess"`.
+/// The place of a run. JSON: `"temporal"` or `"inprocess"`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
