@@ -90,9 +90,9 @@ impl DevServerError {
 
     /// Returns `true` if the server ended because another process holds one of its ports. The
     /// server chooses most ports by itself, and panics if one is taken in the meantime; the end of
-    /// its log is then a stack trace without the reason. On a machine that is busy, a server has also
-    /// ended without a word.
-    pub(super) fn is_port_conflict(&self) -> bool {
+    /// its log is then a stack trace without the reason. A server on a busy machine may also exit without
+    /// any output.
+    pub(super) fn is_worth_a_retry(&self) -> bool {
         let tells = |log: &str| PORT_IN_USE.iter().chain(&PANICKED).any(|message| log.contains(message));
         matches!(self, Self::Exited { log, .. } if tells(log) || log.trim().is_empty())
     }

@@ -150,7 +150,7 @@ impl RunningServer {
         let mut attempt = 1;
         loop {
             match Self::launch(&cli, options).await {
-                Err(error) if error.is_port_conflict() && options.port.is_none() && attempt < PORT_ATTEMPTS => {
+                Err(error) if error.is_worth_a_retry() && options.port.is_none() && attempt < PORT_ATTEMPTS => {
                     attempt += 1;
                 }
                 outcome => return outcome,

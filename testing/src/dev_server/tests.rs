@@ -105,7 +105,7 @@ async fn a_fixed_port_that_is_taken_is_an_error_with_the_log() {
     let options = DevServerOptions::builder().port(taken.local_addr().unwrap().port()).build();
     let error = DevServer::start_with(options).await.unwrap_err();
     assert!(matches!(&error, DevServerError::Exited { log, .. } if log.contains("in use")), "{error}");
-    assert!(error.is_port_conflict());
+    assert!(error.is_worth_a_retry());
 }
 
 #[tokio::test]

@@ -16,7 +16,7 @@ use temporalio_common::{WorkflowDefinition, data_converters::DataConverter};
 use temporalio_sdk::{WorkerOptions, workflow_replayer::WorkflowReplayerOptions};
 use temporalio_workflow::__private::sdk::WorkflowImplementation;
 
-use super::{AgentEnvironment, EnvironmentError};
+use super::{AgentEnvironment, EnvironmentError, PATIENCE};
 use crate::{
     dev_server::{DevServer, DevServerOptions},
     fake_model::FakeModel,
@@ -36,6 +36,7 @@ pub struct AgentEnvironmentBuilder {
     without_cache: bool,
     agents_worker: bool,
     data_converter: DataConverter,
+    patience: Option<Duration>,
 }
 
 impl AgentEnvironmentBuilder {
@@ -200,12 +201,21 @@ impl AgentEnvironmentBuilder {
         self
     }
 
+    /// Sets how long the environment waits for a workflow to end. Default: 2 minutes. Increase it for
+    /// slow tests on busy machines.
+    #[must_use]
+    pub fn patience(mut self, patience: Duration) -> Self {
+        self.patience = Some(patience);
+        self
+    }
+
     /// Starts the server and the worker.
     ///
     /// # Errors
     /// [`EnvironmentError`].
     pub async fn start(self) -> Result<AgentEnvironment, EnvironmentError> {
         let Some(mut replay) = self.replay else { return Err(EnvironmentError::NoWorkflow) };
+        let patience = self.patience.unwrap_or(PATIENCE);
         let Self { plugin, models, workflows, configure, server, without_cache, agents_worker, data_converter, .. } =
             self;
         replay.data_converter = data_converter.clone();
@@ -250,6 +260,7 @@ impl AgentEnvironmentBuilder {
             replay,
             models,
             started: AtomicU32::new(0),
+            patience,
         };
         env.start_worker()?;
         Ok(env)

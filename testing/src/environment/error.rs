@@ -1,13 +1,13 @@
 //! The errors of a test environment.
 
-use std::time::Duration;
+use std::{path::PathBuf, time::Duration};
 
 use temporal_agents::__private::error_debug;
 use temporal_agents::worker::InstallError;
 use temporalio_client::errors::{WorkflowInteractionError, WorkflowStartError};
 use temporalio_sdk::{WorkflowRegistrationError, workflow_replayer::WorkflowReplayError};
 
-use crate::dev_server::DevServerError;
+use crate::{dev_server::DevServerError, history::HistoryFileError};
 
 /// The errors of a test environment, apart from those of the workflow under test.
 #[derive(thiserror::Error)]
@@ -16,6 +16,17 @@ pub enum EnvironmentError {
     /// The dev server could not be started, or could not be reached.
     #[error(transparent)]
     Server(#[from] DevServerError),
+    /// A history cannot be written to its file.
+    #[error(transparent)]
+    File(#[from] HistoryFileError),
+    /// The folder of a history cannot be created.
+    #[error("the folder of {} cannot be created", path.display())]
+    Folder {
+        /// Path of the history.
+        path: PathBuf,
+        /// Error of the operating system.
+        source: std::io::Error,
+    },
     /// The plugin could not be installed, for example because its agents are invalid.
     #[error(transparent)]
     Install(#[from] InstallError),
@@ -59,6 +70,8 @@ pub enum EnvironmentError {
 }
 
 error_debug!(enum EnvironmentError {
+    File(source),
+    Folder { path, source },
     Server(source),
     Install(source),
     Registration(source),

@@ -97,6 +97,8 @@ pub struct AgentEnvironment {
     replay: WorkflowReplayerOptions,
     models: Vec<FakeModel>,
     started: AtomicU32,
+    /// Time within which a workflow must end.
+    patience: Duration,
 }
 
 impl AgentEnvironment {
@@ -157,13 +159,30 @@ impl AgentEnvironment {
     {
         let workflow_id = handle.info().workflow_id.clone();
         let result = handle.get_result(WorkflowGetResultOptions::default());
-        let Ok(result) = timeout(PATIENCE, result).await else {
+        let Ok(result) = timeout(self.patience, result).await else {
             let waits_for = self.waits_for(&workflow_id).await;
-            return Err(EnvironmentError::Hangs { workflow_id, patience: PATIENCE, waits_for });
+            return Err(EnvironmentError::Hangs { workflow_id, patience: self.patience, waits_for });
         };
         let history = history::fetch(&self.client, &workflow_id, None).await?;
         self.replay(&history).await?;
         Ok(FinishedRun { workflow_id, result, history })
+    }
+
+    /// Saves the history of a running or closed workflow to a file that
+    /// [`ReplayCheck`](crate::ReplayCheck) reads, and creates its folder.
+    ///
+    /// # Errors
+    /// [`EnvironmentError`], if the server refuses the request or the file cannot be written.
+    pub async fn save_history(
+        &self,
+        workflow_id: &str,
+        path: impl AsRef<std::path::Path>,
+    ) -> Result<(), EnvironmentError> {
+        let history = history::fetch(&self.client, workflow_id, None).await?;
+        let path = path.as_ref();
+        let folder = path.parent().map_or(Ok(()), std::fs::create_dir_all);
+        folder.map_err(|source| EnvironmentError::Folder { path: path.to_owned(), source })?;
+        Ok(history::save(path, &history)?)
     }
 
     /// Returns the calls of a workflow that wait for a decision; none if it does not answer.

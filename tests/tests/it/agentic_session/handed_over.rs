@@ -103,7 +103,7 @@ async fn worker(env: &AgentEnvironment, desk: Desk) -> anyhow::Result<WorkerThre
 }
 
 #[tokio::test]
-async fn a_session_that_python_code_of_the_proposal_has_begun_goes_on_here() -> anyhow::Result<()> {
+async fn session_begun_by_the_python_copy_continues_here() -> anyhow::Result<()> {
     let env = office()?.start().await?;
     let python = PythonWorker::start(&env, QUEUE).await?;
     let order = Order {
@@ -138,7 +138,7 @@ async fn a_session_that_python_code_of_the_proposal_has_begun_goes_on_here() -> 
 }
 
 #[tokio::test]
-async fn a_session_that_go_code_of_the_proposal_has_begun_goes_on_here() -> anyhow::Result<()> {
+async fn session_json_written_by_go_continues_here() -> anyhow::Result<()> {
     let model = model();
     let of_desk = model.clone();
     let desk = Desk::new(move |ctx, _| {
@@ -193,7 +193,7 @@ async fn a_session_that_go_code_of_the_proposal_has_begun_goes_on_here() -> anyh
     {"role": "tool", "tool_call_id": "call_1", "content": "a.rs is fine"},
 ]))]
 #[tokio::test]
-async fn a_session_that_has_begun_here_goes_on_in_python_code_of_the_proposal(
+async fn session_begun_here_continues_in_the_python_copy(
     #[case] dialect: MessageDialect,
     #[case] messages: Value,
 ) -> anyhow::Result<()> {

@@ -1,6 +1,6 @@
 //! Twelve runs at once, while an old worker and a new one poll the same queue. `SEEDS=20` plays that many tries.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, time::Duration};
 
 use temporal_agents_testing::{AgentEnvironment, environment::ActivityOutcome};
 
@@ -27,7 +27,9 @@ async fn a_rolling_deploy_loses_no_run() -> anyhow::Result<()> {
 /// Plays the runs and returns how many activities the old worker has refused.
 async fn runs_beside_an_old_worker() -> anyhow::Result<usize> {
     let (model, orders) = (shopper(), Orders::default());
-    let env = AgentEnvironment::builder().workflow::<Shop>()?.plugin(|_| old(&model)).start().await?;
+    // Each refusal costs a run a pause, and chance decides how many there are.
+    let builder = AgentEnvironment::builder().workflow::<Shop>()?.plugin(|_| old(&model));
+    let env = builder.patience(Duration::from_mins(10)).start().await?;
     let new_worker = beside::<Shop>(&env, new(&model, &orders))?;
     let mut handles = Vec::new();
     for _ in 0..RUNS {
