@@ -28,6 +28,11 @@ fn prints(path: &str, lines: &[&str]) {
 }
 
 #[test]
+fn the_first_agent_answers() {
+    prints(env!("CARGO_BIN_EXE_first_agent"), &["12 degrees, and clear."]);
+}
+
+#[test]
 fn structured_output_files_a_ticket() {
     let lines = ["mail clerk · turn 1 · asks", "Used 1 model call,", "Filed at the warehouse", "concern: Delivery"];
     prints(env!("CARGO_BIN_EXE_structured_output"), &lines);
