@@ -44,6 +44,7 @@ pub use into_guardrail::{IntoInputGuardrail, IntoOutputGuardrail};
 pub(crate) use output::OutputDef;
 pub use output::OutputType;
 pub(crate) use output::read_output;
+pub(crate) use sources::permits_toolset;
 pub use sources::{AgentSource, AgentSources};
 pub use spec::{SpecError, SpecIssue, SpecParts};
 pub use tool_use::{ToolResult, ToolUseBehavior};

@@ -69,6 +69,14 @@ pub trait AgentSources {
     }
 }
 
+/// Returns `true` if these open toolsets, names or prefixes that end in `*`, contain a name.
+pub(crate) fn permits_toolset(open: &[String], name: &str) -> bool {
+    open.iter().any(|open| match open.strip_suffix('*') {
+        Some(prefix) => name.starts_with(prefix),
+        None => open == name,
+    })
+}
+
 impl AgentSources for () {
     fn agent_defs(self) -> Vec<AgentDef> {
         Vec::new()

@@ -64,24 +64,32 @@ pub(crate) fn with_suffix(mut delta: RunEvent, suffix: &str) -> RunEvent {
     delta
 }
 
-/// The deltas of a call that a reader has received: those of one attempt, without a hole.
+/// The deltas of one call that a reader has received, without gaps.
 #[derive(Debug, Default)]
 pub(crate) struct DeltaOrder {
     attempt: u32,
     /// Number of the next delta.
     next: u64,
-    /// `true` if a delta of the attempt was missed: the later ones are not admitted.
+    /// `true` if a delta of the attempt is missing.
     is_broken: bool,
 }
 
 impl DeltaOrder {
     /// Returns the number of the next delta of an attempt.
-    pub(crate) fn next_of(&self, attempt: u32) -> u64 {
+    pub(crate) fn next_number(&self, attempt: u32) -> u64 {
         if attempt == self.attempt { self.next } else { 0 }
     }
 
-    /// Returns `true` if a delta is new, and the reader has all deltas of the attempt before it.
-    pub(crate) fn admits(&mut self, attempt: u32, number: u64) -> bool {
+    /// Takes the number of the next delta of an attempt.
+    #[cfg(any(feature = "postgres", feature = "sqlite"))]
+    pub(crate) fn take_number(&mut self, attempt: u32) -> u64 {
+        let number = self.next_number(attempt);
+        self.record(attempt, number);
+        number
+    }
+
+    /// Records a delta. Returns `true` if it is new and no earlier delta of the attempt is missing.
+    pub(crate) fn record(&mut self, attempt: u32, number: u64) -> bool {
         if attempt > self.attempt {
             *self = Self { attempt, ..Self::default() };
         }

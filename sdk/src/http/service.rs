@@ -38,7 +38,7 @@ use super::{
     sse::StreamLimits,
 };
 use crate::{
-    agent::{AgentDef, AgentSources, Graph, SpecParts},
+    agent::{AgentDef, AgentSources, Graph, SpecParts, permits_toolset},
     client::{AgentRuns, DeltaReader, Diagnosis, RunEvents},
     store::{
         AgentStore, DecisionStore, OptionalAgentStore, OptionalDecisionStore, OptionalQuestionStore, QuestionStore,
@@ -48,7 +48,6 @@ use crate::{
         approval::APPROVAL_WORKFLOW,
         ready_made::{AGENT_WORKFLOW, CHAT_WORKFLOW},
     },
-    workflow::is_open,
 };
 
 /// Maximum bytes of a request's body.
@@ -216,7 +215,7 @@ impl AgentsService {
 
     /// Also reads the deltas of workflows at this place outside of Temporal: that of the workers'
     /// transport, for example [`BrokerDeltas`](crate::worker::BrokerDeltas). See
-    /// [`RunEvents::deltas`]. Runs in a process have an option of their own, `InProcessRuns::deltas`.
+    /// [`RunEvents::deltas`]. Runs in a process use `InProcessRuns::deltas` instead.
     #[must_use]
     pub fn deltas(mut self, reader: impl DeltaReader + 'static) -> Self {
         self.events = self.events.map(|events| events.deltas(reader));
@@ -424,7 +423,7 @@ impl Shared {
     /// # Errors
     /// 403.
     pub(super) fn check_may_select(&self, toolsets: &[String]) -> Result<(), ApiError> {
-        let is_closed = |name: &&String| !self.toolsets.iter().any(|open| is_open(open, name));
+        let is_closed = |name: &&String| !permits_toolset(&self.toolsets, name);
         match toolsets.iter().find(is_closed) {
             None => Ok(()),
             Some(name) => Err(ApiError::forbidden(&format!(

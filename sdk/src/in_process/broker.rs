@@ -5,11 +5,11 @@
 //! of the fact before it, and the numbers of facts that the store has by then. So a follower knows
 //! when to look at the store, and which deltas come before a fact.
 //!
-//! **A text has no hole.** The owner numbers the deltas of each call, also those that it loses. A
-//! follower passes on those that follow from the first one of their attempt without a gap.
+//! **A text has no gaps.** The owner numbers the deltas of each call, including those it drops. A follower
+//! passes a delta on only if it has all earlier deltas of the attempt.
 //!
-//! **A broker that is unavailable costs deltas only.** A task of its own sends them; the writer of
-//! facts never waits for it.
+//! **An unavailable broker costs deltas only.** A separate tokio task sends them; the writer of facts never
+//! waits for it.
 
 use std::{
     collections::VecDeque,
@@ -49,7 +49,7 @@ pub(super) struct DeltaBroker {
 
 /// The deltas after a fact; without deltas, the news that the store has the fact.
 #[derive(Debug)]
-pub(super) struct Part {
+pub(super) struct DeltaPart {
     /// Number of the latest fact before the deltas.
     pub(super) fact: i64,
     /// The deltas, with ids of their calls and numbers: see [`DeltaFilter`].
@@ -72,18 +72,18 @@ impl DeltaBroker {
     /// Starts to publish the deltas of an execution of a task, until the publisher is dropped.
     pub(super) fn publisher(&self, execution: &str) -> DeltaPublisher {
         let (queue, queued) = channel(MAX_QUEUED);
-        tokio::spawn(self.clone().publish(stream_of(execution), queued));
+        tokio::spawn(self.clone().publish(stream_name(execution), queued));
         DeltaPublisher { queue, orders: CallOrders::default() }
     }
 
     /// Reads what the owner of a task publishes, from the oldest part that the broker has.
-    pub(super) fn read(&self, execution: &str) -> impl Stream<Item = Vec<Part>> + Send + use<> {
+    pub(super) fn read(&self, execution: &str) -> impl Stream<Item = Vec<DeltaPart>> + Send + use<> {
         let broker = self.clone();
-        read_batches(Arc::clone(&self.streams), stream_of(execution)).map(move |entries| {
-            broker.note(entries.as_ref().err());
+        read_batches(Arc::clone(&self.streams), stream_name(execution)).map(move |entries| {
+            broker.log_outage(entries.as_ref().err());
             let sent = entries.unwrap_or_default();
             let parts = sent.iter().filter_map(|entry| serde_json::from_slice::<Vec<SentPart>>(&entry.payload).ok());
-            parts.flatten().map(Part::of).collect()
+            parts.flatten().map(DeltaPart::from_sent).collect()
         })
     }
 
@@ -92,15 +92,15 @@ impl DeltaBroker {
         let mut received = Vec::new();
         while queued.recv_many(&mut received, MAX_QUEUED).await > 0 {
             let due = Instant::now() + BATCH_INTERVAL;
-            if let Ok(batch) = serde_json::to_vec(&parts_of(received.drain(..))) {
-                self.note(writer.append(&stream, batch).await.err());
+            if let Ok(batch) = serde_json::to_vec(&group_by_fact(received.drain(..))) {
+                self.log_outage(writer.append(&stream, batch).await.err());
             }
             sleep_until(due).await;
         }
     }
 
-    /// Logs the beginning of an outage, once.
-    fn note(&self, error: Option<impl fmt::Display>) {
+    /// Logs an outage once, when it begins.
+    fn log_outage(&self, error: Option<impl fmt::Display>) {
         let was_unavailable = self.is_unavailable.swap(error.is_some(), Ordering::Relaxed);
         if let (Some(error), false) = (error, was_unavailable) {
             tracing::warn!(%error, "the broker of deltas is unavailable: readers in other processes have facts only");
@@ -109,7 +109,7 @@ impl DeltaBroker {
 }
 
 /// Returns the name of the stream of an execution, whose id is unique among all databases.
-fn stream_of(execution: &str) -> String {
+fn stream_name(execution: &str) -> String {
     format!("deltas:task:{execution}")
 }
 
@@ -119,7 +119,7 @@ struct Queued {
     delta: Option<Box<RunEvent>>,
 }
 
-fn parts_of(queued: impl Iterator<Item = Queued>) -> Vec<SentPart> {
+fn group_by_fact(queued: impl Iterator<Item = Queued>) -> Vec<SentPart> {
     let mut parts: Vec<SentPart> = Vec::new();
     for Queued { fact, delta } in queued {
         let delta = delta.and_then(|delta| serde_json::to_value(delta).ok());
@@ -133,9 +133,9 @@ fn parts_of(queued: impl Iterator<Item = Queued>) -> Vec<SentPart> {
     parts
 }
 
-impl Part {
-    /// Deltas that this build cannot read are missing.
-    fn of(sent: SentPart) -> Self {
+impl DeltaPart {
+    /// Reads a part. Deltas that this build cannot read are missing.
+    fn from_sent(sent: SentPart) -> Self {
         let deltas = sent.deltas.into_iter().filter_map(|delta| decode("run event", delta).ok()).collect();
         Self { fact: sent.fact, deltas }
     }
@@ -156,10 +156,8 @@ impl DeltaPublisher {
 
     /// Publishes a delta after the fact of this number.
     pub(super) fn delta(&mut self, fact: i64, mut delta: RunEvent) {
-        if let Some((call, attempt)) = call_of(&delta) {
-            let order = self.orders.of(&call);
-            let number = order.next_of(attempt);
-            order.admits(attempt, number);
+        if let Some((call, attempt)) = delta_call(&delta) {
+            let number = self.orders.order_mut(&call).take_number(attempt);
             delta.id = format!("{}.{number}", attempt_id(&call, attempt));
         }
         // The number of a delta that is lost is missing.
@@ -177,7 +175,7 @@ impl DeltaFilter {
     pub(super) fn pass(&mut self, mut delta: RunEvent) -> Option<RunEvent> {
         let id = std::mem::take(&mut delta.id);
         let Some((call, attempt, number)) = delta_of(&id) else { return Some(delta) };
-        self.0.of(call).admits(attempt, number).then_some(delta)
+        self.0.order_mut(call).record(attempt, number).then_some(delta)
     }
 }
 
@@ -186,7 +184,7 @@ impl DeltaFilter {
 struct CallOrders(VecDeque<(String, DeltaOrder)>);
 
 impl CallOrders {
-    fn of(&mut self, call: &str) -> &mut DeltaOrder {
+    fn order_mut(&mut self, call: &str) -> &mut DeltaOrder {
         let place = self.0.iter().rposition(|(known, _)| known == call).unwrap_or_else(|| {
             if self.0.len() == MAX_CALLS {
                 self.0.pop_front();
@@ -199,7 +197,7 @@ impl CallOrders {
 }
 
 /// Returns the call and the attempt of a delta.
-fn call_of(delta: &RunEvent) -> Option<(String, u32)> {
+fn delta_call(delta: &RunEvent) -> Option<(String, u32)> {
     match &delta.kind {
         EventKind::TextDelta { message_id, attempt, .. }
         | EventKind::ReasoningDelta { message_id, attempt, .. }

@@ -10,7 +10,7 @@ use tokio::{
 };
 
 use super::{
-    broker::{DeltaFilter, Part},
+    broker::{DeltaFilter, DeltaPart},
     hub::Hub,
     rows,
     runs::Process,
@@ -69,10 +69,10 @@ struct Follower {
     latest: i64,
     /// The facts between these two.
     facts: VecDeque<StoredEvent>,
-    /// What the broker has brought of facts that are still to be read.
-    parts: VecDeque<Part>,
+    /// Parts from the broker that follow facts that were not read yet.
+    parts: VecDeque<DeltaPart>,
     filter: DeltaFilter,
-    /// `true` while the broker brings the numbers of facts: deltas before them come first.
+    /// `true` while the broker announces facts: a fact then waits for the deltas before it.
     has_order: bool,
 }
 
@@ -84,7 +84,7 @@ impl Follower {
         let mut parts = pin!(parts);
         let mut pause = FIRST_PAUSE;
         loop {
-            let has_news = self.look().await;
+            let has_news = self.read_facts().await;
             if self.facts.is_empty() && self.has_ended().await {
                 self.hub.end();
                 return;
@@ -98,8 +98,8 @@ impl Follower {
         }
     }
 
-    /// Reads the facts that the store has, and passes them on. Returns `true` if there are new ones.
-    async fn look(&mut self) -> bool {
+    /// Reads the facts that the store has, and passes them on. Returns `true` if there were new facts.
+    async fn read_facts(&mut self) -> bool {
         let mut has_news = false;
         loop {
             let page = self.process.settings.store.events_after(&self.execution, self.latest, PAGE).await;
@@ -126,7 +126,7 @@ impl Follower {
 
     /// Passes on what the broker brings, until it tells of facts that were not read, or this time is
     /// over.
-    async fn receive(&mut self, mut parts: impl Stream<Item = Vec<Part>> + Unpin, due: Instant) {
+    async fn receive(&mut self, mut parts: impl Stream<Item = Vec<DeltaPart>> + Unpin, due: Instant) {
         while self.parts.is_empty() {
             tokio::select! {
                 Some(found) = parts.next() => {
@@ -163,8 +163,8 @@ impl Follower {
         }
     }
 
-    fn pass_on_facts(&mut self, to: i64) {
-        let due = self.facts.partition_point(|fact| fact.sequence <= to);
+    fn pass_on_facts(&mut self, last: i64) {
+        let due = self.facts.partition_point(|fact| fact.sequence <= last);
         for StoredEvent { sequence, event } in self.facts.drain(..due) {
             self.after = sequence;
             self.hub.push(sequence, event);

@@ -37,8 +37,7 @@ impl BatchWriter {
         Self { streams, sizes: VecDeque::new() }
     }
 
-    /// Appends a batch to the stream; repeats a request that has failed, for 5 s. So a batch may be
-    /// appended twice, and readers need numbers of its deltas.
+    /// Appends a batch, and retries for 5 s. A batch may be appended twice: number its deltas.
     ///
     /// # Errors
     /// The reason why the batch is lost.
@@ -64,8 +63,8 @@ impl BatchWriter {
     }
 }
 
-/// Reads the batches of a stream, from the oldest that it keeps on, without an end. While the broker
-/// is unavailable, the items are errors, with a pause after each.
+/// Reads the batches of a stream, starting with the oldest one. The stream never ends. While the broker is
+/// unavailable it yields errors, with a pause after each.
 pub(crate) fn read_batches(
     streams: Arc<dyn Streams>,
     stream: String,

@@ -30,8 +30,6 @@ pub use inbox::{AgentInbox, HasAgentInbox};
 #[cfg(any(feature = "postgres", feature = "sqlite"))]
 pub(crate) use inbox::{InboxContext, RunInbox, Waits};
 pub use mcp::{McpHandle, McpHandleError};
-#[cfg(feature = "http")]
-pub(crate) use ready_made::is_open;
 pub use ready_made::{AgentSet, AgentWorkflow, ApprovalWorkflow, ChatWorkflow};
 #[cfg(any(feature = "postgres", feature = "sqlite"))]
 pub(crate) use ready_made::{AskedTools, Chat, Requested, message_input, rereads_thread};

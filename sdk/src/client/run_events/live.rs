@@ -343,7 +343,7 @@ impl Seen {
             return;
         }
         (self.attempt, self.has_failed) = (held.attempt, false);
-        let next = self.order.next_of(held.attempt).max(held.first());
+        let next = self.order.next_number(held.attempt).max(held.first());
         self.deltas(held.attempt, held.since(next), call, due);
     }
 
@@ -356,7 +356,7 @@ impl Seen {
         due: &mut Vec<RunEvent>,
     ) {
         for (number, delta) in deltas {
-            if self.order.admits(attempt, number) && delta.is_delta() {
+            if self.order.record(attempt, number) && delta.is_delta() {
                 let id = format!("{}.{number}", attempt_id(call, attempt));
                 due.push(RunEvent { id, ..delta.clone() });
             }

@@ -261,8 +261,8 @@ impl RunEvents {
         chat_messages::chat_start(&self.client, workflow_id, execution).await
     }
 
-    /// Returns `true` if a chat that has ended with this execution had received a message, as far as
-    /// it remembered.
+    /// Returns `true` if the chat that ended with this execution had accepted the message. Reads the
+    /// history of this execution, and the ids that it carried from earlier ones.
     ///
     /// # Errors
     /// [`RunEventsError`] when the server refuses the request.

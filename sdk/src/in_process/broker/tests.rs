@@ -1,6 +1,6 @@
 use tokio::sync::mpsc::{Receiver, channel};
 
-use super::{CallOrders, DeltaFilter, DeltaPublisher, Queued, parts_of};
+use super::{CallOrders, DeltaFilter, DeltaPublisher, Queued, group_by_fact};
 use crate::wire::{EventKind, RunEvent};
 
 fn text(message: &str, attempt: u32, delta: &str) -> RunEvent {
@@ -50,7 +50,7 @@ fn a_batch_that_came_twice_is_passed_on_once() {
 fn a_batch_has_the_latest_fact_of_a_row_of_facts() {
     let delta = |fact| Queued { fact, delta: Some(Box::new(text("r/1-model/0", 1, "x"))) };
     let fact = |fact| Queued { fact, delta: None };
-    let parts = parts_of([fact(1), fact(2), delta(2), delta(2), fact(3), fact(4), delta(5), fact(6)].into_iter());
+    let parts = group_by_fact([fact(1), fact(2), delta(2), delta(2), fact(3), fact(4), delta(5), fact(6)].into_iter());
     let parts: Vec<_> = parts.iter().map(|part| (part.fact, part.deltas.len())).collect();
     assert_eq!(parts, [(2, 2), (5, 1), (6, 0)]);
 }

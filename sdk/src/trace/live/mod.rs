@@ -73,9 +73,9 @@ const FLUSH: Duration = Duration::from_secs(15);
 /// `_tracer-data`, is the parent; it goes on to activities, child workflows and later executions.
 /// Where the caller's trace is not sampled, nothing is sent.
 ///
-/// Delivery is at least once for a worker that lives: after a crash a span may be missing, and after
-/// a crash or when the workflow has left the worker's cache, a span may come again with the same id;
-/// [`export_workflow`](super::export_workflow) sends all of them. Runs outside of workflows have the
+/// While the worker lives, each span is delivered at least once. After a crash, spans may be missing.
+/// After a crash, or when a workflow was evicted from the cache, a span may be sent again with the same
+/// id. [`export_workflow`](super::export_workflow) sends all spans. Runs outside of workflows have the
 /// spans of [`tracer`](Self::tracer).
 #[derive(Clone)]
 pub struct Tracing(Option<Arc<Queue>>);

@@ -125,7 +125,7 @@ impl ChatRequest {
     /// Returns the request that starts this chat again after its workflow has ended, with the same start
     /// agent, user, tools and trust, and the conversation of its thread. `None` without a thread, where
     /// the conversation has ended with the workflow.
-    #[cfg(feature = "worker")]
+    #[cfg(any(feature = "http", feature = "postgres", feature = "sqlite"))]
     pub(crate) fn into_restart(self) -> Option<Self> {
         self.thread.as_ref()?;
         Some(Self { conversation: Vec::new(), carried: None, loaded: Vec::new(), ..self })

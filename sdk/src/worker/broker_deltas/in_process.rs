@@ -4,9 +4,9 @@ use super::BrokerDeltas;
 use crate::in_process::InProcessRuns;
 
 impl InProcessRuns {
-    /// Sends deltas over a broker, so that readers in all processes have them. Without it, only
-    /// readers in the process that runs a task have them. All processes that share the store have
-    /// the same broker. Must be called before the first use.
+    /// Sends deltas over a broker, so that readers in every process receive them. Without it, only the
+    /// process that runs a task streams its deltas. All processes that share the store must use the same
+    /// broker. Call it before the first run.
     ///
     /// ```no_run
     /// use temporal_agents::{
@@ -21,10 +21,10 @@ impl InProcessRuns {
     /// }
     /// ```
     ///
-    /// Costs up to 20 requests a second for each task while it has new events, and one connection
-    /// for each task that a process follows. The broker holds about 1 MB of a task at most, as JSON
-    /// and for 5 minutes after its latest event. While it is unavailable, readers in other processes
-    /// have facts only, and nothing waits.
+    /// Costs up to 20 requests per second for each task that produces events, and one connection for each
+    /// task that a process follows. The broker keeps about 1 MB for each task, as plain JSON that no codec
+    /// encrypts, until 5 minutes after the latest event. While the broker is unavailable, readers in other
+    /// processes receive facts only, and no run waits.
     #[must_use]
     pub fn deltas(self, deltas: BrokerDeltas) -> Self {
         self.delta_streams(deltas.streams)

@@ -35,5 +35,3 @@ pub use chat_workflow::ChatWorkflow;
 #[cfg(any(feature = "postgres", feature = "sqlite"))]
 pub(crate) use threads::{message_input, rereads_thread};
 pub(crate) use toolsets::AskedTools;
-#[cfg(feature = "http")]
-pub(crate) use toolsets::is_open;

@@ -3,6 +3,7 @@
 
 use super::agent_set::{AgentSet, invalid_input_error};
 use crate::{
+    agent::permits_toolset,
     drive::RunConfig,
     engine::RunError,
     gate::{Gate, MAX_CALLERS},
@@ -90,7 +91,7 @@ impl AgentSet {
                            configuration of its agents: AgentSet::config(RunConfig::builder().gate(..).build())";
             return Err(invalid_input_error(agent, message.to_owned()));
         }
-        let closed = asked.toolsets.iter().find(|name| !self.open_toolsets.iter().any(|open| is_open(open, name)));
+        let closed = asked.toolsets.iter().find(|name| !permits_toolset(&self.open_toolsets, name));
         match closed {
             None => Ok(()),
             Some(name) => {
@@ -99,14 +100,6 @@ impl AgentSet {
                 Err(refused(agent, &what, reason))
             }
         }
-    }
-}
-
-/// Returns `true` if a name is this open one, or begins with its prefix that ends in `*`.
-pub(crate) fn is_open(open: &str, name: &str) -> bool {
-    match open.strip_suffix('*') {
-        Some(prefix) => name.starts_with(prefix),
-        None => open == name,
     }
 }
 
