@@ -120,7 +120,7 @@ const EXPECTED: [&str; 10] = [
     "Failed: tool \"fail\" changes key \"money\" of the run context, which it does not declare; add it to the context \
      keys of the tool",
     "Invalid JSON input for tool fail. What does not fit: \
-     [{\"field\":\"way\",\"constraint\":\"type\",\"allowed\":\"string\"}]",
+     [{\"field\":\"way\",\"constraint\":\"type\",\"allowed\":\"string\",\"actual_type\":\"integer\"}]",
     "OutcomeUnknown: The tool call was interrupted. It is not known whether it took effect. Do not repeat it.",
     "well ***",
     "Failed: quiet ***",
