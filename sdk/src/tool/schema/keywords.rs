@@ -36,6 +36,19 @@ pub(crate) fn has_type(node: &Map<String, Value>, name: &str) -> bool {
     }
 }
 
+/// Returns the name of a value's type as the keyword `type` spells it.
+pub(crate) fn json_type(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "boolean",
+        Value::Number(number) if number.is_f64() => "number",
+        Value::Number(_) => "integer",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    }
+}
+
 /// Returns `true` if every instance must be an object, not null or any other type.
 pub(super) fn is_object_schema(schema: &Value) -> bool {
     let Value::Object(node) = schema else {

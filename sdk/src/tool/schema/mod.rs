@@ -35,6 +35,7 @@ pub(crate) use deserialize::{NotOfType, deserialize};
 pub use from_type::schema_of;
 #[cfg(any(feature = "openai", feature = "anthropic"))]
 pub(crate) use keywords::has_type;
+pub(crate) use keywords::json_type;
 pub use output::{RESPONSE_KEY, wrap_output};
 #[cfg(any(feature = "openai", feature = "anthropic"))]
 pub(crate) use reference::{escaped, percent_decoded, resolve};

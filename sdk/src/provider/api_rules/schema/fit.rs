@@ -9,7 +9,7 @@ use super::{
     sound::drop_unresolved,
     words::{note, words_of},
 };
-use crate::tool::schema::has_type;
+use crate::tool::schema::{has_type, json_type};
 
 /// What a schema may contain.
 #[derive(Debug)]
@@ -152,7 +152,7 @@ fn infer_type(node: &mut Node) {
         (_, Some(value)) => std::slice::from_ref(value),
         _ => return,
     };
-    let mut types: Vec<&str> = values.iter().map(type_of).collect();
+    let mut types: Vec<&str> = values.iter().map(json_type).collect();
     types.sort_unstable();
     types.dedup();
     let kind = match *types.as_slice() {
@@ -163,18 +163,6 @@ fn infer_type(node: &mut Node) {
         _ => return,
     };
     node.insert("type".to_owned(), kind);
-}
-
-fn type_of(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "boolean",
-        Value::Number(number) if number.is_f64() => "number",
-        Value::Number(_) => "integer",
-        Value::String(_) => "string",
-        Value::Array(_) => "array",
-        Value::Object(_) => "object",
-    }
 }
 
 /// Returns `true` for a pattern without lookaround, word boundaries, back references, classes of

@@ -4,6 +4,8 @@ use serde_json::{Map, Value, json};
 
 pub use crate::wire::tool_error::Issue;
 
+use crate::tool::schema::json_type;
+
 /// Most bytes of the allowed values of one issue: a list of a few hundred short values.
 pub(super) const MAX_ALLOWED_BYTES: usize = 2_000;
 
@@ -31,16 +33,7 @@ impl Issue {
 
     /// Sets the JSON type that this value has.
     pub(super) fn set_type_of(&mut self, value: &Value) {
-        let actual_type = match value {
-            Value::Null => "null",
-            Value::Bool(_) => "boolean",
-            Value::Number(number) if number.is_f64() => "number",
-            Value::Number(_) => "integer",
-            Value::String(_) => "string",
-            Value::Array(_) => "array",
-            Value::Object(_) => "object",
-        };
-        actual_type.clone_into(&mut self.actual_type);
+        json_type(value).clone_into(&mut self.actual_type);
     }
 }
 
