@@ -308,8 +308,8 @@ impl<O> Agent<O> {
     /// assert_eq!(agent.name(), "billing");
     /// ```
     ///
-    /// A run that starts with the found agent runs the input guardrails of that agent, then those of
-    /// `self`: an input that must not reach a model in the first run must not reach one later.
+    /// A run that starts with the found agent runs the agent's own input guardrails, then the
+    /// guardrails of `self`: an input that must not reach a model in the first run must not reach one later.
     #[must_use]
     pub fn find(&self, name: &str) -> Option<Self> {
         Some(Self { def: self.def.find(name)?, output: PhantomData })

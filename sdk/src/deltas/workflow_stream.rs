@@ -12,7 +12,7 @@ use crate::{
     wire::{size::encoded_len, stream::RUN_EVENTS_TOPIC},
 };
 
-/// The longest time for which a batch is sent again.
+/// How long a failed batch is sent again.
 const MAX_RETRY_DURATION: Duration = Duration::from_secs(5);
 /// The part of the workflow's history that one attempt may take: the server ends a workflow whose
 /// history is larger than 50 MB or 51,200 events, and refuses signals after 10,000.

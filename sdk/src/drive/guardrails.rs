@@ -43,8 +43,8 @@ pub(super) enum Asked<'f> {
 /// A guardrail and its index among all of its kind, which is a part of the ids of its effects.
 pub(super) type Indexed<'g, G> = (usize, &'g G);
 
-/// Returns the input guardrails of a run: the start agent's own, then those of the agent that it was found
-/// from, then the run's.
+/// Returns the input guardrails of a run: the start agent's own, then the guardrails of the agent on which
+/// `find` was called, then the run's.
 pub(super) fn of_input<'r, H: Host>(
     env: &Env<'r, H>,
     agent: &'r AgentDef,

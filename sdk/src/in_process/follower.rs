@@ -22,7 +22,7 @@ const PAGE: u32 = 200;
 /// The pauses between two looks at the store, from the first to the longest.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
-/// The time for which a fact waits for the deltas before it, if the broker brings any.
+/// How long a fact waits for the deltas before it, if the broker brings any.
 const DELTAS_TIMEOUT: Duration = Duration::from_millis(200);
 
 /// A follower for all readers in this process. It ends with them.

@@ -11,13 +11,13 @@ use super::transport::{Append, Entry, EntryId, StreamError, Streams};
 pub(crate) const BATCH_INTERVAL: Duration = Duration::from_millis(50);
 /// The time after the latest batch after which a stream expires.
 const KEPT: Duration = Duration::from_mins(5);
-/// The longest time for which a batch is sent again.
+/// How long a failed batch is sent again.
 const TIME_LIMIT: Duration = Duration::from_secs(5);
 /// The maximum size of the batches that a stream keeps, in bytes.
 const MAX_STREAM_BYTES: usize = 1_000_000;
 /// The pause before a failed request is repeated.
 const PAUSE: Duration = Duration::from_millis(250);
-/// The time for which one request of a reader waits.
+/// How long one request of a reader waits.
 const WAIT: Duration = Duration::from_secs(20);
 /// The maximum number of batches that a reader requests at once.
 const MAX_ENTRIES: usize = 64;

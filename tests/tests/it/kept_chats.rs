@@ -90,7 +90,7 @@ impl Office {
     }
 
     /// Returns what the store has in a thread.
-    async fn kept(&self, thread: &str) -> anyhow::Result<Vec<String>> {
+    async fn stored_texts(&self, thread: &str) -> anyhow::Result<Vec<String>> {
         let items = self.store.items(thread, None).await.map_err(|error| anyhow::anyhow!(error))?;
         Ok(said(&items))
     }
@@ -138,7 +138,7 @@ async fn a_kept_chat_continues_after_its_end(
     }
     let conversation = ["one", "Hello.", "two", "Again."];
     assert_eq!(heard(&model), conversation[..3]);
-    assert_eq!(office.kept("clerk:t").await?, conversation);
+    assert_eq!(office.stored_texts("clerk:t").await?, conversation);
     office.cancel().await?;
     // Sent again, an old message has its old answer.
     let (status, last) = office.say("r2", "two").await?;
@@ -148,7 +148,7 @@ async fn a_kept_chat_continues_after_its_end(
     assert_eq!((status, &last["type"]), (StatusCode::OK, &json!("RUN_FINISHED")), "{last}");
     assert_eq!(heard(&model), [&conversation[..], &["What did I say first?"]].concat());
     let all = [&conversation[..], &["What did I say first?", "You said one."]].concat();
-    assert_eq!(office.kept("clerk:t").await?, all);
+    assert_eq!(office.stored_texts("clerk:t").await?, all);
     until(&office.service, "/runs/clerk:t", |run| run["is_idle"] == true && run["thread"] == "clerk:t").await?;
     office.close().await
 }
@@ -168,7 +168,7 @@ async fn two_messages_restart_an_ended_chat_once(
         assert_eq!((status, &last["type"]), (StatusCode::OK, &json!("RUN_FINISHED")), "{last}");
     }
     assert_eq!(model.calls().len(), 3);
-    assert_eq!(office.kept("clerk:t").await?.len(), 6);
+    assert_eq!(office.stored_texts("clerk:t").await?.len(), 6);
     // A reader of the ended execution still reads it to its end.
     let cursor = ended[0]["cursor"].as_str().expect("an event has a cursor");
     assert_eq!(office.events(&format!("?from={cursor}")).await?, ended[1..]);
@@ -188,7 +188,7 @@ async fn a_failed_message_is_in_the_chat_and_its_thread(
         assert_eq!(office.say(id, words).await?.1["type"], end);
     }
     assert_eq!(heard(&model), ["one", "Hello.", "two", "three"]);
-    assert_eq!(office.kept("clerk:t").await?, ["one", "Hello.", "two", "three", "Again."]);
+    assert_eq!(office.stored_texts("clerk:t").await?, ["one", "Hello.", "two", "three", "Again."]);
     office.close().await
 }
 
@@ -209,7 +209,7 @@ async fn messages_of_runs_begin_a_kept_chat_again(
         until(&office.service, "/runs/clerk:t", has_both).await?;
         office.cancel().await?;
     }
-    assert_eq!(office.kept("customer 7").await?, ["one", "Hello.", "two", "Again."]);
+    assert_eq!(office.stored_texts("customer 7").await?, ["one", "Hello.", "two", "Again."]);
     office.close().await
 }
 
@@ -226,7 +226,7 @@ async fn a_chat_without_a_thread_stays_ended(
     assert_eq!(status, StatusCode::CONFLICT, "{body}");
     let (status, body) = post(&office.service, "/runs/clerk:t/messages", &json!({"text": "two"})).await?;
     assert_eq!(status, StatusCode::CONFLICT, "{body}");
-    assert_eq!(office.kept("clerk:t").await?, Vec::<String>::new());
+    assert_eq!(office.stored_texts("clerk:t").await?, Vec::<String>::new());
     office.close().await
 }
 

@@ -71,7 +71,7 @@ impl Office {
     }
 
     /// Text, output or kind of each item of the thread.
-    async fn kept(&self) -> anyhow::Result<Vec<String>> {
+    async fn stored_texts(&self) -> anyhow::Result<Vec<String>> {
         let items = self.store.items("customer 7", None).await.map_err(|error| anyhow::anyhow!(error))?;
         Ok(items.iter().map(content).collect())
     }
@@ -124,7 +124,7 @@ async fn a_run_continues_the_conversation_of_its_thread(
     let heard: Vec<String> = model.calls().pop().expect("it was asked").input.iter().map(content).collect();
     let said = ["Where is parcel 7?", "function_call", "107", "On shelf 107.", "Where?", "I said 107."];
     assert_eq!(heard, said[..5]);
-    assert_eq!(office.kept().await?, said);
+    assert_eq!(office.stored_texts().await?, said);
     let (_, row) = get(&office.service, &format!("/runs/{first}")).await?;
     assert_eq!((&row["thread"], &row["status"]), (&json!("customer 7"), &json!("completed")));
     office.env.finish().await?;
@@ -143,11 +143,11 @@ async fn a_run_that_fails_leaves_in_its_thread_what_it_did(
     office.ends(&failed).await?.output().expect_err("the model is broken");
     let (_, row) = get(&office.service, &format!("/runs/{failed}")).await?;
     assert_eq!(row["status"], "failed", "{row}");
-    assert_eq!(office.kept().await?, ["Where is parcel 7?", "function_call", "107"]);
+    assert_eq!(office.stored_texts().await?, ["Where is parcel 7?", "function_call", "107"]);
     let next = office.starts("And now?").await?;
     assert_eq!(office.ends(&next).await?.output()?, "On shelf 107.");
     let said = ["Where is parcel 7?", "function_call", "107", "And now?", "On shelf 107."];
-    assert_eq!(office.kept().await?, said);
+    assert_eq!(office.stored_texts().await?, said);
     office.env.finish().await?;
     Ok(())
 }
@@ -169,7 +169,7 @@ async fn a_run_that_is_cancelled_leaves_in_its_thread_what_it_did(
     office.ends(&id).await?.output().expect_err("it was cancelled");
     let (_, row) = get(&office.service, &format!("/runs/{id}")).await?;
     assert_eq!(row["status"], "cancelled", "{row}");
-    assert_eq!(office.kept().await?, ["Where is parcel 7?", "function_call", "107"]);
+    assert_eq!(office.stored_texts().await?, ["Where is parcel 7?", "function_call", "107"]);
     office.env.finish().await?;
     Ok(())
 }
@@ -183,7 +183,7 @@ async fn a_rust_client_starts_a_run_in_a_thread_once() -> anyhow::Result<()> {
         let id = runs.start_run(NewRun::new(request).id("greeting")).await?;
         assert_eq!(office.ends(&id).await?.output()?, "Hello.");
     }
-    assert_eq!(office.kept().await?, ["Hello?", "Hello."]);
+    assert_eq!(office.stored_texts().await?, ["Hello?", "Hello."]);
     office.env.finish().await?;
     Ok(())
 }
@@ -198,7 +198,7 @@ async fn a_thread_limit_leaves_out_older_items_for_the_model_and_keeps_them() ->
     }
     let heard: Vec<String> = model.calls().pop().expect("it was asked").input.iter().map(content).collect();
     assert_eq!(heard, ["one", "second"]);
-    assert_eq!(office.kept().await?, ["first", "one", "second", "two"]);
+    assert_eq!(office.stored_texts().await?, ["first", "one", "second", "two"]);
     office.env.finish().await?;
     Ok(())
 }

@@ -100,8 +100,7 @@ impl Part<'_> {
     }
 }
 
-/// Returns `true` if all of an outermost run that has ended is in the history: its end, and those of
-/// its calls.
+/// Returns `true` if the history has the end of an outermost run and the ends of all its calls.
 pub(super) fn is_whole(transcript: &Transcript, run: &str) -> bool {
     let mut runs = transcript.runs.iter().filter(|other| is_inside(&other.id, run));
     transcript.ended_runs.contains(run) && !runs.any(|run| run.turns.iter().any(is_pending))

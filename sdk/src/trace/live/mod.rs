@@ -6,8 +6,8 @@
 //! [`export_workflow`](super::export_workflow) sends the spans that a worker lost when it died.
 //!
 //! **The spans of a run are sent when the run ends, even if the workflow continues,** as a chat does for
-//! weeks. One second after the end of a run, its spans are read from history, with those of the runs that
-//! have ended meanwhile; the end of the execution sends the rest. This costs one read of the execution's
+//! weeks. One second after the end of a run, its spans are read from history, and so are the spans of runs
+//! that have ended meanwhile; the end of the execution sends the rest. This costs one read of the execution's
 //! history for each second in which a run has ended, and a few more while its end is not in history yet.
 //! Chats bound it by continuing as new. A workflow that ends within a second of its run costs no
 //! additional read.
@@ -66,8 +66,8 @@ const FLUSH: Duration = Duration::from_secs(15);
 /// # }
 /// ```
 ///
-/// The spans of attempts are sent when they end, those of agents and their calls a second after their
-/// run has ended, and that of the workflow when its execution ends. Spans that a tool's own code
+/// The span of an attempt is sent when the attempt ends. The spans of agents and calls are sent a second
+/// after their run has ended, and the span of the workflow when its execution ends. Spans that a tool's own code
 /// opens with `opentelemetry` are children of its attempt, and leave by the application's provider,
 /// which stays as it is. The context of the caller that started the workflow, in the header
 /// `_tracer-data`, is the parent; it goes on to activities, child workflows and later executions.

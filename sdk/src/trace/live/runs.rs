@@ -15,8 +15,8 @@ use tokio_util::sync::CancellationToken;
 /// The runs of one execution, as long as this worker has it in its cache.
 #[derive(Debug, Default)]
 pub(in crate::trace) struct SentRuns {
-    /// Ids of the runs. Locked while their spans, or those of the whole execution, are read and
-    /// sent, so that none is sent twice.
+    /// Ids of the runs. Locked while their spans, or the spans of the whole execution, are read
+    /// and sent, so that none is sent twice.
     runs: Mutex<BTreeSet<String>>,
     /// Ids of the runs that have ended and whose spans are to be read, together.
     due: SyncMutex<BTreeSet<String>>,

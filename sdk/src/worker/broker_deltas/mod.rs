@@ -109,8 +109,8 @@ fn is_of_run(activity_id: &str) -> bool {
 
 /// The channel of one attempt.
 struct Channel {
-    /// The writer of the call's stream: the first batch of an attempt replaces those of the attempts
-    /// before.
+    /// The writer of the call's stream: the first batch of an attempt replaces the batches of
+    /// earlier attempts.
     writer: BatchWriter,
     converter: DataConverter,
     /// Namespace, id and run id of the workflow; `None` if there are no readers.

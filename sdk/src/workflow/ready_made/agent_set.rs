@@ -124,8 +124,8 @@ impl AgentSet {
     ///
     /// The agent is looked up by its name among those that the start agent's handoffs reach. If it
     /// no longer exists, the message begins with the start agent, and a warning is logged. Each message
-    /// is checked by the input guardrails of the agent that it begins with, those of the start agent,
-    /// and those of `RunConfig::input_guardrails`.
+    /// is checked by the input guardrails of the agent that it begins with, of the start agent, and of
+    /// `RunConfig::input_guardrails`.
     ///
     /// # Determinism
     /// This may be added while chats are open; they apply it from the next message on. Once chats
