@@ -25,10 +25,9 @@ use crate::http::{
     service::Shared,
 };
 
-/// The interval between two looks at the open runs, and that between their beginnings as a multiple
-/// of the time that a look takes.
+/// The interval between the beginnings of two looks at the open runs. The pause between them is at
+/// least as long as a look takes.
 const INTERVAL: Duration = Duration::from_secs(1);
-const SHARE: u32 = 4;
 /// Maximum number of runs that a look returns.
 const MAX_WATCHED: usize = 10_000;
 /// Time after which a run whose questions could not be read is asked again.
@@ -131,7 +130,8 @@ async fn look(shared: Arc<Shared>, watcher: Weak<Watcher>) {
             !is_same
         });
         drop(watcher);
-        sleep(INTERVAL.max(begin.elapsed() * SHARE)).await;
+        let taken = begin.elapsed();
+        sleep(INTERVAL.saturating_sub(taken).max(taken)).await;
     }
 }
 

@@ -1,9 +1,18 @@
 //! Lists of runs and questions without workers: complete, in pages, for each caller the own ones.
+//!
+//! `WAITING_RUNS=1200` lets one test have so many waiting runs; with `--nocapture` it prints what a list and a pushed
+//! question take.
+
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::Instant,
+};
 
 use axum::{
     Router,
     http::{StatusCode, header},
 };
+use futures::StreamExt;
 use rstest::rstest;
 use serde_json::{Value, json};
 use temporal_agents::{
@@ -22,7 +31,7 @@ use temporalio_macros::{workflow, workflow_methods};
 use temporalio_sdk::{WorkflowContext, WorkflowResult};
 use tokio::time::timeout;
 
-use super::{builder, clerk, environment, get, post, replica, request, send, until};
+use super::{builder, clerk, environment, get, post, readers::data, replica, request, send, until};
 use crate::{
     PATIENCE,
     cipher::{Cipher, ciphered},
@@ -44,9 +53,18 @@ impl AccessPolicy for Own {
 
 /// Asks for a payment in each run, and ends once it is made.
 fn pays() -> FakeModel {
-    FakeModel::function(|call: &ModelCall, _| -> Reply {
-        let is_paid = call.input.iter().any(|item| item.get("output").is_some());
-        if is_paid { text("Paid.") } else { tool_call("pay", json!({"amount": 40})) }
+    pays_at(&Arc::new(Mutex::new(Instant::now())))
+}
+
+/// Does the same, and notes when it has last asked.
+fn pays_at(asked: &Arc<Mutex<Instant>>) -> FakeModel {
+    let asked = Arc::clone(asked);
+    FakeModel::function(move |call: &ModelCall, _| -> Reply {
+        if call.input.iter().any(|item| item.get("output").is_some()) {
+            return text("Paid.");
+        }
+        *asked.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+        tool_call("pay", json!({"amount": 40}))
     })
 }
 
@@ -88,15 +106,17 @@ fn ids(rows: &[Value], member: &str) -> Vec<String> {
 
 #[tokio::test]
 async fn each_caller_has_all_own_questions_and_runs_while_no_worker_runs() -> anyhow::Result<()> {
-    let mut env = environment(pays(), false).await?;
+    let count: usize = std::env::var("WAITING_RUNS").ok().and_then(|runs| runs.parse().ok()).unwrap_or(14);
+    let asked = Arc::new(Mutex::new(Instant::now()));
+    let mut env = environment(pays_at(&asked), false).await?;
     let local = replica(&env);
     let queue = env.task_queue().to_owned();
     let mut expected = Vec::new();
-    for number in 0..7 {
+    for number in 0..count.div_ceil(2) {
         for name in ["ann", "bob"] {
             let id = format!("{name}-{queue}-{number}");
-            let new =
-                json!({"agent": "clerk", "input": format!("\n Kitchen of {name}, {number}\nPlease pay."), "id": id});
+            let input = format!("\n Kitchen {number} of {name}\nPlease pay.");
+            let new = json!({"agent": "clerk", "input": input, "id": id});
             assert_eq!(post(&local, "/runs", &new).await?.0, StatusCode::CREATED);
             expected.push(id);
         }
@@ -106,28 +126,52 @@ async fn each_caller_has_all_own_questions_and_runs_while_no_worker_runs() -> an
     }
     env.stop_worker().await?;
     // The server's list lags behind.
-    until(&local, "/questions", |list| list["questions"].as_array().is_some_and(|all| all.len() == 14)).await?;
+    let listed = async {
+        while pages(&local, "", "/questions?", "questions", 200).await?.len() < expected.len() {}
+        anyhow::Ok(())
+    };
+    timeout(PATIENCE, listed).await??;
     let service = AgentsService::new(env.client(), &queue).agents((clerk,)).access(Own).into_router();
+    expected.sort();
     let own = |name: &str| -> Vec<String> { expected.iter().filter(|id| id.starts_with(name)).cloned().collect() };
     for name in ["ann", "bob"] {
-        let questions = pages(&service, name, "/questions?", "questions", 3).await?;
+        let begin = Instant::now();
+        let questions = pages(&service, name, "/questions?", "questions", (count / 4).clamp(3, 200)).await?;
+        println!("{} questions of {name}, of {count} runs that wait: {:?}", questions.len(), begin.elapsed());
         assert_eq!(ids(&questions, "run_id"), own(name));
         assert!(questions.iter().all(|question| question["arguments"] == "{\"amount\":40}"), "{questions:?}");
-        let runs = pages(&service, name, "/runs?", "runs", 2).await?;
+        let runs = pages(&service, name, "/runs?", "runs", (count / 7).clamp(2, 200)).await?;
         assert_eq!(ids(&runs, "id"), own(name));
         let is_waiting = |run: &Value| run["status"] == "waiting" && run["agent"] == "clerk";
         assert!(runs.iter().all(is_waiting), "{runs:?}");
         let waiting = pages(&service, name, "/runs?status=waiting&agent=clerk&", "runs", 50).await?;
         assert_eq!(waiting, runs);
-        let kitchens = pages(&service, name, &format!("/runs?title=kITCHEN%20OF%20{name},%204&"), "runs", 2).await?;
+        let kitchens = pages(&service, name, &format!("/runs?title=kITCHEN%204%20OF%20{name}&"), "runs", 2).await?;
         let titles: Vec<&Value> = kitchens.iter().map(|run| &run["title"]).collect();
-        assert_eq!(titles, [&json!(format!("Kitchen of {name}, 4"))]);
+        assert_eq!(titles, [&json!(format!("Kitchen 4 of {name}"))]);
         assert_eq!(pages(&service, name, "/runs?status=completed&", "runs", 50).await?, [] as [Value; 0]);
         assert_eq!(pages(&service, name, "/runs?agent=nobody&", "runs", 50).await?, [] as [Value; 0]);
     }
     let refused = get(&local, "/runs?after=nonsense").await?;
     assert_eq!(refused.0, StatusCode::BAD_REQUEST, "{}", refused.1);
     env.start_worker()?;
+    // One more question, which is pushed to a reader that has the others.
+    let mut lists = data(&local, "/questions/events").await?;
+    let last = format!("ann-{queue}-last");
+    let new = json!({"agent": "clerk", "input": "Please pay.", "id": last});
+    assert_eq!(post(&local, "/runs", &new).await?.0, StatusCode::CREATED);
+    let pushed = async {
+        let is_asked = |question: &Value| question["run_id"] == last;
+        while let Some(list) = lists.next().await {
+            if list["questions"].as_array().is_some_and(|all| all.iter().any(is_asked)) {
+                return;
+            }
+        }
+        panic!("the stream has ended without the question");
+    };
+    timeout(PATIENCE, pushed).await?;
+    let after = asked.lock().unwrap_or_else(PoisonError::into_inner).elapsed();
+    println!("a question was pushed {after:?} after the model's answer");
     env.finish().await?;
     Ok(())
 }

@@ -129,7 +129,7 @@ async fn counted(env: &AgentEnvironment) -> anyhow::Result<(Gateway, AgentsServi
 }
 
 /// The values of the `data:` lines of a response, as they come.
-async fn data(service: &Router, path: &str) -> anyhow::Result<BoxStream<'static, Value>> {
+pub(super) async fn data(service: &Router, path: &str) -> anyhow::Result<BoxStream<'static, Value>> {
     let response = service.clone().oneshot(request("GET", path, None)).await?;
     assert_eq!(response.status(), StatusCode::OK);
     let chunks = Body::into_data_stream(response.into_body());
