@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-use super::target::Target;
+use super::{ACQUIRE_TIMEOUT, MAX_CONNECTIONS, target::Target};
 
 /// The error of a [`SqlStore`](super::SqlStore). It never contains a password.
 ///
@@ -28,6 +28,12 @@ enum Cause {
     Migration { name: &'static str, reason: sqlx::Error },
     #[error("the database fails: {0}")]
     Database(sqlx::Error),
+    #[error(
+        "no connection to the database within {} s: it does not accept any, or all {MAX_CONNECTIONS} of this store \
+         are in use",
+        ACQUIRE_TIMEOUT.as_secs()
+    )]
+    NoConnection,
     #[error("the database has a value that cannot be read: {0}")]
     Value(serde_json::Error),
 }
@@ -57,7 +63,10 @@ impl SqlStoreError {
 
 impl From<sqlx::Error> for SqlStoreError {
     fn from(error: sqlx::Error) -> Self {
-        Self(Cause::Database(error))
+        match error {
+            sqlx::Error::PoolTimedOut => Self(Cause::NoConnection),
+            error => Self(Cause::Database(error)),
+        }
     }
 }
 
