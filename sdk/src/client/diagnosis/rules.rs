@@ -3,7 +3,10 @@
 //! They are pure: first they say what is worth a further request, then what the problem is.
 
 use super::facts::{Activity, FailedTask, Millis, RunFacts};
-use crate::wire::{MODEL_ACTIVITY, RunProblem, RunProblemKind, ready_made::AGENT_WORKFLOW, tool_call::TOOL_PREFIX};
+use crate::wire::{
+    MODEL_ACTIVITY, RunProblem, RunProblemKind, ready_made::AGENT_WORKFLOW, session_call::SESSION_ACTIVITY,
+    tool_call::TOOL_PREFIX,
+};
 
 /// Number of the attempt from which a failing workflow task counts as stuck.
 const TASK_ATTEMPTS: i32 = 3;
@@ -166,6 +169,8 @@ impl Activity {
             format!("tool `{tool}`")
         } else if let Some(guardrail) = self.kind.strip_prefix("agents.guardrail.") {
             format!("guardrail `{guardrail}`")
+        } else if let Some(store) = self.kind.strip_prefix(SESSION_ACTIVITY).and_then(|rest| rest.strip_prefix('.')) {
+            format!("a call of the session store `{store}`")
         } else {
             format!("activity `{}`", self.kind)
         };

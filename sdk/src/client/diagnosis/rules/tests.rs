@@ -71,6 +71,19 @@ fn a_failing_model_is_named_with_its_agent_and_next_attempt() {
 }
 
 #[test]
+fn a_session_store_that_fails_is_named() {
+    let mut facts = activity(3, -20_000, Some("the database fails"));
+    facts.activities[0].kind = format!("{SESSION_ACTIVITY}.threads");
+    facts.activities[0].caller = None;
+    let problem = facts.problem().expect("a problem");
+    assert_eq!(problem.kind, RunProblemKind::ActivityFails);
+    assert_eq!(
+        problem.message,
+        "a call of the session store `threads` has failed 2 times, attempt 3 begins at 00:17:00 UTC: the database fails"
+    );
+}
+
+#[test]
 fn a_paused_activity_is_no_problem() {
     let mut facts = activity(9, 60_000, Some("429"));
     facts.activities[0].is_paused = true;
