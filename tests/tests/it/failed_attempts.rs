@@ -1,4 +1,6 @@
 //! What is logged of attempts at tool calls that fail: one warning for each, on every host.
+//!
+//! With `--nocapture` the tests print these lines.
 
 use std::{
     sync::{
@@ -71,6 +73,9 @@ fn model() -> FakeModel {
 
 /// The warnings about the agent's tools: call, attempt, pause before the next one, error.
 fn heard(agent: &str) -> Vec<[String; 4]> {
+    for line in logs::with(agent) {
+        println!("{line}");
+    }
     let all = warnings_of(agent).into_iter();
     let of_tools = all.filter(|fields| fields["message"] == "an attempt at a tool call failed");
     let mut heard: Vec<[String; 4]> = of_tools

@@ -1,8 +1,11 @@
 //! Runs that make no progress: what HTTP and the worker's log say, on a real server.
+//!
+//! With `--nocapture` the tests print these texts.
 
 mod broken_code;
 mod differing_replay;
 mod failing_model;
+mod no_database;
 mod no_worker;
 
 use axum::{
@@ -103,6 +106,7 @@ async fn problem(service: &Router, id: &str, kind: &str) -> anyhow::Result<Value
             }
         };
         listed(service, id, kind).await?;
+        println!("{id}: {}. {}", problem["message"], problem["remedy"]);
         anyhow::Ok(problem)
     };
     timeout(PATIENCE, looking).await?

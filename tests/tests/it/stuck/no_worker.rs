@@ -76,5 +76,6 @@ async fn a_server_that_is_down_is_said_to_be_unreachable() -> anyhow::Result<()>
     assert_eq!((status, &body["error"]["code"]), (StatusCode::SERVICE_UNAVAILABLE, &json!("server_unavailable")));
     let message = "the Temporal server cannot be reached, or has refused the request; send the same request again";
     assert_eq!(body["error"]["message"], message);
+    println!("Temporal down: 503 {body}");
     Ok(())
 }
