@@ -4,8 +4,8 @@
 //! methods are for `#[workflow_methods]`, which reads the block next.
 
 use proc_macro2::TokenStream;
-use quote::{ToTokens, format_ident, quote};
-use syn::{Attribute, Ident, ImplItem, ItemImpl, Visibility, ext::IdentExt, parse_quote};
+use quote::{ToTokens, quote};
+use syn::{Attribute, ImplItem, ItemImpl, Visibility, parse_quote};
 
 use super::{parse::Keys, validate};
 
@@ -18,36 +18,9 @@ pub(super) fn handlers(keys: &Keys, block: &ItemImpl) -> TokenStream {
     let mut block = block.clone();
     block.items.extend(methods(vis, &private));
     let field = keys.field();
-    let found = impl_has_agent_inbox(&block, &private, &quote!(&self.#field), &quote!(&mut self.#field));
-    let needs = inbox_field_check(&block, &private, &field);
-    quote!(#needs #block #found)
-}
-
-/// Returns a check of the field. If the field is missing, the compile error contains the name of
-/// the struct, which tells the author to add the field.
-fn inbox_field_check(block: &ItemImpl, private: &TokenStream, field: &Ident) -> TokenStream {
-    let workflow = &block.self_ty;
-    let cfgs = block.attrs.iter().filter(|attribute| attribute.path().is_ident("cfg"));
-    let advice = format_ident!("add_the_field_{}_of_type_AgentInbox_to", field.unraw());
-    quote! {
-        #(#cfgs)*
-        const _: () = {
-            #[allow(non_camel_case_types, reason = "the compiler shows the name where the field is missing")]
-            struct #advice<W>(W);
-
-            impl<W> ::core::ops::Deref for #advice<W> {
-                type Target = W;
-
-                fn deref(&self) -> &W {
-                    &self.0
-                }
-            }
-
-            let _ = |workflow: &#advice<#workflow>| {
-                let _: &#private::AgentInbox = &workflow.#field;
-            };
-        };
-    }
+    // Of the same type in both methods, so that the compiler reports a missing field once.
+    let found = impl_has_agent_inbox(&block, &private, &quote!(&(*self).#field), &quote!(&mut (*self).#field));
+    quote!(#block #found)
 }
 
 /// Returns the block unchanged, for a block that cannot have handlers, so that only its own
