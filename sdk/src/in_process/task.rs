@@ -31,7 +31,7 @@ use crate::{
     inline::run_threads::run_on_run_thread,
     store::{SqlStore, SqlStoreError, sql::runs::RunEnd},
     wire::{
-        AgentDecision, DecisionAnswer, EventKind, RecordedFailure, RunEvent, RunStatus,
+        AgentDecision, EventKind, RecordedFailure, RunEvent, RunStatus,
         failure::AGENTS_WORKFLOW_ERROR,
         ready_made::{ChatMessage, ChatOutcome, ChatReply},
     },
@@ -146,8 +146,7 @@ impl Owned {
     fn decide(&self, publisher: Option<Arc<EventPublisher>>, decision: AgentDecision, mail: Option<(i64, String)>) {
         let fact = decision.clone();
         self.inbox.decide(decision, |answer| {
-            let counts = matches!(answer, DecisionAnswer::Accepted | DecisionAnswer::Kept { .. });
-            if let (Some(publisher), true) = (publisher, counts) {
+            if let (Some(publisher), true) = (publisher, answer.counts()) {
                 publisher.observe(|facts| facts.decided(fact));
             }
             self.log.push(Entry::Inbox);

@@ -196,19 +196,24 @@ impl From<DecisionAnswer> for DecisionReply {
 }
 
 /// The outcome of a decision. A decision that is sent twice has the same effect as one that is sent
-/// once. The answer may differ: [`Kept`](Self::Kept) at first and [`Accepted`](Self::Accepted)
-/// later, when a run waits for the decision or has taken it.
+/// once. The answer may differ: [`Kept`](Self::Kept) or [`Unmatched`](Self::Unmatched) at first and
+/// [`Accepted`](Self::Accepted) later, when a run waits for the decision or has taken it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum DecisionAnswer {
     /// A run waits for this decision, or has already taken it. A guardrail may still stop the call.
     Accepted,
-    /// No call with this id waits now. The decision is kept until one does, and dropped if it does
-    /// not fit that call, or when all runs have ended. An id that was never used is also answered
-    /// in this way.
+    /// No call waits now. The decision is kept until one with this id does, and dropped if it does
+    /// not fit that call, or when all runs have ended.
     Kept {
-        /// Ids of the interruptions that the run waits for.
+        /// Empty. (Earlier builds answered in this way also when other calls waited.)
+        waits_for: Vec<String>,
+    },
+    /// Other calls wait, and none with this id: the id is probably mistyped. The decision is kept as
+    /// with [`Kept`](Self::Kept), for a call that comes later.
+    Unmatched {
+        /// Ids of the calls that wait.
         waits_for: Vec<String>,
     },
     /// A different decision on this id was made before, and remains in effect.
@@ -233,6 +238,16 @@ pub enum DecisionAnswer {
     /// An answer of a later release.
     #[serde(other)]
     Other,
+}
+
+impl DecisionAnswer {
+    /// Returns `true` if the decision applies to its call, now or as soon as that call waits.
+    pub fn counts(&self) -> bool {
+        match self {
+            Self::Accepted | Self::Kept { .. } | Self::Unmatched { .. } => true,
+            Self::AlreadyDecided { .. } | Self::Unknown { .. } | Self::Refused { .. } | Self::Other => false,
+        }
+    }
 }
 
 /// Progress of a workflow's runs, and the calls that they wait for. Of several runs at the same

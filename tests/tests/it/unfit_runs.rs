@@ -7,7 +7,7 @@ use temporal_agents::{
     Agent, Tool,
     client::{AgentHandle, ChatHandle},
     tool,
-    wire::{AgentRequest, ChatOutcome, ChatRequest, DecisionAnswer},
+    wire::{AgentRequest, ChatOutcome, ChatRequest},
     workflow::{AgentSet, AgentWorkflow, ChatWorkflow, ContinueOptions},
 };
 use temporal_agents_testing::{
@@ -154,7 +154,7 @@ async fn a_run_whose_pending_tool_is_gone_waits_for_a_build_that_has_it() -> any
     build.deploy(set((desk,)));
     env.start_worker()?;
     let approved = AgentHandle::new(env.client(), &*id).approve("call_0_0").await?;
-    assert!(matches!(approved, DecisionAnswer::Accepted | DecisionAnswer::Kept { .. }), "{approved:?}");
+    assert!(approved.counts(), "{approved:?}");
     held.answer();
     assert_eq!(env.await_run(&started).await?.output()?, json!("done"));
     env.finish().await?;

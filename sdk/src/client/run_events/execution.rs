@@ -17,8 +17,7 @@ use crate::{
     conversations::Recorded,
     events::{Attempts, Facts, Place, Role, ScheduledModelCall, lineage},
     wire::{
-        AgentDecision, DecisionAnswer, EventKind, Item, ModelRequest, RecordedFailure, RunEvent, ToolReply,
-        ready_made::CHAT_WORKFLOW,
+        AgentDecision, EventKind, Item, ModelRequest, RecordedFailure, RunEvent, ToolReply, ready_made::CHAT_WORKFLOW,
     },
 };
 
@@ -189,7 +188,7 @@ impl Execution {
             Record::DecisionSent { event, decision } => drop(self.sent.insert(event, decision)),
             Record::DecisionAnswered { event, reply } => {
                 if let Some(decision) = self.sent.remove(&event)
-                    && matches!(reply.answer, DecisionAnswer::Accepted | DecisionAnswer::Kept { .. })
+                    && reply.answer.counts()
                 {
                     self.facts.decided(decision);
                 }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use super::shape::{Approval, Run};
 use crate::{
     events::call_id_of,
-    wire::{AgentDecision, DecisionAnswer, DecisionReply, asked_questions::AskedQuestions, event::NotedDecision},
+    wire::{AgentDecision, DecisionReply, asked_questions::AskedQuestions, event::NotedDecision},
 };
 
 /// The approval requests of a history, each with the decision that took effect.
@@ -48,7 +48,7 @@ impl Approvals {
     /// first, is left out.
     pub(super) fn answered(&mut self, event: i64, reply: &DecisionReply) {
         let Some((at, decision)) = self.sent.remove(&event) else { return };
-        if !matches!(reply.answer, DecisionAnswer::Accepted | DecisionAnswer::Kept { .. }) {
+        if !reply.answer.counts() {
             return;
         }
         let AgentDecision { version: _, interruption_id, decision, always, by } = decision;

@@ -194,7 +194,7 @@ impl AgentInbox {
             } else if is_asked || first.taken {
                 DecisionAnswer::Accepted
             } else {
-                DecisionAnswer::Kept { waits_for: self.ids() }
+                self.kept()
             };
         }
         if let Some(reason) = asked.and_then(|asked| refusal(asked, &decision)) {
@@ -205,7 +205,13 @@ impl AgentInbox {
             return DecisionAnswer::Unknown { waits_for: self.ids() };
         }
         self.decided.push(DecidedInterruption { id, decision, always, taken: false, by });
-        if is_asked { DecisionAnswer::Accepted } else { DecisionAnswer::Kept { waits_for: self.ids() } }
+        if is_asked { DecisionAnswer::Accepted } else { self.kept() }
+    }
+
+    /// Returns the answer to a decision on an id for which no call waits.
+    fn kept(&self) -> DecisionAnswer {
+        let waits_for: Vec<String> = self.undecided().map(|call| call.id.clone()).collect();
+        if waits_for.is_empty() { DecisionAnswer::Kept { waits_for } } else { DecisionAnswer::Unmatched { waits_for } }
     }
 
     /// Restores the inbox of a run that has continued as new, for `#[init]`: an update that arrives

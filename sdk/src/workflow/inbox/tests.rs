@@ -49,8 +49,10 @@ fn taken(inbox: &mut AgentInbox, wanted: &[&str]) -> Vec<String> {
 #[test]
 fn what_runs_take_is_remembered_and_what_they_do_not_take_is_kept() {
     let mut inbox = waiting_for(&["a", "b"]);
-    assert_eq!(inbox.decide(AgentDecision::approve("c")), DecisionAnswer::Kept { waits_for: ids(&["a", "b"]) });
+    assert_eq!(inbox.decide(AgentDecision::approve("c")), DecisionAnswer::Unmatched { waits_for: ids(&["a", "b"]) });
     assert_eq!(inbox.decide(AgentDecision::approve("b")), DecisionAnswer::Accepted);
+    let repeated = inbox.decide(AgentDecision::approve("c"));
+    assert_eq!(repeated, DecisionAnswer::Unmatched { waits_for: ids(&["a"]) }, "b is decided");
     assert_eq!(taken(&mut inbox, &["a", "b"]), ["b"]);
     assert_eq!(taken(&mut inbox, &["a", "b"]), [""; 0], "each is taken once");
     let facts: Vec<_> = inbox.state().decided.iter().map(|decided| (decided.id.clone(), decided.taken)).collect();
@@ -143,7 +145,7 @@ fn a_paused_run_can_be_decided_and_a_dropped_one_can_be_forgotten() {
     let mut inbox = waiting_for(&["a"]);
     inbox.pause(&asked(&["a"]));
     assert_eq!(inbox.state().status, RunStatus::Waiting);
-    assert_eq!(inbox.decide(AgentDecision::approve("b")), DecisionAnswer::Kept { waits_for: ids(&["a"]) });
+    assert_eq!(inbox.decide(AgentDecision::approve("b")), DecisionAnswer::Unmatched { waits_for: ids(&["a"]) });
     inbox.abandon_runs();
     assert_eq!(inbox.state().status, RunStatus::Queued);
     assert_eq!(inbox.decide(AgentDecision::approve("a")), DecisionAnswer::Unknown { waits_for: Vec::new() });
@@ -224,7 +226,7 @@ fn a_call_of_a_client_tool_is_answered_by_its_output_or_a_rejection() {
 #[test]
 fn a_decision_that_no_run_has_asked_for_is_the_same_before_the_end_and_after_it() {
     let (mut before, mut after) = (waiting_for(&["a"]), waiting_for(&["a"]));
-    assert_eq!(before.decide(AgentDecision::approve("b")), DecisionAnswer::Kept { waits_for: ids(&["a"]) });
+    assert_eq!(before.decide(AgentDecision::approve("b")), DecisionAnswer::Unmatched { waits_for: ids(&["a"]) });
     before.end(RunStatus::Completed, &asked(&["a"]));
     after.end(RunStatus::Completed, &asked(&["a"]));
     assert_eq!(after.decide(AgentDecision::approve("b")), DecisionAnswer::Unknown { waits_for: Vec::new() });

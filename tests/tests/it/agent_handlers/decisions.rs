@@ -133,14 +133,16 @@ async fn the_first_decision_counts_and_later_ones_are_told_so(
 
 #[rstest]
 #[tokio::test]
-async fn an_id_that_nobody_will_ask_for_is_unknown(#[values(true, false)] cached: bool) -> anyhow::Result<()> {
+async fn a_mistyped_id_is_unmatched_and_after_the_run_unknown(
+    #[values(true, false)] cached: bool,
+) -> anyhow::Result<()> {
     let model = FakeModel::script([tool_call("refund", json!({"order": 7})), text("done")]);
     let env = desk_with(&model, cached).await?;
     let handle = env.start_workflow(Desk::run, lingering()).await?;
     let agent = AgentHandle::new(env.client(), "desk-0");
     state_when_waiting(&agent).await?;
     let waits_for = vec!["call_0_0".to_owned()];
-    assert_eq!(agent.approve("call_9").await?, DecisionAnswer::Kept { waits_for });
+    assert_eq!(agent.approve("call_9").await?, DecisionAnswer::Unmatched { waits_for });
     agent.approve("call_0_0").await?;
     state_when(&agent, "finished", |state| state.status == RunStatus::Completed).await?;
     assert_eq!(agent.approve("call_8").await?, DecisionAnswer::Unknown { waits_for: Vec::new() });

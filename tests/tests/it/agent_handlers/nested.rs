@@ -59,7 +59,7 @@ async fn a_call_inside_an_agents_call_is_decided_by_the_way_to_it(
     let waiting = state_when_waiting(&agent).await?;
     assert_eq!(waiting.interruptions, [interruption("call_0_0/call_1_0", 7)]);
     let outer = agent.approve("call_0_0").await?;
-    assert_eq!(outer, DecisionAnswer::Kept { waits_for: vec!["call_0_0/call_1_0".to_owned()] });
+    assert_eq!(outer, DecisionAnswer::Unmatched { waits_for: vec!["call_0_0/call_1_0".to_owned()] });
     assert_eq!(agent.approve("call_0_0/call_1_0").await?, DecisionAnswer::Accepted);
     let run = env.await_run(&handle).await?;
     assert_eq!(activity_types(&run), [MODEL, MODEL, REFUND, MODEL, MODEL]);

@@ -121,7 +121,7 @@ async fn runs_with_calls_of_the_same_id_are_decided_one_by_one(
     let mut ids = [id_of("north"), id_of("south")];
     // Without a cache, the worker may be given the answer that makes the run ask together with the decision on it.
     let answer = agent.approve(&*ids[0]).await?;
-    assert!(matches!(answer, DecisionAnswer::Accepted | DecisionAnswer::Kept { .. }), "{answer:?}");
+    assert!(answer.counts(), "{answer:?}");
     assert_eq!(agent.reject(&*ids[1], "no").await?, DecisionAnswer::Accepted);
     let done = timeout(crate::PATIENCE, handle.get_result(WorkflowGetResultOptions::default()));
     let done = done.await.map_err(|_| anyhow::anyhow!("a run has not got its decision"))??;

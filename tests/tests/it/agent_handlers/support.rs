@@ -127,7 +127,7 @@ pub(crate) async fn answer_to(
     let deciding = async {
         loop {
             match decide().await? {
-                DecisionAnswer::Kept { .. } => {}
+                DecisionAnswer::Kept { .. } | DecisionAnswer::Unmatched { .. } => {}
                 answer => return anyhow::Ok(answer),
             }
         }

@@ -36,6 +36,7 @@ pub(in crate::wire::tests) fn decision_replies() -> Vec<(&'static str, DecisionR
     let answers = [
         ("accepted", DecisionAnswer::Accepted),
         ("kept", DecisionAnswer::Kept { waits_for: waits_for.clone() }),
+        ("unmatched", DecisionAnswer::Unmatched { waits_for: waits_for.clone() }),
         ("already_decided", DecisionAnswer::AlreadyDecided { decision: rejected(), always: false }),
         ("already_decided_for_good", DecisionAnswer::AlreadyDecided { decision: Verdict::Approve, always: true }),
         ("unknown", DecisionAnswer::Unknown { waits_for }),
