@@ -1,5 +1,5 @@
 //! Watches the workflows of a worker, and logs what would otherwise be silent: a replay that differs
-//! from its history, and a future that is not of the workflow's context.
+//! from its history, a future that is not of the workflow's context, and code that blocks.
 //!
 //! # Design
 //! **A workflow that is dropped while it replays has failed to.** The SDK tells nobody why it drops a
@@ -12,6 +12,9 @@
 //! **A wake of somebody else is seen, not prevented.** Each poll of a workflow's main future has a
 //! waker that asks the SDK whether it is woken by it. The SDK does the same, and fails the next
 //! workflow task; until then, which may be never, it says nothing.
+//!
+//! **Code that blocks is measured.** A poll of the main future takes microseconds. The SDK logs a
+//! workflow task that takes longer than 5 seconds, by its type alone and without a remedy.
 
 mod difference;
 
@@ -24,6 +27,7 @@ use std::{
         atomic::{AtomicBool, Ordering},
     },
     task::{Context, Poll, Wake, Waker},
+    time::{Duration, Instant},
 };
 
 use temporalio_client::Client;
@@ -47,6 +51,8 @@ const MAX_REMEMBERED: usize = 10_000;
 /// Number of failed replays that wait for their explanation; further ones are taken when they fail
 /// again.
 const MAX_QUEUED: usize = 100;
+/// Duration of one poll of a workflow from which its code counts as blocking.
+const MAX_POLL: Duration = Duration::from_secs(2);
 
 /// The watch of a worker. Clones share what was logged already.
 #[derive(Clone, Debug, Default)]
@@ -181,9 +187,9 @@ impl WorkflowInterceptor for Watcher {
             workflow_type: ctx.workflow_type().to_owned(),
         };
         let running = self.observer.execute(ctx.clone(), input, next);
-        let foreign = Arc::new(ForeignWake { run: run.clone(), is_logged: AtomicBool::new(false) });
+        let warnings = Arc::new(Warnings::new(run.clone()));
         self.run.get_or_init(|| run);
-        WorkflowInterceptorFuture::new(Watched { running, ctx, journal: &self.journal, foreign, waker: None })
+        WorkflowInterceptorFuture::new(Watched { running, ctx, journal: &self.journal, warnings, waker: None })
     }
 
     fn handle_signal<'a>(
@@ -256,7 +262,7 @@ struct Watched<'a> {
     running: WorkflowInterceptorFuture<'a, ExecuteWorkflowResult>,
     ctx: WorkflowInterceptorContext,
     journal: &'a Journal,
-    foreign: Arc<ForeignWake>,
+    warnings: Arc<Warnings>,
     /// The waker of the SDK at the latest poll, and the one that watches it.
     waker: Option<(Waker, Waker)>,
 }
@@ -269,8 +275,8 @@ impl Watched<'_> {
         {
             return watching.clone();
         }
-        let foreign = Arc::clone(&self.foreign);
-        let watching = Waker::from(Arc::new(WatchedWaker { waker: waker.clone(), foreign }));
+        let warnings = Arc::clone(&self.warnings);
+        let watching = Waker::from(Arc::new(WatchedWaker { waker: waker.clone(), warnings }));
         self.waker = Some((waker.clone(), watching.clone()));
         watching
     }
@@ -284,19 +290,48 @@ impl Future for Watched<'_> {
             self.journal.close();
         }
         let waker = self.watching(cx.waker());
-        Pin::new(&mut self.running).poll(&mut Context::from_waker(&waker))
+        let begin = Instant::now();
+        let polled = Pin::new(&mut self.running).poll(&mut Context::from_waker(&waker));
+        let taken = begin.elapsed();
+        if taken >= MAX_POLL {
+            self.warnings.blocks(taken);
+        }
+        polled
     }
 }
 
-/// A wake of a workflow by something that is not of the SDK.
-struct ForeignWake {
+/// The warnings about the code of a workflow, each logged once.
+struct Warnings {
     run: WatchedRun,
-    is_logged: AtomicBool,
+    has_foreign_wake: AtomicBool,
+    has_blocked: AtomicBool,
 }
 
-impl ForeignWake {
-    fn log(&self) {
-        if self.is_logged.swap(true, Ordering::Relaxed) {
+impl Warnings {
+    fn new(run: WatchedRun) -> Self {
+        Self { run, has_foreign_wake: AtomicBool::new(false), has_blocked: AtomicBool::new(false) }
+    }
+
+    /// Logs that the workflow has blocked its thread for this time.
+    fn blocks(&self, taken: Duration) {
+        if self.has_blocked.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        let WatchedRun { namespace: _, workflow_id, run_id, workflow_type } = &self.run;
+        tracing::warn!(
+            workflow_id,
+            run_id,
+            workflow_type,
+            ?taken,
+            "the code of this workflow has blocked: all workflows of the worker waited, and after 10 s the server gives \
+             the task to another worker; move what blocks (I/O, std::thread::sleep, a long computation) from the \
+             workflow, an inline tool, a guardrail or a hook into an activity"
+        );
+    }
+
+    /// Logs that something that is not of the SDK has woken the workflow.
+    fn foreign_wake(&self) {
+        if self.has_foreign_wake.swap(true, Ordering::Relaxed) {
             return;
         }
         let WatchedRun { namespace: _, workflow_id, run_id, workflow_type } = &self.run;
@@ -313,7 +348,7 @@ impl ForeignWake {
 
 struct WatchedWaker {
     waker: Waker,
-    foreign: Arc<ForeignWake>,
+    warnings: Arc<Warnings>,
 }
 
 impl Wake for WatchedWaker {
@@ -323,7 +358,7 @@ impl Wake for WatchedWaker {
 
     fn wake_by_ref(self: &Arc<Self>) {
         if !is_sdk_wake() {
-            self.foreign.log();
+            self.warnings.foreign_wake();
         }
         self.waker.wake_by_ref();
     }

@@ -1,4 +1,4 @@
-//! Workflow code that cannot go on: it panics, or awaits a future that is not of its context.
+//! Workflow code that cannot go on: it panics, blocks, or awaits a future that is not of its context.
 
 use std::time::Duration;
 
@@ -12,6 +12,7 @@ use temporalio_macros::{workflow, workflow_methods};
 use temporalio_sdk::{WorkerOptions, WorkflowContext, WorkflowResult};
 
 use super::{QUEUE, Site, desk, listed, logged, problem, start};
+use crate::http_service::until;
 
 /// A workflow of an author under the name of the ready-made one, which the service shows.
 #[workflow]
@@ -36,6 +37,22 @@ impl Sleeps {
     #[run(name = "AgentWorkflow")]
     async fn run(_ctx: &mut WorkflowContext<Self>, _request: AgentRequest) -> WorkflowResult<String> {
         tokio::time::sleep(Duration::from_millis(10)).await;
+        Ok("done".to_owned())
+    }
+}
+
+#[workflow]
+#[derive(Default)]
+struct Blocks;
+
+#[workflow_methods]
+impl Blocks {
+    #[run(name = "AgentWorkflow")]
+    async fn run(ctx: &mut WorkflowContext<Self>, _request: AgentRequest) -> WorkflowResult<String> {
+        for _ in 0..2 {
+            std::thread::sleep(Duration::from_millis(2100));
+            ctx.timer(Duration::from_millis(1)).await;
+        }
         Ok("done".to_owned())
     }
 }
@@ -99,5 +116,22 @@ async fn a_sleep_of_tokio_in_workflow_code_is_shown_and_logged_once() -> anyhow:
     site.shutdown().await;
     let lines = logged("sleeps-foreign", "this workflow awaits something that is not its context's").await?;
     assert_eq!(lines.len(), 1, "{lines:?}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn workflow_code_that_blocks_is_logged_once() -> anyhow::Result<()> {
+    let site = Site::start().await?;
+    let service = site.service((desk,));
+    let options = WorkerOptions::new(QUEUE).register_workflow::<Blocks>()?.build();
+    let mut worker = site.worker(Some(plugin()), options)?;
+    start(&service, "blocks").await?;
+    until(&service, "/runs/blocks", |run| run["status"] == "completed").await?;
+    worker.stop()?;
+    site.shutdown().await;
+    let lines = logged("blocks", "the code of this workflow has blocked").await?;
+    assert_eq!(lines.len(), 1, "{lines:?}");
+    assert!(lines[0].contains("WARN") && lines[0].contains("into an activity"), "{lines:?}");
+    println!("{}", lines[0]);
     Ok(())
 }
