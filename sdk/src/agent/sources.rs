@@ -67,6 +67,12 @@ pub trait AgentSources {
     fn keeps_chats(&self) -> bool {
         false
     }
+
+    /// Returns `true` if the agents run without an output type, so that agents that hand off to each
+    /// other may differ in it.
+    fn run_untyped(&self) -> bool {
+        false
+    }
 }
 
 /// Returns `true` if these open toolsets, names or prefixes that end in `*`, contain a name.

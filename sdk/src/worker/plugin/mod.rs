@@ -43,7 +43,7 @@ use crate::{
         tool::ToolActivity,
         tool_versions::ToolVersions,
     },
-    agent::{AgentDef, AgentSource, AgentSources},
+    agent::{AgentDef, AgentSource, AgentSources, Graph},
     conversations::{ConversationCache, ForgetEnded},
     deltas::{DeltaTransport, Deltas},
     drive::installed::plugin_installed,
@@ -98,6 +98,8 @@ pub struct AgentsPlugin {
     tools: Vec<ToolDef>,
     /// The activity types of tools in several versions, all of whose calls contain their version.
     versioned: BTreeSet<String>,
+    /// Names of start agents whose runs may have an output type.
+    typed: BTreeSet<String>,
     conversations: ConversationCache,
     without_models: bool,
     indexes_runs: bool,
@@ -157,7 +159,12 @@ impl AgentsPlugin {
     pub fn agents(mut self, agents: impl AgentSources) -> Self {
         self.versioned.extend(agents.versioned_tools());
         self.agents.extend(agents.spec_parts().map(|parts| parts.as_agent()));
-        self.agents.extend(agents.agent_defs());
+        let run_untyped = agents.run_untyped();
+        let agents = agents.agent_defs();
+        if !run_untyped {
+            self.typed.extend(agents.iter().map(|agent| agent.name.clone()));
+        }
+        self.agents.extend(agents);
         self
     }
 
@@ -226,6 +233,7 @@ impl AgentsPlugin {
     /// [`InstallError`] with all issues; in that case nothing is registered.
     pub fn install(&self, options: &mut WorkerOptions) -> Result<(), InstallError> {
         let activities = self.activities(&options.task_queue)?;
+        self.warn_of_output_types();
         options.register_activities(activities);
         plugin_installed();
         options.workflow_interceptor(self.watch.interceptor());
@@ -243,6 +251,15 @@ impl AgentsPlugin {
             options.workflow_interceptor(forget);
         }
         Ok(())
+    }
+
+    /// Logs agents whose runs fail unless they are untyped. Only a run knows if it is.
+    fn warn_of_output_types(&self) {
+        for agent in self.agents.iter().filter(|agent| self.typed.contains(&agent.name)) {
+            for issue in Graph::new(agent).check_outputs().err().into_iter().flat_map(|error| error.issues) {
+                tracing::warn!(agent = agent.name, %issue, "a run that starts with this agent fails before it calls a model");
+            }
+        }
     }
 
     /// Adds the interceptor of `Tracing`. Returns `false` without one.

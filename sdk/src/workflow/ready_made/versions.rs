@@ -234,6 +234,10 @@ impl AgentSources for &AgentSet {
     fn keeps_chats(&self) -> bool {
         AgentSet::keeps_chats(self)
     }
+
+    fn run_untyped(&self) -> bool {
+        true
+    }
 }
 
 /// Returns the activity types of the tools that these agents and parts have with different
