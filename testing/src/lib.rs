@@ -9,7 +9,6 @@
 //! | [`PostgresServer`] | a real PostgreSQL server as a child process |
 //! | [`ServerAddress`] | the address of a server in a flag or a variable: `HOST:PORT` or a URL |
 //! | [`conformance`] | plays the conformance suite on every host |
-//! | [`event_lines`] | the events of a run as lines for a terminal |
 //! | [`RecordedTools`] | tools that record their calls |
 //! | [`MemoryAgentStore`] | a store of agents as data, in memory |
 //! | [`ReplayCheck`], [`replay()`] | replay of recorded and open workflows against this build |
@@ -22,7 +21,6 @@ mod child_server;
 pub mod conformance;
 pub mod dev_server;
 pub mod environment;
-pub mod event_lines;
 pub mod fake_model;
 pub mod history;
 mod postgres;

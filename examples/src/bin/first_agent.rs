@@ -1,12 +1,12 @@
 //! The agent of the README in one file: a scripted model, a dev server, a worker, a client.
 
 use serde_json::json;
-use temporal_agents::{Agent, AgentsPlugin, Runner, tool};
+use temporal_agents::{Agent, AgentsPlugin, Runner, client::RunHandle, tool};
 use temporal_agents_testing::{
     DevServer, FakeModel,
     fake_model::{text, tool_call},
 };
-use temporalio_client::{WorkflowGetResultOptions, WorkflowStartOptions};
+use temporalio_client::WorkflowStartOptions;
 use temporalio_macros::{workflow, workflow_methods};
 use temporalio_sdk::{Runtime, Worker, WorkerOptions, WorkflowContext, WorkflowResult, runtime::RuntimeOptions};
 
@@ -51,8 +51,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     let ask = async {
         let options = WorkflowStartOptions::new("support", "trip-1").build();
-        let run = client.start_workflow(Support::run, "How warm is it in Oslo?".to_owned(), options).await?;
-        let answer = run.get_result(WorkflowGetResultOptions::default()).await;
+        let run = RunHandle::start(&client, Support::run, "How warm is it in Oslo?".to_owned(), options).await?;
+        let answer = run.result().await;
         stop();
         Ok::<_, Box<dyn std::error::Error>>(answer?)
     };

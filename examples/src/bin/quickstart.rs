@@ -6,6 +6,7 @@
 use std::time::Duration;
 
 use clap::{Parser, Subcommand};
+use temporal_agents::client::event_lines::RunPrinter;
 use temporal_agents_examples::{
     quickstart::{
         crash,
@@ -14,9 +15,7 @@ use temporal_agents_examples::{
     },
     stage::model,
 };
-use temporal_agents_testing::{
-    DevServer, DevServerOptions, ServerAddress, environment::activities, event_lines::RunPrinter, history,
-};
+use temporal_agents_testing::{DevServer, DevServerOptions, ServerAddress, environment::activities, history};
 use temporalio_client::{WorkflowGetResultOptions, WorkflowStartOptions};
 
 /// Runs a travel desk of two agents on a real Temporal server.

@@ -6,10 +6,10 @@
 
 use std::{collections::BTreeSet, time::Duration};
 
+use temporal_agents::client::event_lines::EventWriter;
 use temporal_agents_testing::{
     DevServer,
     environment::{ActivityOutcome, ActivityRecord, activities},
-    event_lines::EventWriter,
     history,
 };
 use temporalio_client::Client;

@@ -17,7 +17,10 @@ use temporal_agents::{
     AgentsPlugin, Resources,
     agent::AgentSources,
     agentic_session::WorkflowApprover,
-    client::AgentHandle,
+    client::{
+        AgentHandle,
+        event_lines::{EventWriter, RunPrinter},
+    },
     provider::OpenAi,
     wire::{AgentInterruption, EventKind},
     worker::HeartbeatDeltas,
@@ -25,7 +28,6 @@ use temporal_agents::{
 use temporal_agents_testing::{
     AgentEnvironment, DevServer, DevServerOptions, FakeModel,
     environment::{AgentEnvironmentBuilder, WorkerThread},
-    event_lines::{EventWriter, RunPrinter},
 };
 use temporalio_client::{Client, WorkflowHandle};
 use temporalio_common::{HasWorkflowDefinition, WorkflowDefinition};

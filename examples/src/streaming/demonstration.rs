@@ -2,7 +2,8 @@
 //! story while the model writes it.
 
 use serde_json::json;
-use temporal_agents_testing::{DevServer, DevServerOptions, environment::WorkerThread, event_lines::RunPrinter};
+use temporal_agents::client::event_lines::RunPrinter;
+use temporal_agents_testing::{DevServer, DevServerOptions, environment::WorkerThread};
 use temporalio_client::{UntypedWorkflow, WorkflowGetResultOptions, WorkflowStartOptions};
 use temporalio_common::data_converters::{PayloadConverter, RawValue};
 

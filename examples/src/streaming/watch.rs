@@ -2,11 +2,14 @@
 
 use std::io::{self, ErrorKind, Write, stdout};
 
-use temporal_agents::{client::RunEvents, wire::RunEvent};
-use temporal_agents_testing::{
-    ServerAddress,
-    event_lines::{EventWriter, visible},
+use temporal_agents::{
+    client::{
+        RunEvents,
+        event_lines::{EventWriter, visible},
+    },
+    wire::RunEvent,
 };
+use temporal_agents_testing::ServerAddress;
 
 use crate::stage::server::connect;
 

@@ -14,6 +14,7 @@ mod agent_runs;
 mod chat_handle;
 mod connect;
 mod diagnosis;
+pub mod event_lines;
 mod history;
 mod new_run;
 #[cfg_attr(
@@ -23,6 +24,7 @@ mod new_run;
 mod process_runs;
 mod run_attributes;
 mod run_events;
+mod run_handle;
 mod run_mode;
 mod runs;
 mod stream;
@@ -36,8 +38,7 @@ pub use agent_runs::StartRunError;
 pub(crate) use agent_runs::{ChatType, RunType, WorkflowRuns};
 pub use chat_handle::ChatHandle;
 pub use connect::{ConnectError, connect_from_env};
-#[doc(hidden)]
-pub use diagnosis::QuietWatch;
+pub(crate) use diagnosis::QuietWatch;
 #[cfg(feature = "http")]
 pub(crate) use diagnosis::{Diagnosis, replay_differs};
 #[cfg(any(feature = "postgres", feature = "sqlite"))]
@@ -60,6 +61,7 @@ pub(crate) use run_events::is_within;
 pub use run_events::{DeltaCall, DeltaReader, RunEventStream, RunEvents, RunEventsError};
 #[cfg(any(feature = "postgres", feature = "sqlite"))]
 pub(crate) use run_events::{ReadItem, cursor_before, described, execution_of, read_events};
+pub use run_handle::RunHandle;
 pub use run_mode::UnknownRunMode;
 pub use runs::AgentRuns;
 pub use stream::{WorkflowStreamError, WorkflowStreamItem, WorkflowStreamItems, WorkflowStreamPublisher};

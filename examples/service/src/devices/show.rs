@@ -7,8 +7,8 @@ use std::{
 };
 
 use anyhow::Context;
-use temporal_agents::client::{AgentHandle, AgentRuns, NewRun, transcript::Transcript};
-use temporal_agents_testing::{DevServer, RedisServer, event_lines::RunPrinter};
+use temporal_agents::client::{AgentHandle, AgentRuns, NewRun, event_lines::RunPrinter, transcript::Transcript};
+use temporal_agents_testing::{DevServer, RedisServer};
 use temporalio_client::{Client, ClientOptions, Connection, ConnectionOptions, Url};
 use tokio::time::sleep;
 

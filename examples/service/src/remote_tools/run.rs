@@ -6,7 +6,7 @@ use anyhow::{Context, ensure};
 use serde_json::{Map, Value};
 use temporal_agents::{
     Agent,
-    client::transcript::Transcript,
+    client::{event_lines::RunPrinter, transcript::Transcript},
     remote::transport::RedisTransport,
     tool::{RemoteToolset, ToolDef},
     wire::{AgentRequest, RemoteTool},
@@ -15,7 +15,6 @@ use temporal_agents::{
 };
 use temporal_agents_testing::{
     AgentEnvironment, FakeModel,
-    event_lines::RunPrinter,
     fake_model::{text, tool_call},
 };
 

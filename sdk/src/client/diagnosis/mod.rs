@@ -34,7 +34,7 @@ use temporalio_client::{
     Client, NamespacedClient, UntypedWorkflow, WorkflowDescribeOptions, WorkflowExecutionDescription,
 };
 
-pub use self::quiet::QuietWatch;
+pub(crate) use self::quiet::QuietWatch;
 pub(super) use self::rules::nondeterminism;
 #[cfg(feature = "http")]
 use self::rules::queue_not_polled;

@@ -16,7 +16,7 @@ const MAX_PAUSE: Duration = Duration::from_secs(30);
 /// Nothing is requested while events come. A run that waits costs a look after 4, 8, 16 seconds, and
 /// then every 30; one with a problem, every 4 seconds, so that the end of the problem is seen.
 #[derive(Clone, Debug)]
-pub struct QuietWatch {
+pub(crate) struct QuietWatch {
     next: Instant,
     pause: Duration,
     shown: Option<RunProblem>,
@@ -30,12 +30,12 @@ impl Default for QuietWatch {
 
 impl QuietWatch {
     /// Waits until a look is due. May be dropped and called again.
-    pub async fn is_due(&self) {
+    pub(crate) async fn is_due(&self) {
         sleep_until(self.next).await;
     }
 
     /// Notes that an event has come. Returns `true` if it ends a problem that was shown.
-    pub fn event_came(&mut self) -> bool {
+    pub(crate) fn event_came(&mut self) -> bool {
         let was_shown = self.shown.take().is_some();
         *self = Self::default();
         was_shown
@@ -43,7 +43,7 @@ impl QuietWatch {
 
     /// Notes the result of a look. Returns what is to be shown: a problem that is new, or `None` for
     /// one that has ended.
-    pub fn looked(&mut self, problem: Option<RunProblem>) -> Option<Option<RunProblem>> {
+    pub(crate) fn looked(&mut self, problem: Option<RunProblem>) -> Option<Option<RunProblem>> {
         self.pause = if problem.is_some() { FIRST_PAUSE } else { MAX_PAUSE.min(self.pause * 2) };
         self.next = Instant::now() + self.pause;
         let told = |problem: &Option<RunProblem>| problem.as_ref().map(|problem| (problem.kind, problem.agent.clone()));

@@ -5,7 +5,7 @@
 
 use std::io::ErrorKind;
 
-use temporal_agents_testing::event_lines::{PrintError, RunPrinter};
+use temporal_agents::client::event_lines::{PrintError, RunPrinter};
 use temporalio_client::Client;
 
 /// Prints the events of a workflow until it has ended. Returns without an error when the reader of

@@ -15,13 +15,12 @@ use std::{error::Error, io::Write, path::Path, process::ExitCode};
 
 use serde_json::Value;
 use temporal_agents::{
-    client::transcript::Transcript,
+    client::{event_lines::visible, transcript::Transcript},
     internal::transcript::{openai_request_body, request_json},
     provider::OpenAiApi,
 };
 use temporal_agents_testing::{
     ServerAddress,
-    event_lines::visible,
     history::{self, History},
 };
 use temporalio_client::{Client, ClientOptions, Connection, ConnectionOptions};

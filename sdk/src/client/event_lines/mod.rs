@@ -28,7 +28,7 @@ mod writing;
 
 use std::collections::BTreeMap;
 
-use temporal_agents::wire::{EventKind, RunEvent, Usage};
+use crate::wire::{EventKind, RunEvent, Usage};
 
 use self::wording::{Colour, Form, Line, who};
 pub use self::{
@@ -44,7 +44,7 @@ pub use self::{
 ///
 /// ```no_run
 /// use temporal_agents::client::RunEvents;
-/// use temporal_agents_testing::event_lines::EventLines;
+/// use temporal_agents::client::event_lines::EventLines;
 /// # async fn follow(
 /// #     client: &temporalio_client::Client,
 /// # ) -> Result<(), Box<dyn std::error::Error>> {

@@ -1,6 +1,6 @@
 //! The call or the decision that a run waits for, as the last line of a terminal.
 
-use temporal_agents::wire::{EventKind, RunEvent};
+use crate::wire::{EventKind, RunEvent};
 
 use super::strings::one_line;
 

@@ -6,7 +6,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use temporal_agents::wire::RunEvent;
+use crate::wire::RunEvent;
 
 use super::{EventLines, status::Status, writing::Writing};
 
@@ -17,8 +17,8 @@ const CLEAR: &str = "\r\u{1b}[2K";
 /// models write them. Clones write to the same output.
 ///
 /// ```
-/// # use temporal_agents::wire::RunEvent;
-/// use temporal_agents_testing::event_lines::EventWriter;
+/// # use crate::wire::RunEvent;
+/// use temporal_agents::client::event_lines::EventWriter;
 ///
 /// # fn example(events: &[RunEvent]) -> std::io::Result<()> {
 /// let writer = EventWriter::stdout();

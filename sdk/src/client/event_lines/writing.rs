@@ -12,7 +12,7 @@
 
 use std::collections::BTreeMap;
 
-use temporal_agents::wire::{EventKind, RunEvent};
+use crate::wire::{EventKind, RunEvent};
 
 use super::{
     EventLines,

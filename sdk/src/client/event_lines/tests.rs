@@ -1,5 +1,5 @@
+use crate::wire::RunEvent;
 use serde_json::json;
-use temporal_agents::wire::RunEvent;
 
 use super::{EventLines, visible};
 

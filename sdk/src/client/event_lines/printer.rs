@@ -2,11 +2,11 @@
 
 use std::{collections::BTreeSet, io, time::Duration};
 
-use futures::{StreamExt, stream::Fuse};
-use temporal_agents::{
+use crate::{
     client::{AgentHandle, QuietWatch, RunEventStream, RunEvents, RunEventsError},
     wire::EventKind,
 };
+use futures::{StreamExt, stream::Fuse};
 use temporalio_client::Client;
 use tokio::time::{Instant, MissedTickBehavior, interval};
 
@@ -22,7 +22,7 @@ const SESSION_INTERVAL: Duration = Duration::from_millis(500);
 /// describes the form. A run that makes no progress has a line that says why, and what helps.
 ///
 /// ```no_run
-/// use temporal_agents_testing::event_lines::RunPrinter;
+/// use temporal_agents::client::event_lines::RunPrinter;
 ///
 /// # async fn follow(
 /// #     client: &temporalio_client::Client,
