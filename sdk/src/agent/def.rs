@@ -343,7 +343,9 @@ impl AgentDef {
     #[cfg(feature = "worker")]
     pub(crate) fn guardrail_activities(&self) -> impl Iterator<Item = &ToolDef> {
         let inputs = self.input_guardrails.iter().filter_map(|guardrail| guardrail.check().activity());
-        inputs.chain(self.output_guardrails.iter().filter_map(|guardrail| guardrail.check().activity()))
+        let outputs = self.output_guardrails.iter().filter_map(|guardrail| guardrail.check().activity());
+        let of_servers = self.mcp_servers.iter().flat_map(|server| server.guardrail_activities());
+        inputs.chain(outputs).chain(self.tools.iter().flat_map(ToolDef::guardrail_activities)).chain(of_servers)
     }
 
     /// Returns the agent with this name, of this agent and the agents that its handoffs reach; see

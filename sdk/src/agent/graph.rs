@@ -263,7 +263,9 @@ fn inside(agent: &AgentDef) -> impl Iterator<Item = &AgentDef> {
     });
     let inputs = agent.input_guardrails.iter().filter_map(|guardrail| guardrail.check().agent());
     let outputs = agent.output_guardrails.iter().filter_map(|guardrail| guardrail.check().agent());
-    tools.chain(inputs).chain(outputs)
+    let of_tools = agent.tools.iter().flat_map(ToolDef::guardrail_agents);
+    let of_servers = agent.mcp_servers.iter().flat_map(|server| server.guardrail_agents());
+    tools.chain(inputs).chain(outputs).chain(of_tools).chain(of_servers)
 }
 
 /// Adds an issue for each name that several functions of an agent share, once per name.

@@ -11,7 +11,7 @@
 
 use std::{fmt, sync::Arc};
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
 
 use super::def::AgentDef;
@@ -117,27 +117,33 @@ pub type CheckInput =
 pub type CheckOutput = Arc<dyn Fn(&GuardrailContext<'_>, &Value) -> Result<GuardrailOutput, BoxError> + Send + Sync>;
 
 /// A function that converts the final output of an agent that acts as a guardrail to a result.
-pub type Judge = Arc<dyn Fn(&Value) -> GuardrailOutput + Send + Sync>;
+pub type Judge<O = GuardrailOutput> = Arc<dyn Fn(&Value) -> O + Send + Sync>;
 
-/// The implementation of a guardrail.
+/// The implementation of a guardrail with results of type `O`.
 #[derive(Clone)]
 #[non_exhaustive]
-pub enum Check<F> {
+pub enum Check<F, O = GuardrailOutput> {
     /// A function that is called in the loop, at once.
     Pure(F),
     /// An activity: a tool that takes `{"agent": NAME, "input": [items]}` or
-    /// `{"agent": NAME, "output": VALUE}` and returns a [`GuardrailOutput`] as JSON.
+    /// `{"agent": NAME, "output": VALUE}` and returns an `O` as JSON. The guardrails of tools have
+    /// arguments of their own.
     Activity(Box<ToolDef>),
     /// An agent, in a separate run.
     Agent {
         /// The agent that checks.
         agent: Arc<AgentDef>,
         /// Converts the agent's final output to a result.
-        judge: Judge,
+        judge: Judge<O>,
     },
 }
 
-impl<F> Check<F> {
+impl<F, O> Check<F, O> {
+    /// Returns `true` for a function that is called in the loop.
+    pub(crate) fn is_pure(&self) -> bool {
+        matches!(self, Self::Pure(_))
+    }
+
     /// Returns the agent that checks, if the guardrail is an agent.
     pub fn agent(&self) -> Option<&AgentDef> {
         match self {
@@ -155,7 +161,7 @@ impl<F> Check<F> {
     }
 }
 
-impl<F> fmt::Debug for Check<F> {
+impl<F, O> fmt::Debug for Check<F, O> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Pure(_) => f.write_str("Pure"),
@@ -310,7 +316,7 @@ impl OutputGuardrail {
 /// Parses the output of a guardrail's activity.
 ///
 /// # Errors
-/// The output is not a [`GuardrailOutput`] as JSON.
-pub fn parse_guardrail_output(output: &ToolOutput) -> Result<GuardrailOutput, serde_json::Error> {
+/// The output is not a result of this type as JSON.
+pub fn parse_guardrail_output<O: DeserializeOwned>(output: &ToolOutput) -> Result<O, serde_json::Error> {
     serde_json::from_str(&output.to_text())
 }

@@ -6,6 +6,7 @@
 //! lost.
 
 use futures::{FutureExt, future::LocalBoxFuture};
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use super::{
@@ -30,7 +31,7 @@ use crate::{
     },
 };
 
-pub(super) type Finding<'f> = LocalBoxFuture<'f, Result<GuardrailOutput, RunError>>;
+pub(super) type Finding<'f, O = GuardrailOutput> = LocalBoxFuture<'f, Result<O, RunError>>;
 
 /// A guardrail that was started.
 pub(super) enum Asked<'f> {
@@ -255,12 +256,12 @@ fn pure(
 }
 
 /// Awaits the output of a guardrail agent and converts it to a guardrail result.
-fn judged<'f>(
+pub(super) fn judged<'f, O: 'f>(
     function: String,
     agent: &'f AgentDef,
-    verdict: &'f Judge,
+    verdict: &'f Judge<O>,
     output: LocalBoxFuture<'f, Result<Value, RunError>>,
-) -> Finding<'f> {
+) -> Finding<'f, O> {
     async move {
         let output = output.await?;
         guard::call(|| function, &agent.name, || verdict(&output))
@@ -269,24 +270,25 @@ fn judged<'f>(
 }
 
 /// The input of a guardrail that runs as an activity.
-struct Call<'c> {
+pub(super) struct Call<'c> {
     /// Name of the guardrail in error messages.
-    function: String,
-    arguments: Map<String, Value>,
-    run: &'c RunContext,
-    turn: u32,
+    pub(super) function: String,
+    pub(super) arguments: Map<String, Value>,
+    pub(super) run: &'c RunContext,
+    pub(super) turn: u32,
     /// Scope of the run's idempotency keys, if a tool call has already set it.
-    key_scope: Option<&'c str>,
+    pub(super) key_scope: Option<&'c str>,
 }
 
-fn activity<'f, H: Host>(
+/// Runs a guardrail as an activity, whose id in the run is `name`.
+pub(super) fn activity<'f, H: Host, O: DeserializeOwned + 'f>(
     env: &'f Env<'_, H>,
     scope: &'f H::Scope,
     agent: &'f AgentDef,
     tool: &'f ToolDef,
     name: String,
     call: Call<'_>,
-) -> Finding<'f> {
+) -> Finding<'f, O> {
     let Call { function, arguments, run, turn, key_scope } = call;
     let failed =
         move |source: BoxError| RunError::Function { function: function.clone(), agent: agent.name.clone(), source };

@@ -119,6 +119,22 @@ pub(super) fn judge<'j, H: Host>(
     judged(env, scope, judge, env.config.for_nested(Some(10)), name, input, context)
 }
 
+/// Runs an agent as the guardrail of a tool and returns its final output.
+pub(super) fn judge_tool<'j, H: Host>(
+    env: &'j Env<'_, H>,
+    scope: &'j H::Scope,
+    judge: &'j AgentDef,
+    name: String,
+    input: Vec<Item>,
+    context: Map<String, Value>,
+) -> LocalBoxFuture<'j, Result<Value, RunError>> {
+    // A judge whose own tools are judged would not end.
+    let mut config = env.config.for_nested(Some(10));
+    config.tool_input_guardrails.clear();
+    config.tool_output_guardrails.clear();
+    judged(env, scope, judge, config, name, input, context)
+}
+
 /// Runs the judge of the gate about a call and returns its final output.
 pub(super) fn judge_call<'j, H: Host>(
     env: &'j Env<'_, H>,

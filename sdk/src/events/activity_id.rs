@@ -64,8 +64,7 @@ impl<'i> Place<'i> {
         }
         ["-mcp-session-", "-session-", "-input-guardrail-", "-output-guardrail-"].into_iter().find_map(|name| {
             let (run, number) = id.rsplit_once(name)?;
-            let is_number = number.split('-').all(|part| part.parse::<u32>().is_ok());
-            is_number.then_some(Self { run, role: Role::Aside })
+            are_numbers(number).then_some(Self { run, role: Role::Aside })
         })
     }
 
@@ -76,7 +75,7 @@ impl<'i> Place<'i> {
         let of_guardrail = || {
             ["-input-guardrail-", "-output-guardrail-"].into_iter().find_map(|name| {
                 let (parent, number) = run.rsplit_once(name)?;
-                number.parse::<u32>().is_ok().then_some(parent)
+                are_numbers(number).then_some(parent)
             })
         };
         let of_summary = || summary(run).map(|(parent, _)| parent);
@@ -115,6 +114,11 @@ fn mcp_list(id: &str) -> Option<Place<'_>> {
     let rest = rest.strip_suffix("-mcp")?;
     let (run, turn) = last_number(rest.strip_suffix("-resume").unwrap_or(rest))?;
     Some(Place { run, role: Role::McpList { turn } })
+}
+
+/// Returns `true` for `7` and `3-0-1`.
+fn are_numbers(text: &str) -> bool {
+    text.split('-').all(|part| part.parse::<u32>().is_ok())
 }
 
 /// Splits `x-7` into `x` and 7.

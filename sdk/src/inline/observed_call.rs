@@ -8,7 +8,7 @@ use std::{
 };
 
 use crate::{
-    agent::parse_guardrail_output,
+    agent::{GuardrailOutput, parse_guardrail_output},
     deltas::ModelEvents,
     drive::{EffectId, ToolAnswer, ToolEffectError},
     events::{AsideKind, AttemptContext, Attempts, EventPublisher, ScheduledModelCall, is_aside, rfc3339},
@@ -199,7 +199,7 @@ pub(crate) fn of_model(error: &ModelError) -> RecordedFailure {
 
 /// Returns the verdict of a guardrail.
 fn triggered(outcome: &Result<ToolAnswer, ToolEffectError>) -> Option<bool> {
-    let found = parse_guardrail_output(&outcome.as_ref().ok()?.output).ok()?;
+    let found: GuardrailOutput = parse_guardrail_output(&outcome.as_ref().ok()?.output).ok()?;
     Some(found.tripwire_triggered)
 }
 

@@ -1,20 +1,24 @@
-//! Guardrails of a single tool: one kind runs before its body, the other on its output.
+//! Guardrails of tools: one kind runs before the body of a call, the other on its output.
 
 use std::{fmt, sync::Arc};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{context::CallInfo, run_context::RunContext};
-use crate::wire::{ToolOutput, run_state::ToolGuardrailBehavior};
+use super::{Tool, context::CallInfo, run_context::RunContext};
+use crate::{
+    agent::{AgentDef, Check},
+    wire::{ToolOutput, run_state::ToolGuardrailBehavior},
+};
 
-/// The result of a tool's guardrail.
-#[derive(Clone, Debug, PartialEq)]
+/// The result of a tool's guardrail. JSON: `{"behavior": {"type": "allow"}, "output_info": VALUE}`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ToolGuardrailOutput {
     /// The handling of the call: allowed, rejected, or the end of the run.
     pub behavior: ToolGuardrailBehavior,
     /// Information about the check; reported with the run's result.
+    #[serde(default, skip_serializing_if = "Value::is_null")]
     pub output_info: Value,
 }
 
@@ -62,26 +66,69 @@ impl<'a> ToolGuardrailContext<'a> {
     }
 }
 
-type CheckCall = Arc<dyn Fn(&ToolGuardrailContext<'_>) -> ToolGuardrailOutput + Send + Sync>;
-type CheckReturn = Arc<dyn Fn(&ToolGuardrailContext<'_>, &ToolOutput) -> ToolGuardrailOutput + Send + Sync>;
+/// A function that checks a call.
+pub(crate) type CheckCall = Arc<dyn Fn(&ToolGuardrailContext<'_>) -> ToolGuardrailOutput + Send + Sync>;
+
+/// A function that checks what a tool returned.
+pub(crate) type CheckReturn = Arc<dyn Fn(&ToolGuardrailContext<'_>, &ToolOutput) -> ToolGuardrailOutput + Send + Sync>;
 
 /// A check of the raw arguments before a tool's body runs.
 ///
 /// # Determinism
-/// The function runs in the workflow, and again on replay: no clock, no randomness, no I/O.
+/// A function runs in the workflow, and again on replay: no clock, no randomness, no I/O.
 #[derive(Clone)]
 pub struct ToolInputGuardrail {
     name: String,
-    check: CheckCall,
+    check: Check<CheckCall, ToolGuardrailOutput>,
 }
 
 impl ToolInputGuardrail {
-    /// Creates a guardrail from this function.
+    /// Creates a guardrail from this pure function.
     pub fn new(
         name: impl Into<String>,
         check: impl Fn(&ToolGuardrailContext<'_>) -> ToolGuardrailOutput + Send + Sync + 'static,
     ) -> Self {
-        Self { name: name.into(), check: Arc::new(check) }
+        Self { name: name.into(), check: Check::Pure(Arc::new(check)) }
+    }
+
+    /// Creates a guardrail that is an activity, with the name and the options of this tool.
+    ///
+    /// The tool returns a [`ToolGuardrailOutput`]. It takes any of these arguments, all strings:
+    /// `tool`, `arguments` (JSON), `call_id` and `agent`.
+    ///
+    /// ```
+    /// use temporal_agents::{
+    ///     tool,
+    ///     tool::{ToolGuardrailOutput, ToolInputGuardrail},
+    /// };
+    ///
+    /// /// Asks the policy service.
+    /// #[tool(start_to_close = "5s")]
+    /// async fn policy(tool: String, arguments: String) -> ToolGuardrailOutput {
+    ///     let _ = (tool, arguments); // Call the service here.
+    ///     ToolGuardrailOutput::allow()
+    /// }
+    ///
+    /// let guardrail = ToolInputGuardrail::by_tool(policy);
+    /// ```
+    ///
+    /// # Errors
+    /// If the activity fails after its attempts, the run fails, and the call is not made.
+    pub fn by_tool(tool: impl Tool) -> Self {
+        let tool = tool.definition().for_guardrail();
+        Self { name: tool.name().to_owned(), check: Check::Activity(Box::new(tool)) }
+    }
+
+    /// Creates a guardrail that runs this agent in a run of its own. Its input is
+    /// `{"tool": NAME, "arguments": JSON}`; `judge` converts its final output to a result.
+    ///
+    /// The guardrails of tools of the run do not check the calls of this agent.
+    pub fn by_agent(
+        name: impl Into<String>,
+        agent: impl Into<AgentDef>,
+        judge: impl Fn(&Value) -> ToolGuardrailOutput + Send + Sync + 'static,
+    ) -> Self {
+        Self { name: name.into(), check: Check::Agent { agent: Arc::new(agent.into()), judge: Arc::new(judge) } }
     }
 
     /// Returns the name under which the guardrail is reported.
@@ -89,29 +136,49 @@ impl ToolInputGuardrail {
         &self.name
     }
 
-    /// Checks a call.
-    pub fn check(&self, ctx: &ToolGuardrailContext<'_>) -> ToolGuardrailOutput {
-        (self.check)(ctx)
+    /// Returns the implementation of the guardrail.
+    pub(crate) fn check(&self) -> &Check<CheckCall, ToolGuardrailOutput> {
+        &self.check
     }
 }
 
 /// A check of what a tool returned.
 ///
 /// # Determinism
-/// The function runs in the workflow, and again on replay: no clock, no randomness, no I/O.
+/// A function runs in the workflow, and again on replay: no clock, no randomness, no I/O.
 #[derive(Clone)]
 pub struct ToolOutputGuardrail {
     name: String,
-    check: CheckReturn,
+    check: Check<CheckReturn, ToolGuardrailOutput>,
 }
 
 impl ToolOutputGuardrail {
-    /// Creates a guardrail from this function.
+    /// Creates a guardrail from this pure function.
     pub fn new(
         name: impl Into<String>,
         check: impl Fn(&ToolGuardrailContext<'_>, &ToolOutput) -> ToolGuardrailOutput + Send + Sync + 'static,
     ) -> Self {
-        Self { name: name.into(), check: Arc::new(check) }
+        Self { name: name.into(), check: Check::Pure(Arc::new(check)) }
+    }
+
+    /// Creates a guardrail that is an activity, as [`ToolInputGuardrail::by_tool`]. The tool may also
+    /// take `output`: the text of the output.
+    ///
+    /// # Errors
+    /// If the activity fails after its attempts, the run fails, and no model receives the output.
+    pub fn by_tool(tool: impl Tool) -> Self {
+        let tool = tool.definition().for_guardrail();
+        Self { name: tool.name().to_owned(), check: Check::Activity(Box::new(tool)) }
+    }
+
+    /// Creates a guardrail that runs this agent in a run of its own, as
+    /// [`ToolInputGuardrail::by_agent`]. Its input also has the text of the output, as `output`.
+    pub fn by_agent(
+        name: impl Into<String>,
+        agent: impl Into<AgentDef>,
+        judge: impl Fn(&Value) -> ToolGuardrailOutput + Send + Sync + 'static,
+    ) -> Self {
+        Self { name: name.into(), check: Check::Agent { agent: Arc::new(agent.into()), judge: Arc::new(judge) } }
     }
 
     /// Returns the name under which the guardrail is reported.
@@ -119,9 +186,9 @@ impl ToolOutputGuardrail {
         &self.name
     }
 
-    /// Checks an output.
-    pub fn check(&self, ctx: &ToolGuardrailContext<'_>, output: &ToolOutput) -> ToolGuardrailOutput {
-        (self.check)(ctx, output)
+    /// Returns the implementation of the guardrail.
+    pub(crate) fn check(&self) -> &Check<CheckReturn, ToolGuardrailOutput> {
+        &self.check
     }
 }
 

@@ -160,6 +160,16 @@ impl SpecParts {
         agent.hosted_tools.clone_from(&self.hosted_tools);
         agent.input_guardrails.clone_from(&self.input_guardrails);
         agent.output_guardrails.clone_from(&self.output_guardrails);
+        let inputs = self.tool_input_guardrails.iter().filter_map(|guardrail| guardrail.check().activity());
+        let outputs = self.tool_output_guardrails.iter().filter_map(|guardrail| guardrail.check().activity());
+        agent.tools.extend(inputs.chain(outputs).cloned());
+        let inputs = self.tool_input_guardrails.iter().filter_map(|guardrail| guardrail.check().agent());
+        let outputs = self.tool_output_guardrails.iter().filter_map(|guardrail| guardrail.check().agent());
+        let judges = inputs.chain(outputs).cloned();
+        let judges = judges.map(|judge| {
+            InputGuardrail::by_agent(judge.name.clone(), judge, |_| crate::agent::GuardrailOutput::pass())
+        });
+        agent.input_guardrails.extend(judges);
         agent
     }
 

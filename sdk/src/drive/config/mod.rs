@@ -245,7 +245,10 @@ impl RunConfig {
     /// Returns the agents that act as guardrails of the run.
     pub(crate) fn judges(&self) -> impl Iterator<Item = &AgentDef> {
         let inputs = self.input_guardrails.iter().filter_map(|guardrail| guardrail.check().agent());
-        inputs.chain(self.output_guardrails.iter().filter_map(|guardrail| guardrail.check().agent()))
+        let outputs = self.output_guardrails.iter().filter_map(|guardrail| guardrail.check().agent());
+        let tool_inputs = self.tool_input_guardrails.iter().filter_map(|guardrail| guardrail.check().agent());
+        let tool_outputs = self.tool_output_guardrails.iter().filter_map(|guardrail| guardrail.check().agent());
+        inputs.chain(outputs).chain(tool_inputs).chain(tool_outputs)
     }
 
     /// Returns the rules of the run that are plain data.

@@ -1,12 +1,27 @@
 //! The phase after the bodies of all calls.
+//!
+//! # Design
+//! **Services are asked first,** about all calls at the same time. Then each call is concluded, in
+//! call order: its output guardrails that are functions, and its hooks.
 
-use super::{Body, Call, body::BodyEnd, in_tool, told::told};
+use futures::{FutureExt, future::LocalBoxFuture};
+
+use super::{
+    Body, Call,
+    body::BodyEnd,
+    in_tool,
+    services::{Services, Subject},
+    told::told,
+};
 use crate::{
-    agent::{AgentDef, HookedCall},
-    drive::{env::Env, guard, host::Host, tool_failure},
+    agent::{AgentDef, Check, HookedCall},
+    drive::{env::Env, guard, host::Host, join::join_in_order, tool_failure},
     engine::{CallResult, Engine, RunError, ToolOutcome},
-    tool::{CallInfo, RunContext, ToolDef, ToolGuardrailContext},
-    wire::run_state::{GuardrailResults, ToolGuardrailBehavior, ToolGuardrailResult},
+    tool::{CallInfo, RunContext, ToolDef, ToolGuardrailContext, ToolOutputGuardrail},
+    wire::{
+        ToolOutput,
+        run_state::{GuardrailResults, ToolGuardrailBehavior, ToolGuardrailResult},
+    },
 };
 
 /// The conclusion of the calls of a response.
@@ -26,7 +41,7 @@ pub(super) enum Concluded {
 
 /// Concludes the calls: runs the output guardrails and the hooks, and selects the error that ends
 /// the run, if any. An error of a call has priority over a cancellation.
-pub(super) fn conclude<H: Host>(
+pub(super) async fn conclude<H: Host>(
     env: &Env<'_, H>,
     engine: &Engine,
     agent: &AgentDef,
@@ -34,11 +49,14 @@ pub(super) fn conclude<H: Host>(
     ran: Vec<BodyEnd>,
 ) -> Concluded {
     let run = RunContext::new(engine.state().context.clone());
+    let scope = env.host.child(&env.scope);
+    let services = Services { env, scope: &scope, agent, key_scope: engine.state().key_scope.as_deref() };
+    let checked = ask_services(&services, &run, &calls, &ran).await;
     let mut outcomes = Vec::with_capacity(calls.len());
     let mut failure = None;
     let mut cancelled = None;
     let mut found = GuardrailResults::default();
-    for (call, ran) in calls.into_iter().zip(ran) {
+    for ((call, ran), checked) in calls.into_iter().zip(ran).zip(checked) {
         let Call {
             info,
             index,
@@ -91,13 +109,21 @@ pub(super) fn conclude<H: Host>(
             found.tool_input.append(&mut outcome.input_guardrails);
             continue;
         }
-        if let (true, Some(tool), CallResult::Output(_)) = (outcome.ran, tool, &outcome.result) {
-            let checked = check_output(env, tool, &info, &arguments, &run, &mut outcome).and_then(|()| {
+        if let (true, Some(tool), CallResult::Output(output)) = (outcome.ran, tool, &outcome.result) {
+            let check = match checked {
+                Some(check) => check,
+                // Functions do not wait.
+                None => check_output(&services, tool, index, &subject(&info, &arguments, output), &run).await,
+            };
+            let checked = check.apply(env, &mut outcome).and_then(|()| {
                 tool_ended(env, engine, agent, &HookedCall::new(&info, &arguments), &outcome)
                     .map_err(|error| in_tool(&info, error))
             });
             if let Err(error) = checked {
-                failure = failure.or(Some(error));
+                match error {
+                    RunError::Cancelled { .. } => cancelled = cancelled.or(Some(error)),
+                    error => failure = failure.or(Some(error)),
+                }
                 found.tool_input.append(&mut outcome.input_guardrails);
                 found.tool_output.append(&mut outcome.output_guardrails);
                 continue;
@@ -129,42 +155,114 @@ fn without_form(tool: &ToolDef, info: &CallInfo, outcome: &ToolOutcome) -> Optio
     Some(RunError::ToolFailed { agent, turn: info.turn, tool, source })
 }
 
-/// Runs the guardrails after a tool; replaces an output that one rejects.
-///
-/// # Errors
-/// [`RunError::ToolOutputGuardrailTripped`].
-pub(super) fn check_output<H: Host>(
-    env: &Env<'_, H>,
-    tool: &ToolDef,
-    info: &CallInfo,
-    arguments: &str,
+/// The results of the guardrails after a call.
+#[derive(Default)]
+pub(super) struct OutputCheck {
+    results: Vec<ToolGuardrailResult>,
+    /// The message that the model receives instead of the output.
+    rejected: Option<String>,
+    /// The error that ends the run.
+    error: Option<RunError>,
+}
+
+impl OutputCheck {
+    /// Adds the results to an outcome, and replaces an output that a guardrail rejects.
+    ///
+    /// # Errors
+    /// The error that ends the run.
+    pub(super) fn apply<H: Host>(self, env: &Env<'_, H>, outcome: &mut ToolOutcome) -> Result<(), RunError> {
+        outcome.output_guardrails.extend(self.results);
+        if let Some(message) = self.rejected {
+            outcome.result = CallResult::Output(told(env, message.into()));
+        }
+        self.error.map_or(Ok(()), Err)
+    }
+}
+
+/// Returns the output guardrails of a tool: its own, then those of the run.
+fn of_output<'r, H: Host>(env: &Env<'r, H>, tool: &'r ToolDef) -> impl Iterator<Item = &'r ToolOutputGuardrail> {
+    tool.output_guardrails().iter().chain(&env.config.tool_output_guardrails)
+}
+
+fn subject<'c>(info: &'c CallInfo, arguments: &'c str, output: &'c ToolOutput) -> Subject<'c> {
+    Subject { info, arguments, output: Some(output) }
+}
+
+/// Checks the outputs of the calls whose guardrails are not all functions. Returns `None` for the
+/// others.
+async fn ask_services<H: Host>(
+    services: &Services<'_, '_, H>,
     run: &RunContext,
-    outcome: &mut ToolOutcome,
-) -> Result<(), RunError> {
-    let CallResult::Output(output) = &mut outcome.result else { return Ok(()) };
-    for guardrail in tool.output_guardrails().iter().chain(&env.config.tool_output_guardrails) {
-        let function = || format!("output guardrail {:?} of tool {:?}", guardrail.name(), info.tool);
-        let ctx = ToolGuardrailContext::new(info, arguments, run);
-        let found = guard::call(function, &info.agent, || guardrail.check(&ctx, output))?;
+    calls: &[Call<'_>],
+    ran: &[BodyEnd],
+) -> Vec<Option<OutputCheck>> {
+    let mut checks: Vec<LocalBoxFuture<'_, Option<OutputCheck>>> = Vec::with_capacity(calls.len());
+    for (call, ran) in calls.iter().zip(ran) {
+        checks.push(match (call.tool, &call.settled, ran) {
+            (Some(tool), None, BodyEnd::Completed(Body { result: CallResult::Output(output), .. }))
+                if tool.native_kind().is_none_or(|kind| kind.takes(output))
+                    && !of_output(services.env, tool).all(|guardrail| guardrail.check().is_pure()) =>
+            {
+                async move {
+                    let subject = subject(&call.info, &call.arguments, output);
+                    Some(check_output(services, tool, call.index, &subject, run).await)
+                }
+                .boxed_local()
+            }
+            _ => std::future::ready(None).boxed_local(),
+        });
+    }
+    join_in_order(checks).await
+}
+
+/// Runs the guardrails after a tool, in order, up to the first that rejects the output or fails.
+pub(super) async fn check_output<H: Host>(
+    services: &Services<'_, '_, H>,
+    tool: &ToolDef,
+    index: usize,
+    subject: &Subject<'_>,
+    run: &RunContext,
+) -> OutputCheck {
+    let Subject { info, arguments, output: Some(output) } = subject else { return OutputCheck::default() };
+    let mut checked = OutputCheck::default();
+    for (place, guardrail) in of_output(services.env, tool).enumerate() {
+        let function = format!("output guardrail {:?} of tool {:?}", guardrail.name(), info.tool);
+        let name = format!("output-guardrail-{}-{index}-{place}", info.turn);
+        let found = match guardrail.check() {
+            Check::Pure(check) => {
+                let ctx = ToolGuardrailContext::new(info, arguments, run);
+                guard::call(|| function, &info.agent, || check(&ctx, output))
+            }
+            Check::Activity(tool) => services.activity(tool, function, name, subject, run).await,
+            Check::Agent { agent, judge } => services.agent(agent, judge, function, name, subject, run).await,
+        };
+        let found = match found {
+            Ok(found) => found,
+            Err(error) => {
+                checked.error = Some(error);
+                break;
+            }
+        };
         let result = ToolGuardrailResult {
             guardrail: guardrail.name().to_owned(),
             behavior: found.behavior.clone(),
             output_info: found.output_info,
         };
-        outcome.output_guardrails.push(result.clone());
+        checked.results.push(result.clone());
         match found.behavior {
             ToolGuardrailBehavior::Allow => {}
             ToolGuardrailBehavior::RejectContent { message } => {
-                *output = told(env, message.into());
-                return Ok(());
+                checked.rejected = Some(message);
+                break;
             }
             ToolGuardrailBehavior::RaiseException => {
                 let (agent, tool) = (info.agent.clone(), info.tool.clone());
-                return Err(RunError::ToolOutputGuardrailTripped { agent, tool, result: Box::new(result) });
+                checked.error = Some(RunError::ToolOutputGuardrailTripped { agent, tool, result: Box::new(result) });
+                break;
             }
         }
     }
-    Ok(())
+    checked
 }
 
 fn tool_ended<H: Host>(

@@ -18,6 +18,7 @@ mod body;
 mod gate;
 mod limits;
 mod one_call;
+mod services;
 #[cfg(feature = "worker")]
 mod single;
 mod sizes;
@@ -149,7 +150,7 @@ pub(super) async fn run<'g, H: Host>(
         engine.resolve(Resolution::ToolsFailed { outcomes: Vec::new(), found })?;
         return Err(error);
     }
-    if let Err(error) = begin(env, engine, agent, &mut calls) {
+    if let Err(error) = begin(env, engine, agent, &mut calls).await {
         engine.resolve(not_begun(calls))?;
         return Err(error);
     }
@@ -162,7 +163,7 @@ pub(super) async fn run<'g, H: Host>(
     let call_ids: Vec<(usize, String)> = calls.iter().map(|call| (call.index, call.info.call_id.clone())).collect();
     let ran = bodies(env, engine, guards, &mut calls).await;
     notes::calls_failed(env, &agent.name, turn);
-    let concluded = conclude(env, engine, agent, calls, ran?);
+    let concluded = conclude(env, engine, agent, calls, ran?).await;
     let (Concluded::Completed(outcomes) | Concluded::EndsRun { outcomes, .. }) = &concluded;
     notes::side_data(env, &agent.name, turn, unshown_data(env, &call_ids, outcomes));
     match concluded {

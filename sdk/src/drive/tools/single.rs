@@ -8,7 +8,14 @@ use std::cell::RefCell;
 
 use serde_json::{Map, Value};
 
-use super::{Body, Call, after::check_output, batch::Batches, before::decide, one_call::CallExecution};
+use super::{
+    Body, Call,
+    after::check_output,
+    batch::Batches,
+    before::{check_input, decide},
+    one_call::CallExecution,
+    services::{Services, Subject},
+};
 use crate::{
     agent::{Agent, Graph},
     drive::{config::RunConfig, env::Env, host::Host},
@@ -64,7 +71,8 @@ pub(crate) async fn call_single<H: Host>(
     single: SingleCall,
 ) -> Result<SingleAnswer, SingleError> {
     let SingleCall { info, arguments, context, is_approved } = single;
-    let (graph, config) = (Graph::new(Agent::new(&*info.agent).def()), RunConfig::default());
+    let agent = Agent::new(&*info.agent);
+    let (graph, config) = (Graph::new(agent.def()), RunConfig::default());
     let env = Env::new(host, &graph, &config, &host.scope(), String::new());
     let mut call = Call {
         info,
@@ -83,7 +91,11 @@ pub(crate) async fn call_single<H: Host>(
         gated: None,
         settled: None,
     };
-    decide(&env, &Box::new(RunContext::new(context.clone())), &mut call)?;
+    let services = Services { env: &env, scope: &env.scope, agent: agent.def(), key_scope: None };
+    let run = Box::new(RunContext::new(context.clone()));
+    if let Some(check) = decide(&env, &run, &mut call)? {
+        check_input(&services, check, &mut call, &run).await?;
+    }
     match call.settled.take() {
         None => {}
         Some(CallResult::Output(output)) => {
@@ -98,7 +110,11 @@ pub(crate) async fn call_single<H: Host>(
     let Body { result, context_patch, side_data, failure } = body.run(None).await?;
     let mut context = context.into_inner();
     let mut outcome = ToolOutcome { ran: true, ..ToolOutcome::new(0, result) };
-    check_output(&env, tool, &call.info, &call.arguments, &RunContext::new(context.clone()), &mut outcome)?;
+    if let CallResult::Output(output) = &outcome.result {
+        let subject = Subject { info: &call.info, arguments: &call.arguments, output: Some(output) };
+        let run = RunContext::new(context.clone());
+        check_output(&services, tool, 0, &subject, &run).await.apply(&env, &mut outcome)?;
+    }
     let CallResult::Output(output) = outcome.result else { return Err(SingleError::Waits) };
     if let Some(patch) = context_patch {
         merge_patch(&mut context, patch);

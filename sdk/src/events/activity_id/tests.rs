@@ -22,6 +22,11 @@ fn an_id_tells_run_turn_and_role() {
     assert_eq!(place("k3x9q2ab-session-0"), Some(("k3x9q2ab", Role::Aside)));
     assert_eq!(place("k3x9q2ab-session-0-1"), Some(("k3x9q2ab", Role::Aside)));
     assert_eq!(place("k3x9q2ab-input-guardrail-2"), Some(("k3x9q2ab", Role::Aside)));
+    assert_eq!(place("k3x9q2ab-input-guardrail-3-0-1-1"), Some(("k3x9q2ab", Role::Aside)));
+    assert_eq!(place("k3x9q2ab-output-guardrail-3-0-1"), Some(("k3x9q2ab", Role::Aside)));
+    let judge = "k3x9q2ab-output-guardrail-3-0-1";
+    assert_eq!(place("k3x9q2ab-output-guardrail-3-0-1-2-model"), Some((judge, Role::Model { turn: 2 })));
+    assert_eq!(Place::parent(judge), Some("k3x9q2ab"));
     assert_eq!(
         place("k3x9q2ab-input-guardrail-1-1-model"),
         Some(("k3x9q2ab-input-guardrail-1", Role::Model { turn: 1 }))

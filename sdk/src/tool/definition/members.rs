@@ -4,6 +4,7 @@ use serde_json::{Map, Value};
 
 use super::{LOCAL_BYTES, ToolDef, ToolIssue};
 use crate::{
+    agent::AgentDef,
     tool::{
         approval::NeedsApproval,
         binding::ToolBinding,
@@ -39,6 +40,19 @@ impl ToolDef {
     /// Returns the checks of the output.
     pub fn output_guardrails(&self) -> &[ToolOutputGuardrail] {
         &self.output_guardrails
+    }
+
+    /// Returns the activities of the tool's guardrails.
+    #[cfg(feature = "worker")]
+    pub(crate) fn guardrail_activities(&self) -> impl Iterator<Item = &Self> {
+        let inputs = self.input_guardrails.iter().filter_map(|guardrail| guardrail.check().activity());
+        inputs.chain(self.output_guardrails.iter().filter_map(|guardrail| guardrail.check().activity()))
+    }
+
+    /// Returns the agents that are guardrails of the tool.
+    pub(crate) fn guardrail_agents(&self) -> impl Iterator<Item = &AgentDef> {
+        let inputs = self.input_guardrails.iter().filter_map(|guardrail| guardrail.check().agent());
+        inputs.chain(self.output_guardrails.iter().filter_map(|guardrail| guardrail.check().agent()))
     }
 
     /// Returns the rule for failed calls.

@@ -15,6 +15,8 @@ use serde_json::{Map, Value};
 pub use listed::McpBinding;
 pub use session::{McpSessionOptions, McpSessionRecovery};
 
+#[cfg(feature = "worker")]
+use super::ToolDef;
 use super::{
     approval::NeedsApproval,
     context::CallInfo,
@@ -23,7 +25,7 @@ use super::{
     options::ToolActivityOptions,
     run_context::RunContext,
 };
-use crate::wire::McpTool;
+use crate::{agent::AgentDef, wire::McpTool};
 
 /// A server of the Model Context Protocol whose tools an agent has.
 ///
@@ -269,6 +271,19 @@ impl McpServer {
     pub fn output_guardrail(mut self, guardrail: ToolOutputGuardrail) -> Self {
         self.output_guardrails.push(guardrail);
         self
+    }
+
+    /// Returns the activities of the guardrails of the server's tools.
+    #[cfg(feature = "worker")]
+    pub(crate) fn guardrail_activities(&self) -> impl Iterator<Item = &ToolDef> {
+        let inputs = self.input_guardrails.iter().filter_map(|guardrail| guardrail.check().activity());
+        inputs.chain(self.output_guardrails.iter().filter_map(|guardrail| guardrail.check().activity()))
+    }
+
+    /// Returns the agents that are guardrails of the server's tools.
+    pub(crate) fn guardrail_agents(&self) -> impl Iterator<Item = &AgentDef> {
+        let inputs = self.input_guardrails.iter().filter_map(|guardrail| guardrail.check().agent());
+        inputs.chain(self.output_guardrails.iter().filter_map(|guardrail| guardrail.check().agent()))
     }
 
     /// Sets the handling of failed calls.

@@ -23,7 +23,10 @@ use temporal_agents::{
     run::{RunOutcome, SessionRef},
     store::{Session, SqlStore},
     tool,
-    tool::{BoxError, McpServer, McpSessionOptions, McpSessionRecovery, NeedsApproval, ToolError},
+    tool::{
+        BoxError, McpServer, McpSessionOptions, McpSessionRecovery, NeedsApproval, ToolError, ToolGuardrailOutput,
+        ToolInputGuardrail, ToolOutputGuardrail,
+    },
     wire::{AgentDecision, AgentRequest, AgentState, Bounds, Decision, Item, ServerData},
     workflow::{AgentSet, AgentWorkflow, ContinueOptions},
 };
@@ -492,4 +495,48 @@ async fn output_guardrail() -> anyhow::Result<()> {
     let set = || AgentSet::new((|| Agent::<String>::new("clerk").model("gpt-5").output_guardrail(review),));
     let model = FakeModel::script([text("done")]);
     check("output_guardrail", set, async |builder| run_alone(builder.model(&model), "clerk").await).await
+}
+
+/// Ships a parcel.
+#[tool]
+async fn ship(parcel: String) -> String {
+    format!("shipped {parcel}")
+}
+
+/// Asks the customs about a call.
+#[tool]
+async fn customs(arguments: String) -> ToolGuardrailOutput {
+    let _ = arguments;
+    ToolGuardrailOutput::allow()
+}
+
+/// Reads what a tool has returned.
+#[tool]
+async fn receipt(output: String) -> ToolGuardrailOutput {
+    let _ = output;
+    ToolGuardrailOutput::allow()
+}
+
+/// Services check a call before and after its approval, and its output.
+#[tokio::test]
+async fn tool_guardrails() -> anyhow::Result<()> {
+    fn set() -> AgentSet {
+        let guarded = ship.needs_approval().with_input_guardrail(ToolInputGuardrail::by_tool(customs));
+        let guarded = guarded.with_output_guardrail(ToolOutputGuardrail::by_tool(receipt));
+        let clerk = Agent::<String>::new("clerk").model("gpt-5").tool(guarded);
+        AgentSet::new((clerk,)).config(RunConfig::builder().guard_tools_before_approval(true).build())
+    }
+    check("tool_guardrails", set, async |builder| {
+        let model = FakeModel::script([tool_call("ship", json!({"parcel": "7"})), text("shipped")]);
+        let env = builder.model(&model).start().await?;
+        let histories = run(&env, "clerk", async |clerk| {
+            let waiting = state_when_waiting(clerk).await?;
+            clerk.approve(&*waiting.interruptions[0].id).await?;
+            Ok(())
+        })
+        .await?;
+        env.finish().await?;
+        Ok(histories)
+    })
+    .await
 }
