@@ -194,7 +194,7 @@ impl AgentInbox {
             } else if is_asked || first.taken {
                 DecisionAnswer::Accepted
             } else {
-                self.kept()
+                self.unclaimed_answer()
             };
         }
         if let Some(reason) = asked.and_then(|asked| refusal(asked, &decision)) {
@@ -205,11 +205,11 @@ impl AgentInbox {
             return DecisionAnswer::Unknown { waits_for: self.ids() };
         }
         self.decided.push(DecidedInterruption { id, decision, always, taken: false, by });
-        if is_asked { DecisionAnswer::Accepted } else { self.kept() }
+        if is_asked { DecisionAnswer::Accepted } else { self.unclaimed_answer() }
     }
 
     /// Returns the answer to a decision on an id for which no call waits.
-    fn kept(&self) -> DecisionAnswer {
+    fn unclaimed_answer(&self) -> DecisionAnswer {
         let waits_for: Vec<String> = self.undecided().map(|call| call.id.clone()).collect();
         if waits_for.is_empty() { DecisionAnswer::Kept { waits_for } } else { DecisionAnswer::Unmatched { waits_for } }
     }
@@ -222,6 +222,12 @@ impl AgentInbox {
     /// this case continuing the run fails.
     pub fn of(carried: &Carried) -> Self {
         carried.inbox.as_ref().and_then(|inbox| Self::deserialize(inbox).ok()).unwrap_or_default()
+    }
+
+    /// Counts polls of the stream that the execution has not had, for tests of the limit.
+    #[doc(hidden)]
+    pub fn count_stream_polls(&mut self, polls: u32) {
+        self.stream.polls_mut().count_earlier(polls);
     }
 
     /// Returns the workflow's stream.

@@ -76,6 +76,11 @@ impl Polls {
         self.unanswered = self.unanswered.saturating_add(1);
     }
 
+    /// Counts polls of which this process knows nothing.
+    pub(in crate::workflow) fn count_earlier(&mut self, polls: u32) {
+        self.total = self.total.saturating_add(polls);
+    }
+
     /// Records that a poll has its result.
     pub(super) fn record_answer(&mut self) {
         self.unanswered = self.unanswered.saturating_sub(1);

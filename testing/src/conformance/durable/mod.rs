@@ -145,7 +145,7 @@ impl DurableHost {
         stopped.unwrap_or_else(|error| Err(EnvironmentError::Worker(error.to_string())))?;
         let mut count = Activities::default();
         for history in &histories {
-            check(history, &mut count).await?;
+            self.check(history, &mut count).await?;
         }
         Ok((observed, count))
     }
@@ -201,6 +201,31 @@ impl DurableHost {
         Ok(())
     }
 
+    /// Counts the activities of a history, reads it as a transcript, and replays it in one pass; in the
+    /// mode without a cache, also up to each of its workflow tasks in turn.
+    async fn check(&self, history: &History, count: &mut Activities) -> Result<(), DurableError> {
+        if let Some(reason) = chain::failed_task(history) {
+            return Err(DurableError::Task { reason });
+        }
+        // An activity that was cancelled before a worker started it made no call.
+        for activity in activities(history).into_iter().filter(|activity| activity.attempts > 0) {
+            if activity.activity_type == MODEL_ACTIVITY {
+                count.model += 1;
+            } else {
+                count.tools += calls_of(&activity.activity_id);
+            }
+        }
+        let transcript = Box::pin(Transcript::of_history(history.clone(), &DataConverter::default())).await?;
+        if let Some(reason) = transcript.calls().into_iter().find_map(|call| call.incomplete_input.clone()) {
+            return Err(DurableError::Request { reason });
+        }
+        replay::<ConformanceWorkflow>(history).await?;
+        match self.mode {
+            Mode::Cached | Mode::Batched => Ok(()),
+            Mode::Uncached => Ok(replay_without_cache::<ConformanceWorkflow>(history).await?),
+        }
+    }
+
     /// Stops the server.
     pub(super) async fn shutdown(self) {
         let Self { server, client, mode: _, started: _ } = self;
@@ -215,26 +240,4 @@ fn calls_of(activity_id: &str) -> usize {
     let number = |text: &str| text.parse().unwrap_or(0_usize);
     let calls = |part: &str| part.split_once('_').map_or(1, |(first, last)| number(last) - number(first) + 1);
     activity_id.rsplit_once("-tools-").map_or(1, |(_, parts)| parts.split('.').map(calls).sum())
-}
-
-/// Counts the activities of a history, reads it as a transcript, and replays it, both in one pass
-/// and as a worker without a cache does.
-async fn check(history: &History, count: &mut Activities) -> Result<(), DurableError> {
-    if let Some(reason) = chain::failed_task(history) {
-        return Err(DurableError::Task { reason });
-    }
-    // An activity that was cancelled before a worker started it made no call.
-    for activity in activities(history).into_iter().filter(|activity| activity.attempts > 0) {
-        if activity.activity_type == MODEL_ACTIVITY {
-            count.model += 1;
-        } else {
-            count.tools += calls_of(&activity.activity_id);
-        }
-    }
-    let transcript = Box::pin(Transcript::of_history(history.clone(), &DataConverter::default())).await?;
-    if let Some(reason) = transcript.calls().into_iter().find_map(|call| call.incomplete_input.clone()) {
-        return Err(DurableError::Request { reason });
-    }
-    replay::<ConformanceWorkflow>(history).await?;
-    Ok(replay_without_cache::<ConformanceWorkflow>(history).await?)
 }

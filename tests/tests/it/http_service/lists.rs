@@ -105,7 +105,7 @@ fn ids(rows: &[Value], member: &str) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn each_caller_has_all_own_questions_and_runs_while_no_worker_runs() -> anyhow::Result<()> {
+async fn callers_list_all_own_questions_and_runs_without_workers() -> anyhow::Result<()> {
     let count: usize = std::env::var("WAITING_RUNS").ok().and_then(|runs| runs.parse().ok()).unwrap_or(14);
     let asked = Arc::new(Mutex::new(Instant::now()));
     let mut env = environment(pays_at(&asked), false).await?;

@@ -30,6 +30,9 @@ pub(crate) struct Left {
     inbox: AgentInbox,
     orders: VecDeque<Order>,
     execution: u32,
+    /// Number of polls that the execution counts from the beginning.
+    #[serde(default)]
+    pub(crate) polls: u32,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -57,7 +60,8 @@ pub(crate) struct Channel {
 #[workflow_methods]
 impl Channel {
     #[init]
-    fn new(_ctx: &WorkflowContextView, left: Left) -> Self {
+    fn new(_ctx: &WorkflowContextView, mut left: Left) -> Self {
+        left.inbox.count_stream_polls(left.polls);
         Self { inbox: left.inbox, orders: left.orders, execution: left.execution }
     }
 
@@ -81,6 +85,7 @@ impl Channel {
                         inbox: channel.inbox.clone(),
                         orders: channel.orders.clone(),
                         execution: execution + 1,
+                        polls: 0,
                     });
                     match ctx.continue_as_new(left, ContinueAsNewOptions::default())? {}
                 }
@@ -119,8 +124,13 @@ pub(crate) struct Open {
 
 impl Open {
     pub(crate) async fn begin(cache: Cache) -> anyhow::Result<Self> {
+        Self::begin_after(cache, 0).await
+    }
+
+    /// Begins an execution that counts so many polls already.
+    pub(crate) async fn begin_after(cache: Cache, polls: u32) -> anyhow::Result<Self> {
         let env = environment(cache).await?;
-        let started = env.start_workflow(Channel::run, Left::default()).await?;
+        let started = env.start_workflow(Channel::run, Left { polls, ..Left::default() }).await?;
         let id = started.info().workflow_id.clone();
         let handle = env.client().get_workflow_handle(&*id);
         Ok(Self { env, id, handle })
