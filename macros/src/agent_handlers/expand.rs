@@ -18,7 +18,7 @@ pub(super) fn handlers(keys: &Keys, block: &ItemImpl) -> TokenStream {
     let mut block = block.clone();
     block.items.extend(methods(vis, &private));
     let field = keys.field();
-    // Of the same type in both methods, so that the compiler reports a missing field once.
+    // `(*self).field` has the same type in both methods, so rustc reports a missing field once.
     let found = impl_has_agent_inbox(&block, &private, &quote!(&(*self).#field), &quote!(&mut (*self).#field));
     quote!(#block #found)
 }

@@ -339,8 +339,15 @@ impl<O> fmt::Debug for Agent<O> {
 }
 
 impl AgentDef {
-    /// Returns the activities of this agent's guardrails.
-    #[cfg(feature = "worker")]
+    /// Returns the agents that are guardrails of this agent, of its tools and of its MCP servers.
+    pub(crate) fn judges(&self) -> impl Iterator<Item = &Self> {
+        let inputs = self.input_guardrails.iter().filter_map(|guardrail| guardrail.check().agent());
+        let outputs = self.output_guardrails.iter().filter_map(|guardrail| guardrail.check().agent());
+        let of_servers = self.mcp_servers.iter().flat_map(|server| server.guardrail_agents());
+        inputs.chain(outputs).chain(self.tools.iter().flat_map(ToolDef::guardrail_agents)).chain(of_servers)
+    }
+
+    /// Returns the activities of this agent's guardrails, also of those of its tools.
     pub(crate) fn guardrail_activities(&self) -> impl Iterator<Item = &ToolDef> {
         let inputs = self.input_guardrails.iter().filter_map(|guardrail| guardrail.check().activity());
         let outputs = self.output_guardrails.iter().filter_map(|guardrail| guardrail.check().activity());

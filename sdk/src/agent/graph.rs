@@ -261,11 +261,7 @@ fn inside(agent: &AgentDef) -> impl Iterator<Item = &AgentDef> {
         ToolBinding::Agent(tool) => Some(&**tool.agent()),
         _ => None,
     });
-    let inputs = agent.input_guardrails.iter().filter_map(|guardrail| guardrail.check().agent());
-    let outputs = agent.output_guardrails.iter().filter_map(|guardrail| guardrail.check().agent());
-    let of_tools = agent.tools.iter().flat_map(ToolDef::guardrail_agents);
-    let of_servers = agent.mcp_servers.iter().flat_map(|server| server.guardrail_agents());
-    tools.chain(inputs).chain(outputs).chain(of_tools).chain(of_servers)
+    tools.chain(agent.judges())
 }
 
 /// Adds an issue for each name that several functions of an agent share, once per name.

@@ -126,8 +126,8 @@ pub enum Check<F, O = GuardrailOutput> {
     /// A function that is called in the loop, at once.
     Pure(F),
     /// An activity: a tool that takes `{"agent": NAME, "input": [items]}` or
-    /// `{"agent": NAME, "output": VALUE}` and returns an `O` as JSON. The guardrails of tools have
-    /// arguments of their own.
+    /// `{"agent": NAME, "output": VALUE}` and returns an `O` as JSON. Guardrails of tools take
+    /// `tool`, `arguments`, `call_id`, `agent` and, after the call, `output`.
     Activity(Box<ToolDef>),
     /// An agent, in a separate run.
     Agent {

@@ -70,7 +70,7 @@ pub trait AgentSources {
 
     /// Returns `true` if the agents run without an output type, so that agents that hand off to each
     /// other may differ in it.
-    fn run_untyped(&self) -> bool {
+    fn runs_untyped(&self) -> bool {
         false
     }
 }

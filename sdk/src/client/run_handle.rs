@@ -48,8 +48,9 @@ use super::{
 /// # }
 /// ```
 ///
-/// For ready-made workflows, use [`AgentRuns`](super::AgentRuns).
-#[derive(Clone)]
+/// Events and decisions are those of the latest execution with the workflow id; the result of a started
+/// workflow is that of the execution that was started. For ready-made workflows, use
+/// [`AgentRuns`](super::AgentRuns).
 pub struct RunHandle<W> {
     client: Client,
     workflow: WorkflowHandle<Client, W>,

@@ -104,7 +104,7 @@ pub(super) fn ask_input<'f, H: Host>(
             let name = format!("input-guardrail-{place}");
             let output = nested::judge(env, scope, judge, name, input.to_vec(), run.values().clone());
             let function = format!("input guardrail {:?}", guardrail.name());
-            Asked::Asking(judged(function, agent, verdict, output))
+            Asked::Asking(await_judge(function, agent, verdict, output))
         }
     })
 }
@@ -144,7 +144,7 @@ pub(super) async fn conclude<H: Host>(
             let (name, input) = (format!("output-guardrail-{place}"), vec![Item::user(text)]);
             let output = nested::judge(env, &scope, judge, name, input, run.values().clone());
             let function = format!("output guardrail {:?}", guardrail.name());
-            Asked::Asking(judged(function, agent, verdict, output))
+            Asked::Asking(await_judge(function, agent, verdict, output))
         }
     });
     let answers = answers(env, &scope, asked).await;
@@ -256,7 +256,7 @@ fn pure(
 }
 
 /// Awaits the output of a guardrail agent and converts it to a guardrail result.
-pub(super) fn judged<'f, O: 'f>(
+pub(super) fn await_judge<'f, O: 'f>(
     function: String,
     agent: &'f AgentDef,
     verdict: &'f Judge<O>,

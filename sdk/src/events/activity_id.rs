@@ -64,7 +64,7 @@ impl<'i> Place<'i> {
         }
         ["-mcp-session-", "-session-", "-input-guardrail-", "-output-guardrail-"].into_iter().find_map(|name| {
             let (run, number) = id.rsplit_once(name)?;
-            are_numbers(number).then_some(Self { run, role: Role::Aside })
+            is_number_list(number).then_some(Self { run, role: Role::Aside })
         })
     }
 
@@ -75,7 +75,7 @@ impl<'i> Place<'i> {
         let of_guardrail = || {
             ["-input-guardrail-", "-output-guardrail-"].into_iter().find_map(|name| {
                 let (parent, number) = run.rsplit_once(name)?;
-                are_numbers(number).then_some(parent)
+                is_number_list(number).then_some(parent)
             })
         };
         let of_summary = || summary(run).map(|(parent, _)| parent);
@@ -117,7 +117,7 @@ fn mcp_list(id: &str) -> Option<Place<'_>> {
 }
 
 /// Returns `true` for `7` and `3-0-1`.
-fn are_numbers(text: &str) -> bool {
+fn is_number_list(text: &str) -> bool {
     text.split('-').all(|part| part.parse::<u32>().is_ok())
 }
 

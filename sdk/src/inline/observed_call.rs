@@ -14,8 +14,8 @@ use crate::{
     events::{AsideKind, AttemptContext, Attempts, EventPublisher, ScheduledModelCall, is_aside, rfc3339},
     metrics::{Execution, Inference, Metrics},
     provider::{ModelDeltas, ModelError},
-    tool::{CallInfo, ToolFailure, ToolFailureKind},
-    wire::{EventKind, ModelCall, ModelResponse, RecordedFailure},
+    tool::{CallInfo, ToolFailure, ToolFailureKind, ToolGuardrailOutput},
+    wire::{EventKind, ModelCall, ModelResponse, RecordedFailure, run_state::ToolGuardrailBehavior},
 };
 
 /// One call of a model or a tool, in all its attempts. Without a publisher, it costs nothing.
@@ -199,8 +199,12 @@ pub(crate) fn of_model(error: &ModelError) -> RecordedFailure {
 
 /// Returns the verdict of a guardrail.
 fn triggered(outcome: &Result<ToolAnswer, ToolEffectError>) -> Option<bool> {
-    let found: GuardrailOutput = parse_guardrail_output(&outcome.as_ref().ok()?.output).ok()?;
-    Some(found.tripwire_triggered)
+    let output = &outcome.as_ref().ok()?.output;
+    if let Ok(found) = parse_guardrail_output::<GuardrailOutput>(output) {
+        return Some(found.tripwire_triggered);
+    }
+    let found: ToolGuardrailOutput = parse_guardrail_output(output).ok()?;
+    Some(found.behavior == ToolGuardrailBehavior::RaiseException)
 }
 
 fn of_tool(error: &ToolEffectError) -> RecordedFailure {

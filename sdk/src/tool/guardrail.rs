@@ -11,7 +11,10 @@ use crate::{
     wire::{ToolOutput, run_state::ToolGuardrailBehavior},
 };
 
-/// The result of a tool's guardrail. JSON: `{"behavior": {"type": "allow"}, "output_info": VALUE}`.
+/// The result of a tool's guardrail.
+///
+/// JSON: `{"behavior": {"type": "allow"}, "output_info": VALUE}`; the other behaviors are
+/// `{"type": "reject_content", "message": TEXT}` and `{"type": "raise_exception"}`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ToolGuardrailOutput {
@@ -112,17 +115,19 @@ impl ToolInputGuardrail {
     /// let guardrail = ToolInputGuardrail::by_tool(policy);
     /// ```
     ///
-    /// # Errors
-    /// If the activity fails after its attempts, the run fails, and the call is not made.
+    /// # Retries
+    /// Temporal retries the activity by the tool's options. If it still fails, the run fails, and the
+    /// call is not made.
     pub fn by_tool(tool: impl Tool) -> Self {
         let tool = tool.definition().for_guardrail();
         Self { name: tool.name().to_owned(), check: Check::Activity(Box::new(tool)) }
     }
 
-    /// Creates a guardrail that runs this agent in a run of its own. Its input is
-    /// `{"tool": NAME, "arguments": JSON}`; `judge` converts its final output to a result.
+    /// Creates a guardrail that runs this agent in a run of its own; `judge` converts its final output
+    /// to a result.
     ///
-    /// The guardrails of tools of the run do not check the calls of this agent.
+    /// The agent receives a user message with `{"tool": NAME, "arguments": TEXT}`, and runs at most 10
+    /// turns. The run's guardrails for tools do not check its calls.
     pub fn by_agent(
         name: impl Into<String>,
         agent: impl Into<AgentDef>,
@@ -161,18 +166,19 @@ impl ToolOutputGuardrail {
         Self { name: name.into(), check: Check::Pure(Arc::new(check)) }
     }
 
-    /// Creates a guardrail that is an activity, as [`ToolInputGuardrail::by_tool`]. The tool may also
+    /// Creates a guardrail that is an activity, like [`ToolInputGuardrail::by_tool`]. The tool may also
     /// take `output`: the text of the output.
     ///
-    /// # Errors
-    /// If the activity fails after its attempts, the run fails, and no model receives the output.
+    /// # Retries
+    /// Temporal retries the activity by the tool's options. If it still fails, the run fails, and no model
+    /// receives the output.
     pub fn by_tool(tool: impl Tool) -> Self {
         let tool = tool.definition().for_guardrail();
         Self { name: tool.name().to_owned(), check: Check::Activity(Box::new(tool)) }
     }
 
-    /// Creates a guardrail that runs this agent in a run of its own, as
-    /// [`ToolInputGuardrail::by_agent`]. Its input also has the text of the output, as `output`.
+    /// Creates a guardrail that runs this agent in a run of its own, like
+    /// [`ToolInputGuardrail::by_agent`]. Its message also has the text of the output, as `output`.
     pub fn by_agent(
         name: impl Into<String>,
         agent: impl Into<AgentDef>,

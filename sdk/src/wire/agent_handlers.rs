@@ -207,7 +207,7 @@ pub enum DecisionAnswer {
     /// No call waits now. The decision is kept until one with this id does, and dropped if it does
     /// not fit that call, or when all runs have ended.
     Kept {
-        /// Empty. (Earlier builds answered in this way also when other calls waited.)
+        /// Empty. Builds before `Unmatched` listed the calls that waited.
         waits_for: Vec<String>,
     },
     /// Other calls wait, and none with this id: the id is probably mistyped. The decision is kept as

@@ -8,7 +8,7 @@ mod judges_of_a_run;
 mod kept_inputs;
 mod keys;
 mod known;
-mod of_calls;
 mod output;
 mod pure;
 mod support;
+mod tool_calls;

@@ -26,11 +26,11 @@ fn install(agents: impl AgentSources) -> anyhow::Result<()> {
 }
 
 #[test]
-fn output_types_that_differ_are_told_at_install() -> anyhow::Result<()> {
+fn differing_output_types_warn_at_install() -> anyhow::Result<()> {
     install((desk("differing"),))?;
     let lines = logs::with("differing_payout");
     assert_eq!(lines.len(), 1, "{lines:?}");
-    let told = "a run that starts with this agent fails before it calls a model agent=\"differing\" issue=agent \
+    let told = "a typed run that starts with this agent fails before its first model call agent=\"differing\" issue=agent \
                 \"differing_payout\" answers with Ruling, but the run of \"differing\" with text; give both one output \
                 type, or run it with .untyped()";
     assert!(lines[0].contains("WARN") && lines[0].contains(told), "{lines:?}");
@@ -38,7 +38,7 @@ fn output_types_that_differ_are_told_at_install() -> anyhow::Result<()> {
 }
 
 #[test]
-fn output_types_may_differ_in_ready_made_workflows() -> anyhow::Result<()> {
+fn ready_made_workflows_may_differ_in_output_types() -> anyhow::Result<()> {
     install(&AgentSet::new((desk("untyped"),)))?;
     assert_eq!(logs::with("untyped_payout"), [""; 0]);
     Ok(())

@@ -7,7 +7,7 @@ use temporal_agents::{
     Agent, Runner, Tool, agent_handlers,
     client::RunHandle,
     tool,
-    wire::{EventKind, RunEvent},
+    wire::{DecisionAnswer, EventKind, RunEvent},
     worker::HeartbeatDeltas,
     workflow::AgentInbox,
 };
@@ -59,7 +59,7 @@ async fn a_run_is_started_decided_printed_and_awaited(#[values(true, false)] cac
     let run = RunHandle::start(env.client(), Desk::run, "Pay me 40.".to_owned(), options).await?;
     assert_eq!(run.id(), "desk-7");
     let waiting = timeout(PATIENCE, run.agent().wait_for_interruptions()).await??;
-    assert!(run.agent().approve(&*waiting[0].id).await?.counts());
+    assert_eq!(run.agent().approve(&*waiting[0].id).await?, DecisionAnswer::Accepted);
     // Another program finds it by its id.
     let found = RunHandle::attach(env.client(), Desk::run, "desk-7");
     assert_eq!(timeout(PATIENCE, found.result()).await??, "You have your money.");

@@ -32,7 +32,7 @@ pub(super) async fn run(run: Run) -> anyhow::Result<()> {
     let name = shown_name(&toolset, &listed, &run)?;
     let tools = toolset.tools(listed);
     let transport = RedisTransport::new(&run.redis)?;
-    call(tools, transport, &name, arguments).await
+    Box::pin(call(tools, transport, &name, arguments)).await
 }
 
 /// Makes one call in a durable run on a dev server of its own.

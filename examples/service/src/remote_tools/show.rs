@@ -19,7 +19,8 @@ pub(super) async fn show() -> anyhow::Result<()> {
     let described = listed.iter().map(|tool| RemoteTool::new(tool.name(), tool.description(), tool.accepts().clone()));
     let tools = RemoteToolset::named("demo").tools(described);
     let arguments = json!({"seconds": 3}).as_object().cloned().unwrap_or_default();
-    let outcome = run::call(tools, RedisTransport::new(&server.url())?, "slow", arguments).await;
+    let call = run::call(tools, RedisTransport::new(&server.url())?, "slow", arguments);
+    let outcome = Box::pin(call).await;
     drop(stop);
     serving.await?;
     outcome

@@ -20,11 +20,7 @@ pub(crate) use svg::escaped;
 use std::collections::BTreeMap;
 
 use super::{graph::Graph, handoff::Handoff};
-use crate::{
-    agent::AgentDef,
-    tool::{ToolBinding, ToolDef},
-    wire::ToolSpec,
-};
+use crate::{agent::AgentDef, tool::ToolBinding, wire::ToolSpec};
 
 /// Most lines of a box; the last one counts the others.
 const MOST_LINES: usize = 16;
@@ -183,11 +179,7 @@ impl Found {
                 self.arrows.push(Arrow { from, to, kind: ArrowKind::Call, label });
             }
         }
-        let inputs = agent.input_guardrails.iter().filter_map(|guardrail| guardrail.check().agent());
-        let outputs = agent.output_guardrails.iter().filter_map(|guardrail| guardrail.check().agent());
-        let of_tools = agent.tools.iter().flat_map(ToolDef::guardrail_agents);
-        let of_servers = agent.mcp_servers.iter().flat_map(|server| server.guardrail_agents());
-        let judges: Vec<AgentDef> = inputs.chain(outputs).chain(of_tools).chain(of_servers).cloned().collect();
+        let judges: Vec<AgentDef> = agent.judges().cloned().collect();
         for judge in judges {
             let to = self.add(&Graph::new(&judge));
             self.arrows.push(Arrow { from, to, kind: ArrowKind::Judge, label: None });

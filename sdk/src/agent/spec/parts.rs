@@ -160,16 +160,16 @@ impl SpecParts {
         agent.hosted_tools.clone_from(&self.hosted_tools);
         agent.input_guardrails.clone_from(&self.input_guardrails);
         agent.output_guardrails.clone_from(&self.output_guardrails);
-        let inputs = self.tool_input_guardrails.iter().filter_map(|guardrail| guardrail.check().activity());
-        let outputs = self.tool_output_guardrails.iter().filter_map(|guardrail| guardrail.check().activity());
-        agent.tools.extend(inputs.chain(outputs).cloned());
-        let inputs = self.tool_input_guardrails.iter().filter_map(|guardrail| guardrail.check().agent());
-        let outputs = self.tool_output_guardrails.iter().filter_map(|guardrail| guardrail.check().agent());
-        let judges = inputs.chain(outputs).cloned();
-        let judges = judges.map(|judge| {
-            InputGuardrail::by_agent(judge.name.clone(), judge, |_| crate::agent::GuardrailOutput::pass())
-        });
-        agent.input_guardrails.extend(judges);
+        let input_services = self.tool_input_guardrails.iter().filter_map(|guardrail| guardrail.check().activity());
+        let output_services = self.tool_output_guardrails.iter().filter_map(|guardrail| guardrail.check().activity());
+        agent.tools.extend(input_services.chain(output_services).cloned());
+        let input_judges = self.tool_input_guardrails.iter().filter_map(|guardrail| guardrail.check().agent());
+        let output_judges = self.tool_output_guardrails.iter().filter_map(|guardrail| guardrail.check().agent());
+        for judge in input_judges.chain(output_judges) {
+            // As a guardrail of this agent, so that its tools are registered.
+            let pass = |_: &Value| crate::agent::GuardrailOutput::pass();
+            agent.input_guardrails.push(InputGuardrail::by_agent(judge.name.clone(), judge.clone(), pass));
+        }
         agent
     }
 

@@ -43,6 +43,7 @@ impl QuietWatch {
 
     /// Notes the result of a look. Returns what is to be shown: a problem that is new, or `None` for
     /// one that has ended.
+    #[expect(clippy::option_option, reason = "the outer says whether there is news, the inner what problem is left")]
     pub(crate) fn looked(&mut self, problem: Option<RunProblem>) -> Option<Option<RunProblem>> {
         self.pause = if problem.is_some() { FIRST_PAUSE } else { MAX_PAUSE.min(self.pause * 2) };
         self.next = Instant::now() + self.pause;

@@ -17,7 +17,7 @@ const CLEAR: &str = "\r\u{1b}[2K";
 /// models write them. Clones write to the same output.
 ///
 /// ```
-/// # use crate::wire::RunEvent;
+/// # use temporal_agents::wire::RunEvent;
 /// use temporal_agents::client::event_lines::EventWriter;
 ///
 /// # fn example(events: &[RunEvent]) -> std::io::Result<()> {

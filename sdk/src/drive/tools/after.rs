@@ -2,15 +2,16 @@
 //!
 //! # Design
 //! **Services are asked first,** about all calls at the same time. Then each call is concluded, in
-//! call order: its output guardrails that are functions, and its hooks.
+//! call order: its output guardrails that are functions, and its hooks. If a service does not answer,
+//! the run ends, and keeps that the call was made.
 
 use futures::{FutureExt, future::LocalBoxFuture};
 
 use super::{
     Body, Call,
     body::BodyEnd,
+    call_guardrails::{CallGuardrails, GuardrailName, Subject},
     in_tool,
-    services::{Services, Subject},
     told::told,
 };
 use crate::{
@@ -23,6 +24,9 @@ use crate::{
         run_state::{GuardrailResults, ToolGuardrailBehavior, ToolGuardrailResult},
     },
 };
+
+/// What is kept in place of an output whose guardrail has not answered.
+const WITHHELD: &str = "The output was withheld: its guardrail did not answer.";
 
 /// The conclusion of the calls of a response.
 pub(super) enum Concluded {
@@ -42,16 +46,15 @@ pub(super) enum Concluded {
 /// Concludes the calls: runs the output guardrails and the hooks, and selects the error that ends
 /// the run, if any. An error of a call has priority over a cancellation.
 pub(super) async fn conclude<H: Host>(
-    env: &Env<'_, H>,
+    guardrails: &CallGuardrails<'_, '_, H>,
     engine: &Engine,
-    agent: &AgentDef,
     calls: Vec<Call<'_>>,
     ran: Vec<BodyEnd>,
+    checked: Vec<Option<OutputCheck>>,
 ) -> Concluded {
+    let env = guardrails.env;
+    let agent = guardrails.agent;
     let run = RunContext::new(engine.state().context.clone());
-    let scope = env.host.child(&env.scope);
-    let services = Services { env, scope: &scope, agent, key_scope: engine.state().key_scope.as_deref() };
-    let checked = ask_services(&services, &run, &calls, &ran).await;
     let mut outcomes = Vec::with_capacity(calls.len());
     let mut failure = None;
     let mut cancelled = None;
@@ -110,20 +113,30 @@ pub(super) async fn conclude<H: Host>(
             continue;
         }
         if let (true, Some(tool), CallResult::Output(output)) = (outcome.ran, tool, &outcome.result) {
-            let check = match checked {
-                Some(check) => check,
-                // Functions do not wait.
-                None => check_output(&services, tool, index, &subject(&info, &arguments, output), &run).await,
+            let check = if let Some(check) = checked {
+                check
+            } else {
+                // Only functions: completes without waiting.
+                let subject = Subject { info: &info, index, arguments: &arguments, output: Some(output) };
+                check_output(guardrails, tool, &subject, output, &run).await
             };
+            if let Some(error) = check.unanswered {
+                match error {
+                    RunError::Cancelled { .. } => cancelled = cancelled.or(Some(error)),
+                    error => failure = failure.or(Some(error)),
+                }
+                // The call was made: a later run must not make it again because nothing tells of it.
+                outcome.output_guardrails.extend(check.results);
+                outcome.result = CallResult::Output(told(env, WITHHELD.to_owned().into()));
+                outcomes.push(outcome);
+                continue;
+            }
             let checked = check.apply(env, &mut outcome).and_then(|()| {
                 tool_ended(env, engine, agent, &HookedCall::new(&info, &arguments), &outcome)
                     .map_err(|error| in_tool(&info, error))
             });
             if let Err(error) = checked {
-                match error {
-                    RunError::Cancelled { .. } => cancelled = cancelled.or(Some(error)),
-                    error => failure = failure.or(Some(error)),
-                }
+                failure = failure.or(Some(error));
                 found.tool_input.append(&mut outcome.input_guardrails);
                 found.tool_output.append(&mut outcome.output_guardrails);
                 continue;
@@ -163,6 +176,8 @@ pub(super) struct OutputCheck {
     rejected: Option<String>,
     /// The error that ends the run.
     error: Option<RunError>,
+    /// The error of a service or an agent that has no result; it ends the run, too.
+    unanswered: Option<RunError>,
 }
 
 impl OutputCheck {
@@ -175,71 +190,96 @@ impl OutputCheck {
         if let Some(message) = self.rejected {
             outcome.result = CallResult::Output(told(env, message.into()));
         }
-        self.error.map_or(Ok(()), Err)
+        self.error.or(self.unanswered).map_or(Ok(()), Err)
     }
 }
 
 /// Returns the output guardrails of a tool: its own, then those of the run.
-fn of_output<'r, H: Host>(env: &Env<'r, H>, tool: &'r ToolDef) -> impl Iterator<Item = &'r ToolOutputGuardrail> {
+fn output_guardrails<'r, H: Host>(
+    env: &Env<'r, H>,
+    tool: &'r ToolDef,
+) -> impl Iterator<Item = &'r ToolOutputGuardrail> {
     tool.output_guardrails().iter().chain(&env.config.tool_output_guardrails)
 }
 
-fn subject<'c>(info: &'c CallInfo, arguments: &'c str, output: &'c ToolOutput) -> Subject<'c> {
-    Subject { info, arguments, output: Some(output) }
+/// Returns `true` if a call has an output that services check.
+pub(super) fn needs_services<H: Host>(env: &Env<'_, H>, calls: &[Call<'_>], ran: &[BodyEnd]) -> bool {
+    calls.iter().zip(ran).any(|(call, ran)| output_for_services(env, call, ran).is_some())
+}
+
+/// Returns the output of a call that services check, and its tool.
+fn output_for_services<'c, H: Host>(
+    env: &Env<'_, H>,
+    call: &Call<'c>,
+    ran: &'c BodyEnd,
+) -> Option<(&'c ToolDef, &'c ToolOutput)> {
+    let tool = call.tool?;
+    match (&call.settled, ran) {
+        (None, BodyEnd::Completed(Body { result: CallResult::Output(output), .. }))
+            if tool.native_kind().is_none_or(|kind| kind.takes(output))
+                && !output_guardrails(env, tool).all(|guardrail| guardrail.check().is_pure()) =>
+        {
+            Some((tool, output))
+        }
+        _ => None,
+    }
 }
 
 /// Checks the outputs of the calls whose guardrails are not all functions. Returns `None` for the
 /// others.
-async fn ask_services<H: Host>(
-    services: &Services<'_, '_, H>,
+pub(super) async fn ask_services<H: Host>(
+    guardrails: &CallGuardrails<'_, '_, H>,
     run: &RunContext,
     calls: &[Call<'_>],
     ran: &[BodyEnd],
 ) -> Vec<Option<OutputCheck>> {
     let mut checks: Vec<LocalBoxFuture<'_, Option<OutputCheck>>> = Vec::with_capacity(calls.len());
     for (call, ran) in calls.iter().zip(ran) {
-        checks.push(match (call.tool, &call.settled, ran) {
-            (Some(tool), None, BodyEnd::Completed(Body { result: CallResult::Output(output), .. }))
-                if tool.native_kind().is_none_or(|kind| kind.takes(output))
-                    && !of_output(services.env, tool).all(|guardrail| guardrail.check().is_pure()) =>
-            {
-                async move {
-                    let subject = subject(&call.info, &call.arguments, output);
-                    Some(check_output(services, tool, call.index, &subject, run).await)
-                }
-                .boxed_local()
-            }
-            _ => std::future::ready(None).boxed_local(),
-        });
+        let Some((tool, output)) = output_for_services(guardrails.env, call, ran) else {
+            checks.push(std::future::ready(None).boxed_local());
+            continue;
+        };
+        let check = async move {
+            let Call { info, index, arguments, .. } = call;
+            let subject = Subject { info, index: *index, arguments, output: Some(output) };
+            Some(check_output(guardrails, tool, &subject, output, run).await)
+        };
+        checks.push(check.boxed_local());
     }
     join_in_order(checks).await
 }
 
 /// Runs the guardrails after a tool, in order, up to the first that rejects the output or fails.
 pub(super) async fn check_output<H: Host>(
-    services: &Services<'_, '_, H>,
+    guardrails: &CallGuardrails<'_, '_, H>,
     tool: &ToolDef,
-    index: usize,
     subject: &Subject<'_>,
+    output: &ToolOutput,
     run: &RunContext,
 ) -> OutputCheck {
-    let Subject { info, arguments, output: Some(output) } = subject else { return OutputCheck::default() };
+    let Subject { info, index, arguments, .. } = subject;
     let mut checked = OutputCheck::default();
-    for (place, guardrail) in of_output(services.env, tool).enumerate() {
-        let function = format!("output guardrail {:?} of tool {:?}", guardrail.name(), info.tool);
-        let name = format!("output-guardrail-{}-{index}-{place}", info.turn);
+    for (place, guardrail) in output_guardrails(guardrails.env, tool).enumerate() {
+        let name = GuardrailName {
+            function: format!("output guardrail {:?} of tool {:?}", guardrail.name(), info.tool),
+            effect: format!("output-guardrail-{}-{index}-{place}", info.turn),
+        };
         let found = match guardrail.check() {
             Check::Pure(check) => {
                 let ctx = ToolGuardrailContext::new(info, arguments, run);
-                guard::call(|| function, &info.agent, || check(&ctx, output))
+                guard::call(|| name.function, &info.agent, || check(&ctx, output))
             }
-            Check::Activity(tool) => services.activity(tool, function, name, subject, run).await,
-            Check::Agent { agent, judge } => services.agent(agent, judge, function, name, subject, run).await,
+            Check::Activity(tool) => guardrails.activity(tool, name, subject, run).await,
+            Check::Agent { agent, judge } => guardrails.agent(agent, judge, name, subject, run).await,
         };
         let found = match found {
             Ok(found) => found,
-            Err(error) => {
+            Err(error) if guardrail.check().is_pure() => {
                 checked.error = Some(error);
+                break;
+            }
+            Err(error) => {
+                checked.unanswered = Some(error);
                 break;
             }
         };

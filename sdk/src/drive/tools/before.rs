@@ -1,9 +1,9 @@
 //! The phase before the body of a call runs; all calls complete it before the first body.
 //!
 //! # Design
-//! **Functions first, then services.** In call order, each call is decided, and checked if all its
+//! **Calls without services first.** In call order, each call is decided, and checked if all its
 //! guardrails are functions. Then the calls with guardrails that are activities or agents are checked
-//! at the same time. If a function ends the run, no service is asked.
+//! at the same time. If one of the first ends the run, no service is asked.
 
 use std::{cell::LazyCell, ops::Deref};
 
@@ -12,9 +12,9 @@ use serde_json::Value;
 
 use super::{
     Call,
+    call_guardrails::{self, CallGuardrails, GuardrailName, Subject},
     gate::{self, Gated},
     in_tool,
-    services::{self, Services, Subject},
     told::told,
 };
 use crate::{
@@ -34,34 +34,57 @@ use crate::{
     },
 };
 
-/// Checks all calls, then calls the hooks for the start of those that have no result and do not
-/// wait, also if a client has supplied the output of a tool that would otherwise run.
-pub(super) async fn begin<H: Host>(
+/// Decides about all calls, and checks those whose guardrails are functions. Returns the checks that
+/// are left, each with the place of its call.
+pub(super) async fn decide_all<'c, H: Host>(
+    guardrails: &CallGuardrails<'_, '_, H>,
+    engine: &Engine,
+    calls: &mut [Call<'c>],
+) -> Result<Vec<(usize, InputCheck<'c>)>, RunError> {
+    // Cloned only when first used: most tools need no approval, and the run context may be large.
+    let run = LazyCell::new(|| RunContext::new(engine.state().context.clone()));
+    let mut left = Vec::new();
+    for (place, call) in calls.iter_mut().enumerate() {
+        let Some(check) = decide(guardrails.env, &run, call)? else { continue };
+        if input_guardrails(guardrails.env, check.tool).all(|guardrail| guardrail.check().is_pure()) {
+            // Only functions: completes without waiting.
+            check_input(guardrails, check, call, &run).await?;
+        } else {
+            left.push((place, check));
+        }
+    }
+    Ok(left)
+}
+
+/// Makes the checks that [`decide_all`] has left, all at the same time.
+///
+/// # Errors
+/// The first error in call order.
+pub(super) async fn ask_services<H: Host>(
+    guardrails: &CallGuardrails<'_, '_, H>,
+    run: &RunContext,
+    calls: &mut [Call<'_>],
+    left: Vec<(usize, InputCheck<'_>)>,
+) -> Result<(), RunError> {
+    let mut left = left.into_iter().peekable();
+    let mut checks = Vec::new();
+    for (place, call) in calls.iter_mut().enumerate() {
+        if let Some((_, check)) = left.next_if(|(due, _)| *due == place) {
+            let checking = check_input(guardrails, check, call, &run);
+            checks.push(guardrails.cancel_others_on_error(checking).boxed_local());
+        }
+    }
+    call_guardrails::first_error(join_in_order(checks).await)
+}
+
+/// Calls the hooks for the start of the calls that have no result and do not wait, also if a client
+/// has supplied the output of a tool that would otherwise run.
+pub(super) fn tell_start<H: Host>(
     env: &Env<'_, H>,
     engine: &Engine,
     agent: &AgentDef,
-    calls: &mut [Call<'_>],
+    calls: &[Call<'_>],
 ) -> Result<(), RunError> {
-    // Cloned only when first used: most tools need no approval, and the run context may be large.
-    let run = LazyCell::new(|| RunContext::new(engine.state().context.clone()));
-    let scope = env.host.child(&env.scope);
-    let services = Services { env, scope: &scope, agent, key_scope: engine.state().key_scope.as_deref() };
-    let mut asking = Vec::new();
-    for call in &mut *calls {
-        let Some(check) = decide(env, &run, call)? else { continue };
-        if of_input(env, check.tool).all(|guardrail| guardrail.check().is_pure()) {
-            // A function does not wait.
-            check_input(&services, check, call, &run).await?;
-        } else {
-            asking.push((check, call));
-        }
-    }
-    let run = &run;
-    let checks = asking.into_iter().map(|(check, call)| {
-        let checking = check_input(&services, check, call, run);
-        services.cancel_others_on_error(checking).boxed_local()
-    });
-    services::first_error(join_in_order(checks.collect()).await)?;
     for call in calls.iter().filter(|call| begins(call)) {
         env.tell(engine, &agent.name, "on_tool_start", |hooks, ctx| {
             hooks.on_tool_start(ctx, &agent.name, &HookedCall::new(&call.info, &call.arguments))
@@ -85,7 +108,7 @@ fn begins(call: &Call<'_>) -> bool {
 pub(super) struct InputCheck<'c> {
     tool: &'c ToolDef,
     /// The reason why a call that the guardrails allow does not run now: it waits for approval.
-    otherwise: Option<Wait>,
+    wait: Option<Wait>,
 }
 
 /// A wait for approval.
@@ -155,14 +178,14 @@ pub(super) fn decide<'c, H: Host>(
         None if is_asked || needs_approval(env, tool, call, run)? => {
             let wait = if asks_each { Wait::ForOwnApproval } else { Wait::ForApproval };
             if env.config.guard_tools_before_approval {
-                return Ok(Some(InputCheck { tool, otherwise: Some(wait) }));
+                return Ok(Some(InputCheck { tool, wait: Some(wait) }));
             }
             call.settled = Some(wait.into());
             return Ok(None);
         }
         _ => {}
     }
-    Ok(Some(InputCheck { tool, otherwise: None }))
+    Ok(Some(InputCheck { tool, wait: None }))
 }
 
 /// Returns `true` if the call has safety checks, which a person must see for each call.
@@ -207,7 +230,7 @@ fn needs_approval<H: Host>(
 }
 
 /// Returns the input guardrails of a tool: its own, then those of the run.
-fn of_input<'r, H: Host>(env: &Env<'r, H>, tool: &'r ToolDef) -> impl Iterator<Item = &'r ToolInputGuardrail> {
+fn input_guardrails<'r, H: Host>(env: &Env<'r, H>, tool: &'r ToolDef) -> impl Iterator<Item = &'r ToolInputGuardrail> {
     tool.input_guardrails().iter().chain(&env.config.tool_input_guardrails)
 }
 
@@ -215,27 +238,30 @@ fn of_input<'r, H: Host>(env: &Env<'r, H>, tool: &'r ToolDef) -> impl Iterator<I
 /// replaces the tool's own if one rejects the call, otherwise the wait of the call, if it waits.
 ///
 /// # Errors
-/// [`RunError::ToolInputGuardrailTripped`].
+/// [`RunError::ToolInputGuardrailTripped`]; [`RunError::Function`] or another error of a guardrail that
+/// fails; [`RunError::Cancelled`].
 pub(super) async fn check_input<H: Host>(
-    services: &Services<'_, '_, H>,
+    guardrails: &CallGuardrails<'_, '_, H>,
     check: InputCheck<'_>,
     call: &mut Call<'_>,
     run: &impl Deref<Target = RunContext>,
 ) -> Result<(), RunError> {
-    let InputCheck { tool, otherwise } = check;
+    let InputCheck { tool, wait } = check;
     // A call that is checked before its approval is checked again after it, and after each answer.
-    let time = if otherwise.is_some() { 0 } else { call.answers.len() + 1 };
-    for (place, guardrail) in of_input(services.env, tool).enumerate() {
-        let function = format!("input guardrail {:?} of tool {:?}", guardrail.name(), call.info.tool);
-        let subject = Subject { info: &call.info, arguments: &call.arguments, output: None };
-        let name = format!("input-guardrail-{}-{}-{place}-{time}", call.info.turn, call.index);
+    let time = if wait.is_some() { 0 } else { call.answers.len() + 1 };
+    for (place, guardrail) in input_guardrails(guardrails.env, tool).enumerate() {
+        let name = GuardrailName {
+            function: format!("input guardrail {:?} of tool {:?}", guardrail.name(), call.info.tool),
+            effect: format!("input-guardrail-{}-{}-{place}-{time}", call.info.turn, call.index),
+        };
+        let subject = Subject { info: &call.info, index: call.index, arguments: &call.arguments, output: None };
         let found = match guardrail.check() {
             Check::Pure(check) => {
                 let ctx = ToolGuardrailContext::new(&call.info, &call.arguments, run);
-                guard::call(|| function, &call.info.agent, || check(&ctx))?
+                guard::call(|| name.function, &call.info.agent, || check(&ctx))?
             }
-            Check::Activity(tool) => services.activity(tool, function, name, &subject, run).await?,
-            Check::Agent { agent, judge } => services.agent(agent, judge, function, name, &subject, run).await?,
+            Check::Activity(tool) => guardrails.activity(tool, name, &subject, run).await?,
+            Check::Agent { agent, judge } => guardrails.agent(agent, judge, name, &subject, run).await?,
         };
         let result = ToolGuardrailResult {
             guardrail: guardrail.name().to_owned(),
@@ -246,7 +272,7 @@ pub(super) async fn check_input<H: Host>(
         match found.behavior {
             ToolGuardrailBehavior::Allow => {}
             ToolGuardrailBehavior::RejectContent { message } => {
-                call.settled = Some(CallResult::Output(told(services.env, message.into())));
+                call.settled = Some(CallResult::Output(told(guardrails.env, message.into())));
                 return Ok(());
             }
             ToolGuardrailBehavior::RaiseException => {
@@ -255,6 +281,6 @@ pub(super) async fn check_input<H: Host>(
             }
         }
     }
-    call.settled = otherwise.map(CallResult::from);
+    call.settled = wait.map(CallResult::from);
     Ok(())
 }

@@ -15,10 +15,10 @@ mod after;
 mod batch;
 mod before;
 mod body;
+mod call_guardrails;
 mod gate;
 mod limits;
 mod one_call;
-mod services;
 #[cfg(feature = "worker")]
 mod single;
 mod sizes;
@@ -30,8 +30,8 @@ use serde_json::Value;
 pub(crate) use self::single::{SingleAnswer, SingleCall, SingleError, call_single};
 use self::{
     after::{Concluded, conclude},
-    before::begin,
     body::bodies,
+    call_guardrails::CallGuardrails,
 };
 use super::{
     env::Env,
@@ -43,7 +43,7 @@ use crate::{
     agent::AgentDef,
     engine::{CallResult, DueCall, Engine, Resolution, RunError, ToolOutcome},
     gate::Judgement,
-    tool::{CallInfo, ToolDef, ToolFailure},
+    tool::{CallInfo, RunContext, ToolDef, ToolFailure},
     wire::{
         McpAnswer, McpQuestion, RunState, SideData, ToolOutput,
         event::GatedCallNote,
@@ -150,7 +150,19 @@ pub(super) async fn run<'g, H: Host>(
         engine.resolve(Resolution::ToolsFailed { outcomes: Vec::new(), found })?;
         return Err(error);
     }
-    if let Err(error) = begin(env, engine, agent, &mut calls).await {
+    let guard_scope = env.host.child(&env.scope);
+    let guardrails = CallGuardrails { env, scope: &guard_scope, agent, key_scope: engine.state().key_scope.clone() };
+    let begun = match before::decide_all(&guardrails, engine, &mut calls).await {
+        Ok(left) if left.is_empty() => Ok(()),
+        Ok(left) => {
+            let context = RunContext::new(engine.state().context.clone());
+            let asking = before::ask_services(&guardrails, &context, &mut calls, left);
+            // If a guardrail of the input trips meanwhile, the engine has its result.
+            guards.beside(env, engine, &guard_scope, asking).await?
+        }
+        Err(error) => Err(error),
+    };
+    if let Err(error) = begun.and_then(|()| before::tell_start(env, engine, agent, &calls)) {
         engine.resolve(not_begun(calls))?;
         return Err(error);
     }
@@ -163,7 +175,15 @@ pub(super) async fn run<'g, H: Host>(
     let call_ids: Vec<(usize, String)> = calls.iter().map(|call| (call.index, call.info.call_id.clone())).collect();
     let ran = bodies(env, engine, guards, &mut calls).await;
     notes::calls_failed(env, &agent.name, turn);
-    let concluded = conclude(env, engine, agent, calls, ran?).await;
+    let ran = ran?;
+    let checked = if after::needs_services(env, &calls, &ran) {
+        let context = RunContext::new(engine.state().context.clone());
+        let asking = after::ask_services(&guardrails, &context, &calls, &ran);
+        guards.beside(env, engine, &guard_scope, asking).await?
+    } else {
+        calls.iter().map(|_| None).collect()
+    };
+    let concluded = conclude(&guardrails, engine, calls, ran, checked).await;
     let (Concluded::Completed(outcomes) | Concluded::EndsRun { outcomes, .. }) = &concluded;
     notes::side_data(env, &agent.name, turn, unshown_data(env, &call_ids, outcomes));
     match concluded {

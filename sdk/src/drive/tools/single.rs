@@ -13,8 +13,8 @@ use super::{
     after::check_output,
     batch::Batches,
     before::{check_input, decide},
+    call_guardrails::{CallGuardrails, Subject},
     one_call::CallExecution,
-    services::{Services, Subject},
 };
 use crate::{
     agent::{Agent, Graph},
@@ -91,10 +91,10 @@ pub(crate) async fn call_single<H: Host>(
         gated: None,
         settled: None,
     };
-    let services = Services { env: &env, scope: &env.scope, agent: agent.def(), key_scope: None };
+    let guardrails = CallGuardrails { env: &env, scope: &env.scope, agent: agent.def(), key_scope: None };
     let run = Box::new(RunContext::new(context.clone()));
     if let Some(check) = decide(&env, &run, &mut call)? {
-        check_input(&services, check, &mut call, &run).await?;
+        check_input(&guardrails, check, &mut call, &run).await?;
     }
     match call.settled.take() {
         None => {}
@@ -111,9 +111,9 @@ pub(crate) async fn call_single<H: Host>(
     let mut context = context.into_inner();
     let mut outcome = ToolOutcome { ran: true, ..ToolOutcome::new(0, result) };
     if let CallResult::Output(output) = &outcome.result {
-        let subject = Subject { info: &call.info, arguments: &call.arguments, output: Some(output) };
+        let subject = Subject { info: &call.info, index: 0, arguments: &call.arguments, output: Some(output) };
         let run = RunContext::new(context.clone());
-        check_output(&services, tool, 0, &subject, &run).await.apply(&env, &mut outcome)?;
+        check_output(&guardrails, tool, &subject, output, &run).await.apply(&env, &mut outcome)?;
     }
     let CallResult::Output(output) = outcome.result else { return Err(SingleError::Waits) };
     if let Some(patch) = context_patch {

@@ -130,8 +130,8 @@ async fn look(shared: Arc<Shared>, watcher: Weak<Watcher>) {
             !is_same
         });
         drop(watcher);
-        let taken = begin.elapsed();
-        sleep(INTERVAL.saturating_sub(taken).max(taken)).await;
+        let elapsed = begin.elapsed();
+        sleep(INTERVAL.saturating_sub(elapsed).max(elapsed)).await;
     }
 }
 

@@ -29,8 +29,8 @@ enum Cause {
     #[error("the database fails: {0}")]
     Database(sqlx::Error),
     #[error(
-        "no connection to the database within {} s: it does not accept any, or all {MAX_CONNECTIONS} of this store \
-         are in use",
+        "no connection within {} s: the database accepts none, or all {MAX_CONNECTIONS} connections of this store are in \
+         use",
         ACQUIRE_TIMEOUT.as_secs()
     )]
     NoConnection,

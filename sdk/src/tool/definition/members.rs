@@ -43,7 +43,6 @@ impl ToolDef {
     }
 
     /// Returns the activities of the tool's guardrails.
-    #[cfg(feature = "worker")]
     pub(crate) fn guardrail_activities(&self) -> impl Iterator<Item = &Self> {
         let inputs = self.input_guardrails.iter().filter_map(|guardrail| guardrail.check().activity());
         inputs.chain(self.output_guardrails.iter().filter_map(|guardrail| guardrail.check().activity()))

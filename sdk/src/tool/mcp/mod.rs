@@ -15,9 +15,8 @@ use serde_json::{Map, Value};
 pub use listed::McpBinding;
 pub use session::{McpSessionOptions, McpSessionRecovery};
 
-#[cfg(feature = "worker")]
-use super::ToolDef;
 use super::{
+    ToolDef,
     approval::NeedsApproval,
     context::CallInfo,
     guardrail::{ToolInputGuardrail, ToolOutputGuardrail},
@@ -274,7 +273,6 @@ impl McpServer {
     }
 
     /// Returns the activities of the guardrails of the server's tools.
-    #[cfg(feature = "worker")]
     pub(crate) fn guardrail_activities(&self) -> impl Iterator<Item = &ToolDef> {
         let inputs = self.input_guardrails.iter().filter_map(|guardrail| guardrail.check().activity());
         inputs.chain(self.output_guardrails.iter().filter_map(|guardrail| guardrail.check().activity()))

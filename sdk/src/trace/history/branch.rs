@@ -250,9 +250,11 @@ impl<'t> Branch<'t> {
     }
 }
 
-/// Returns the verdict of a guardrail: a member of a `GuardrailOutput`.
+/// Returns the verdict of a guardrail: a member of a `GuardrailOutput` or of a `ToolGuardrailOutput`.
 fn triggered(call: &GuardrailCall) -> Option<bool> {
-    call.output.as_ref()?.get("tripwire_triggered")?.as_bool()
+    let output = call.output.as_ref()?;
+    let raises = || Some(output.get("behavior")?.get("type")? == "raise_exception");
+    output.get("tripwire_triggered").map_or_else(raises, Value::as_bool)
 }
 
 /// Returns `true` if a run is another one, or inside it.

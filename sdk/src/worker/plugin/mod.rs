@@ -99,7 +99,7 @@ pub struct AgentsPlugin {
     /// The activity types of tools in several versions, all of whose calls contain their version.
     versioned: BTreeSet<String>,
     /// Names of start agents whose runs may have an output type.
-    typed: BTreeSet<String>,
+    typed_starts: BTreeSet<String>,
     conversations: ConversationCache,
     without_models: bool,
     indexes_runs: bool,
@@ -159,10 +159,10 @@ impl AgentsPlugin {
     pub fn agents(mut self, agents: impl AgentSources) -> Self {
         self.versioned.extend(agents.versioned_tools());
         self.agents.extend(agents.spec_parts().map(|parts| parts.as_agent()));
-        let run_untyped = agents.run_untyped();
+        let runs_untyped = agents.runs_untyped();
         let agents = agents.agent_defs();
-        if !run_untyped {
-            self.typed.extend(agents.iter().map(|agent| agent.name.clone()));
+        if !runs_untyped {
+            self.typed_starts.extend(agents.iter().map(|agent| agent.name.clone()));
         }
         self.agents.extend(agents);
         self
@@ -233,7 +233,7 @@ impl AgentsPlugin {
     /// [`InstallError`] with all issues; in that case nothing is registered.
     pub fn install(&self, options: &mut WorkerOptions) -> Result<(), InstallError> {
         let activities = self.activities(&options.task_queue)?;
-        self.warn_of_output_types();
+        self.warn_about_output_types();
         options.register_activities(activities);
         plugin_installed();
         options.workflow_interceptor(self.watch.interceptor());
@@ -253,11 +253,11 @@ impl AgentsPlugin {
         Ok(())
     }
 
-    /// Logs agents whose runs fail unless they are untyped. Only a run knows if it is.
-    fn warn_of_output_types(&self) {
-        for agent in self.agents.iter().filter(|agent| self.typed.contains(&agent.name)) {
+    /// Warns about agents whose typed runs would fail. Only a run knows whether it is typed.
+    fn warn_about_output_types(&self) {
+        for agent in self.agents.iter().filter(|agent| self.typed_starts.contains(&agent.name)) {
             for issue in Graph::new(agent).check_outputs().err().into_iter().flat_map(|error| error.issues) {
-                tracing::warn!(agent = agent.name, %issue, "a run that starts with this agent fails before it calls a model");
+                tracing::warn!(agent = agent.name, %issue, "a typed run that starts with this agent fails before its first model call");
             }
         }
     }

@@ -18,7 +18,8 @@ impl AgentsPlugin {
     /// another worker, which must have its state.
     pub(super) fn checked_tools(&self, task_queue: &str, issues: &mut Vec<InstallIssue>) -> ToolsByType {
         let mut tools = ToolsByType::new();
-        let graphs: Vec<Graph> = self.agents.iter().map(Graph::new).collect();
+        let judges = self.tools.iter().flat_map(ToolDef::guardrail_agents);
+        let graphs: Vec<Graph> = self.agents.iter().chain(judges).map(Graph::new).collect();
         for graph in &graphs {
             if let Err(error) = graph.check() {
                 add_unique(issues, error.issues.into_iter().map(InstallIssue::Graph));
@@ -41,7 +42,8 @@ impl AgentsPlugin {
         let of_agents = agents.iter().flat_map(|agent| agent.tools.iter().chain(agent.guardrail_activities()));
         warn_unchecked_keywords(agents.iter().flat_map(|agent| &agent.tools).chain(&self.tools));
         let is_activity = |tool: &&ToolDef| matches!(tool.binding(), ToolBinding::Activity { .. });
-        for tool in of_agents.chain(&self.tools).filter(is_activity) {
+        let of_tools = self.tools.iter().flat_map(ToolDef::guardrail_activities);
+        for tool in of_agents.chain(&self.tools).chain(of_tools).filter(is_activity) {
             let versions = tools.entry(tool.activity_type()).or_default();
             match versions.iter_mut().find(|known| known.schema_digest() == tool.schema_digest()) {
                 None => {

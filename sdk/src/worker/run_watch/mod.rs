@@ -13,8 +13,8 @@
 //! waker that asks the SDK whether it is woken by it. The SDK does the same, and fails the next
 //! workflow task; until then, which may be never, it says nothing.
 //!
-//! **Code that blocks is measured.** A poll of the main future takes microseconds. The SDK logs a
-//! workflow task that takes longer than 5 seconds, by its type alone and without a remedy.
+//! **Code that blocks is measured.** The watch warns when a poll of the main future takes 2 s. The SDK
+//! warns only after 5 s, and names only the workflow type.
 
 mod difference;
 
@@ -292,9 +292,9 @@ impl Future for Watched<'_> {
         let waker = self.watching(cx.waker());
         let begin = Instant::now();
         let polled = Pin::new(&mut self.running).poll(&mut Context::from_waker(&waker));
-        let taken = begin.elapsed();
-        if taken >= MAX_POLL {
-            self.warnings.blocks(taken);
+        let elapsed = begin.elapsed();
+        if elapsed >= MAX_POLL {
+            self.warnings.log_blocking(elapsed);
         }
         polled
     }
@@ -313,7 +313,7 @@ impl Warnings {
     }
 
     /// Logs that the workflow has blocked its thread for this time.
-    fn blocks(&self, taken: Duration) {
+    fn log_blocking(&self, elapsed: Duration) {
         if self.has_blocked.swap(true, Ordering::Relaxed) {
             return;
         }
@@ -322,15 +322,15 @@ impl Warnings {
             workflow_id,
             run_id,
             workflow_type,
-            ?taken,
-            "the code of this workflow has blocked: all workflows of the worker waited, and after 10 s the server gives \
+            ?elapsed,
+            "this workflow's code has blocked its thread: all workflows of the worker waited, and after 10 s the server gives \
              the task to another worker; move what blocks (I/O, std::thread::sleep, a long computation) from the \
              workflow, an inline tool, a guardrail or a hook into an activity"
         );
     }
 
     /// Logs that something that is not of the SDK has woken the workflow.
-    fn foreign_wake(&self) {
+    fn log_foreign_wake(&self) {
         if self.has_foreign_wake.swap(true, Ordering::Relaxed) {
             return;
         }
@@ -358,7 +358,7 @@ impl Wake for WatchedWaker {
 
     fn wake_by_ref(self: &Arc<Self>) {
         if !is_sdk_wake() {
-            self.warnings.foreign_wake();
+            self.warnings.log_foreign_wake();
         }
         self.waker.wake_by_ref();
     }

@@ -235,7 +235,7 @@ impl AgentSources for &AgentSet {
         AgentSet::keeps_chats(self)
     }
 
-    fn run_untyped(&self) -> bool {
+    fn runs_untyped(&self) -> bool {
         true
     }
 }
@@ -247,7 +247,8 @@ fn several<'a>(agents: impl Iterator<Item = &'a Arc<AgentDef>>, parts: &[ToolDef
     let mut several = BTreeSet::new();
     let graphs: Vec<Graph> =
         agents.map(|agent| Graph::new(agent)).flat_map(|graph| [graph.nested(), vec![graph]].concat()).collect();
-    let tools = graphs.iter().flat_map(Graph::agents).flat_map(|agent| &agent.tools).chain(parts);
+    let agents = graphs.iter().flat_map(Graph::agents);
+    let tools = agents.flat_map(|agent| agent.tools.iter().chain(agent.guardrail_activities())).chain(parts);
     for tool in tools.filter(|tool: &&ToolDef| matches!(tool.binding(), ToolBinding::Activity { .. })) {
         let schema = tool.schema_digest();
         // A schema other than the first one of this activity type.

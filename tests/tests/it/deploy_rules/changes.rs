@@ -152,7 +152,7 @@ pub(crate) fn of(change: &str) -> Option<(&'static str, Build)> {
         }
         "tool given `.needs_approval()`" => sale(Build::of(|| triage_to(desk_with(order.needs_approval())))),
         "`.needs_approval()` removed from a tool" => Some(("approval", Build::of(desk))),
-        "tool guardrail added that lets the recorded calls pass" => sale(Build::of(|| {
+        "pure tool guardrail added that lets the recorded calls pass" => sale(Build::of(|| {
             let passes = ToolInputGuardrail::new("passes", |_| ToolGuardrailOutput::allow());
             triage_to(desk_with(order.input_guardrail(passes)))
         })),

@@ -16,7 +16,7 @@ use temporalio_macros::{workflow, workflow_methods};
 use temporalio_sdk::{WorkflowContext, WorkflowResult};
 use tokio::{sync::Semaphore, time::timeout};
 
-use super::{beside, blocking, by_agent, failures, known, of_calls, output, pure};
+use super::{beside, blocking, by_agent, failures, known, output, pure, tool_calls};
 
 pub(crate) const MODEL: &str = "agents.call_model";
 
@@ -28,7 +28,7 @@ fn agent(case: &str) -> Agent {
         "by_agent" => by_agent::agent(case),
         "failures" => failures::agent(case),
         "known" => known::agent(),
-        "of_calls" => of_calls::agent(case),
+        "tool_calls" => tool_calls::agent(case),
         "output" => output::agent(case),
         "pure" => pure::agent(case),
         other => panic!("no agent for {other}"),
@@ -40,7 +40,7 @@ fn config(case: &str) -> RunConfig {
     match case {
         "known" => known::config(),
         "blocking run" => blocking::config(),
-        _ if case.starts_with("of_calls") => of_calls::config(case),
+        _ if case.starts_with("tool_calls") => tool_calls::config(case),
         _ => RunConfig::default(),
     }
 }
@@ -82,7 +82,7 @@ pub(crate) fn worker(
     let plugin = config.tool_output_guardrails.into_iter().fold(plugin, AgentsPlugin::tool_output_guardrail);
     let of_run = move |options: &mut _| plugin.install(options).expect("it installs");
     let builder = builder.agents((move || agent(case),));
-    let has_own = case == "blocking run" || case == "of_calls run";
+    let has_own = case == "blocking run" || case == "tool_calls run";
     Ok((if has_own { builder.worker_options(of_run) } else { builder }, gate))
 }
 

@@ -129,7 +129,7 @@ async fn workflow_code_that_blocks_is_logged_once() -> anyhow::Result<()> {
     until(&service, "/runs/blocks", |run| run["status"] == "completed").await?;
     worker.stop()?;
     site.shutdown().await;
-    let lines = logged("blocks", "the code of this workflow has blocked").await?;
+    let lines = logged("blocks", "this workflow's code has blocked its thread").await?;
     assert_eq!(lines.len(), 1, "{lines:?}");
     assert!(lines[0].contains("WARN") && lines[0].contains("into an activity"), "{lines:?}");
     println!("{}", lines[0]);

@@ -11,7 +11,7 @@ use super::desk;
 use crate::http_service::{get, post, until};
 
 #[tokio::test]
-async fn requests_without_a_database_are_unavailable_until_it_is_back() -> anyhow::Result<()> {
+async fn requests_are_unavailable_while_database_is_down() -> anyhow::Result<()> {
     let mut database = PostgresServer::start().await?;
     let store = SqlStore::connect(&database.url("postgres")).await?;
     let runs = InProcessRuns::new(store, AgentSet::new((desk,)), FakeModel::script([text("paid")]));

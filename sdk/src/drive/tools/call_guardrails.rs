@@ -2,9 +2,9 @@
 //!
 //! # Design
 //! **A guardrail that fails fails the run.** The call is not made, or no model receives its output.
-//! Otherwise an outage of the service would let pass what it is there to stop.
+//! Otherwise an outage would let through the calls that the guardrail must stop.
 //!
-//! **Their ids are those of guardrails,** `input-guardrail-<turn>-<call>-<guardrail>-<time>` and
+//! **Ids mark guardrails,** `input-guardrail-<turn>-<call>-<guardrail>-<time>` and
 //! `output-guardrail-<turn>-<call>-<guardrail>`, so that readers of histories do not take them for
 //! calls.
 
@@ -27,19 +27,29 @@ use crate::{
     },
 };
 
-/// Asks the guardrails of the calls of one response.
-pub(super) struct Services<'s, 'r, H: Host> {
+/// Runs the guardrails of the calls of one response.
+pub(super) struct CallGuardrails<'s, 'r, H: Host> {
     pub(super) env: &'s Env<'r, H>,
-    /// Cancelled when one of them ends the run.
+    /// Scope of the checks. Checks of inputs are cancelled when one of them ends the run.
     pub(super) scope: &'s H::Scope,
     pub(super) agent: &'s AgentDef,
     /// Scope of the run's idempotency keys.
-    pub(super) key_scope: Option<&'s str>,
+    pub(super) key_scope: Option<String>,
+}
+
+/// The names of a guardrail of a call.
+pub(super) struct GuardrailName {
+    /// Name in error messages.
+    pub(super) function: String,
+    /// Id of its activity or of its run, without that of the run around it.
+    pub(super) effect: String,
 }
 
 /// A call that is checked, with its output in the phase after it.
 pub(super) struct Subject<'c> {
     pub(super) info: &'c CallInfo,
+    /// Index of the call in its response.
+    pub(super) index: usize,
     pub(super) arguments: &'c str,
     pub(super) output: Option<&'c ToolOutput>,
 }
@@ -58,21 +68,27 @@ impl Subject<'_> {
     }
 }
 
-impl<'s, H: Host> Services<'s, '_, H> {
-    /// Runs an activity; `name` is its id in the run. It receives what its tool takes.
+impl<'s, H: Host> CallGuardrails<'s, '_, H> {
+    /// Runs an activity, which receives what its tool takes.
     pub(super) fn activity(
         &self,
         tool: &'s ToolDef,
-        function: String,
-        name: String,
+        guardrail: GuardrailName,
         subject: &Subject<'_>,
         run: &RunContext,
     ) -> Finding<'s, ToolGuardrailOutput> {
+        let GuardrailName { function, effect } = guardrail;
         let Subject { info, .. } = subject;
         let mut arguments = subject.members();
         arguments.insert("agent".to_owned(), info.agent.clone().into());
         arguments.insert("call_id".to_owned(), info.call_id.clone().into());
         let takes = tool.accepts()["properties"].as_object();
+        if let Some(unknown) = takes.and_then(|takes| takes.keys().find(|name| !arguments.contains_key(*name))) {
+            let known = arguments.keys().map(|name| &**name).collect::<Vec<_>>().join(", ");
+            let source = format!("it takes an argument {unknown:?}; a guardrail of tools may take {known}");
+            let error = RunError::Function { function, agent: info.agent.clone(), source: source.into() };
+            return std::future::ready(Err(error)).boxed_local();
+        }
         arguments.retain(|name, _| takes.is_some_and(|takes| takes.contains_key(name)));
         let bytes = encoded_len(&arguments).unwrap_or_default();
         if bytes > MOST_BYTES {
@@ -86,26 +102,33 @@ impl<'s, H: Host> Services<'s, '_, H> {
             let error = RunError::Function { function, agent: info.agent.clone(), source: source.into() };
             return std::future::ready(Err(error)).boxed_local();
         }
-        let call = guardrails::Call { function, arguments, run, turn: info.turn, key_scope: self.key_scope };
-        guardrails::activity(self.env, self.scope, self.agent, tool, name, call)
+        let call = guardrails::Call { function, arguments, run, turn: info.turn, key_scope: self.key_scope.as_deref() };
+        guardrails::activity(self.env, self.scope, self.agent, tool, effect, call)
     }
 
-    /// Runs an agent; `name` is the id of its run.
+    /// Runs an agent.
     pub(super) fn agent(
         &self,
         agent: &'s AgentDef,
         judge: &'s Judge<ToolGuardrailOutput>,
-        function: String,
-        name: String,
+        guardrail: GuardrailName,
         subject: &Subject<'_>,
         run: &RunContext,
     ) -> Finding<'s, ToolGuardrailOutput> {
+        let GuardrailName { function, effect } = guardrail;
+        let name = function.clone();
         let input = vec![Item::user(Value::Object(subject.members()).to_string())];
-        let output = nested::judge_tool(self.env, self.scope, agent, name, input, run.values().clone());
-        guardrails::judged(function, self.agent, judge, output)
+        let output = nested::judge_tool(self.env, self.scope, agent, effect, input, run.values().clone());
+        let asked_by = self.agent.name.clone();
+        let failed = move |error: RunError| match error {
+            RunError::Cancelled { .. } => error,
+            error => RunError::Function { function, agent: asked_by, source: error.into() },
+        };
+        let judging = guardrails::await_judge(name, self.agent, judge, output);
+        async move { judging.await.map_err(failed) }.boxed_local()
     }
 
-    /// Returns the check of a call, which cancels those of other calls if it ends the run.
+    /// Awaits a check; an error cancels the other checks.
     pub(super) async fn cancel_others_on_error<T>(
         &self,
         check: impl Future<Output = Result<T, RunError>>,
@@ -118,8 +141,7 @@ impl<'s, H: Host> Services<'s, '_, H> {
     }
 }
 
-/// Returns the first error of checks that ran at the same time. Those that were only cancelled
-/// because of another one have the lowest priority.
+/// Returns the first error of checks that ran at the same time. Cancellations rank last.
 pub(super) fn first_error(checks: impl IntoIterator<Item = Result<(), RunError>>) -> Result<(), RunError> {
     let mut cancelled = None;
     for error in checks.into_iter().filter_map(Result::err) {

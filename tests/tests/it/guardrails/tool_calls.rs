@@ -1,9 +1,12 @@
 //! Guardrails of calls that are services or agents: of one tool, and of all tools of a run.
 
+use std::time::Duration;
+
 use rstest::rstest;
 use serde_json::{Value, json};
 use temporal_agents::{
-    Agent, RunConfig, Tool, ToolError,
+    Agent, RunConfig, RunError, Tool, ToolError,
+    agent::{GuardrailOutput, InputGuardrail},
     inline::InlineRunner,
     tool,
     tool::{ToolGuardrailOutput, ToolInputGuardrail, ToolOutputGuardrail},
@@ -14,7 +17,10 @@ use temporal_agents_testing::{
 };
 use temporalio_common::protos::temporal::api::history::v1::history_event::Attributes;
 
+use tokio::time::timeout;
+
 use super::support::{failure, run, workflow_error};
+use crate::PATIENCE;
 
 /// Runs a command.
 #[tool(start_to_close = "20s")]
@@ -34,19 +40,19 @@ async fn policy(tool: String, arguments: String) -> Result<ToolGuardrailOutput, 
     if arguments.contains("down") {
         return Err(ToolError::transient("the policy service is down"));
     }
-    Ok(match arguments.contains("rm ") {
-        true => ToolGuardrailOutput::reject_content(format!("{tool} may not remove files.")),
-        false => ToolGuardrailOutput::allow().info("checked"),
-    })
+    if arguments.contains("rm ") {
+        return Ok(ToolGuardrailOutput::reject_content(format!("{tool} may not remove files.")));
+    }
+    Ok(ToolGuardrailOutput::allow().info("checked"))
 }
 
 /// Looks for secrets.
 #[tool(start_to_close = "5s")]
 async fn scan(agent: String, output: String) -> ToolGuardrailOutput {
-    match output.contains("sk-") {
-        true => ToolGuardrailOutput::reject_content(format!("A call of {agent} printed a key.")),
-        false => ToolGuardrailOutput::allow(),
+    if output.contains("sk-") {
+        return ToolGuardrailOutput::reject_content(format!("A call of {agent} printed a key."));
     }
+    ToolGuardrailOutput::allow()
 }
 
 fn is_serious(answer: &Value) -> ToolGuardrailOutput {
@@ -61,7 +67,7 @@ fn by_judge() -> ToolInputGuardrail {
 pub(super) fn agent(case: &str) -> Agent {
     let agent = Agent::new("clerk").model("gpt-5");
     match case {
-        "of_calls tool" => {
+        "tool_calls tool" => {
             let guarded = shell.input_guardrail(ToolInputGuardrail::by_tool(policy));
             agent.tool(guarded.output_guardrail(ToolOutputGuardrail::by_tool(scan)).input_guardrail(by_judge()))
         }
@@ -70,7 +76,7 @@ pub(super) fn agent(case: &str) -> Agent {
 }
 
 pub(super) fn config(case: &str) -> RunConfig {
-    if case != "of_calls run" {
+    if case != "tool_calls run" {
         return RunConfig::default();
     }
     let inputs = [ToolInputGuardrail::by_tool(policy), by_judge()];
@@ -95,14 +101,14 @@ fn model(calls: &[(&'static str, Value)], verdict: &'static str) -> FakeModel {
 }
 
 /// The outputs that the clerk's model received.
-fn told(model: &FakeModel) -> Vec<String> {
+fn received_outputs(model: &FakeModel) -> Vec<String> {
     let calls = model.calls();
     let last = calls.iter().rev().find(|call| call.agent == "clerk").expect("the clerk was asked");
     last.input.iter().filter_map(|item| item.get("output")?.as_str().map(str::to_owned)).collect()
 }
 
 /// The ids and types of the activities in the order in which they were scheduled, without the id of the run.
-fn scheduled<T>(run: &FinishedRun<T>) -> Vec<String> {
+fn scheduled_activities<T>(run: &FinishedRun<T>) -> Vec<String> {
     let events = run.history.events.iter().filter_map(|event| match &event.attributes {
         Some(Attributes::ActivityTaskScheduledEventAttributes(scheduled)) => Some(scheduled),
         _ => None,
@@ -121,13 +127,13 @@ fn calls() -> [(&'static str, Value); 3] {
 
 #[rstest]
 #[tokio::test]
-async fn services_and_agents_check_the_calls_of(
-    #[values("of_calls tool", "of_calls run")] case: &'static str,
+async fn services_and_agents_check_tool_calls(
+    #[values("tool_calls tool", "tool_calls run")] case: &'static str,
     #[values(true, false)] cached: bool,
 ) -> anyhow::Result<()> {
     let of_workflow = model(&calls(), "adds");
     let run = run(case, "Work.", of_workflow.clone(), cached).await?;
-    assert_eq!(told(&of_workflow), OUTPUTS);
+    assert_eq!(received_outputs(&of_workflow), OUTPUTS);
     let expected = [
         "input-guardrail-1-0-0-1 agents.guardrail.policy",
         "input-guardrail-1-1-0-1 agents.guardrail.policy",
@@ -137,22 +143,22 @@ async fn services_and_agents_check_the_calls_of(
         "output-guardrail-1-1-0 agents.guardrail.scan",
         "output-guardrail-1-2-0 agents.guardrail.scan",
     ];
-    assert_eq!(scheduled(&run), expected);
+    assert_eq!(scheduled_activities(&run), expected);
     let found = run.output()?.1["tool_input"].as_array().cloned().unwrap_or_default();
     let names: Vec<&str> = found.iter().filter_map(|result| result["guardrail"].as_str()).collect();
     assert_eq!(names, ["policy", "policy", "serious", "policy", "serious"]);
 
     let inline = model(&calls(), "adds");
     InlineRunner::with_config(inline.clone(), config(case)).run(&agent(case), "Work.").await?;
-    assert_eq!(told(&inline), OUTPUTS);
+    assert_eq!(received_outputs(&inline), OUTPUTS);
     Ok(())
 }
 
 #[rstest]
 #[tokio::test]
 async fn a_judge_ends_the_run_before_its_call(#[values(true, false)] cached: bool) -> anyhow::Result<()> {
-    let run = run("of_calls run", "Work.", model(&[("shell", json!({"command": "ls"}))], "no"), cached).await?;
-    assert_eq!(scheduled(&run), ["input-guardrail-1-0-0-1 agents.guardrail.policy"]);
+    let run = run("tool_calls run", "Work.", model(&[("shell", json!({"command": "ls"}))], "no"), cached).await?;
+    assert_eq!(scheduled_activities(&run), ["input-guardrail-1-0-0-1 agents.guardrail.policy"]);
     let tripped = "input guardrail \"serious\" of tool \"shell\" (agent \"clerk\") ended the run";
     assert_eq!(failure(&run), workflow_error(tripped));
     Ok(())
@@ -161,9 +167,71 @@ async fn a_judge_ends_the_run_before_its_call(#[values(true, false)] cached: boo
 #[rstest]
 #[tokio::test]
 async fn no_call_is_made_while_its_service_is_down(#[values(true, false)] cached: bool) -> anyhow::Result<()> {
-    let run = run("of_calls run", "Work.", model(&[("shell", json!({"command": "down"}))], "yes"), cached).await?;
-    assert_eq!(scheduled(&run), ["input-guardrail-1-0-0-1 agents.guardrail.policy"]);
+    let run = run("tool_calls run", "Work.", model(&[("shell", json!({"command": "down"}))], "yes"), cached).await?;
+    assert_eq!(scheduled_activities(&run), ["input-guardrail-1-0-0-1 agents.guardrail.policy"]);
     let failed = "input guardrail \"policy\" of tool \"shell\" of agent \"clerk\" failed: the policy service is down";
     assert_eq!(failure(&run), workflow_error(failed));
+    Ok(())
+}
+
+/// Is down.
+#[tool(attempts = 1)]
+async fn scan_that_is_down(output: String) -> Result<ToolGuardrailOutput, ToolError> {
+    let _ = output;
+    Err(ToolError::transient("the scanner is down"))
+}
+
+#[tokio::test]
+async fn call_is_kept_without_its_unchecked_output() -> anyhow::Result<()> {
+    let config = RunConfig::builder().tool_output_guardrails([ToolOutputGuardrail::by_tool(scan_that_is_down)]).build();
+    let runner = InlineRunner::with_config(model(&[("shell", json!({"command": "env"}))], "yes"), config);
+    let failure = runner.run(&agent("tool_calls"), "Work.").await.expect_err("the scanner is down");
+    let failed =
+        "output guardrail \"scan_that_is_down\" of tool \"shell\" of agent \"clerk\" failed: the scanner is down";
+    assert_eq!(failure.to_string(), failed);
+    let items = failure.state.expect("the run has begun").items;
+    let outputs: Vec<&Value> = items.iter().filter_map(|item| item.raw.get("output")).collect();
+    assert_eq!(outputs, [&json!("The output was withheld: its guardrail did not answer.")]);
+    Ok(())
+}
+
+/// Takes what no guardrail of tools is given.
+#[tool]
+async fn curious(args: String) -> ToolGuardrailOutput {
+    let _ = args;
+    ToolGuardrailOutput::allow()
+}
+
+#[tokio::test]
+async fn argument_that_no_guardrail_has_fails_the_run() -> anyhow::Result<()> {
+    let agent = Agent::new("clerk").model("gpt-5").tool(shell.input_guardrail(ToolInputGuardrail::by_tool(curious)));
+    let runner = InlineRunner::new(model(&[("shell", json!({"command": "ls"}))], "yes"));
+    let failure = runner.run(&agent, "Work.").await.expect_err("it takes `args`");
+    let failed = "input guardrail \"curious\" of tool \"shell\" of agent \"clerk\" failed: it takes an argument \
+                  \"args\"; a guardrail of tools may take tool, arguments, agent, call_id";
+    assert_eq!(failure.to_string(), failed);
+    Ok(())
+}
+
+/// Does not answer before the run is over.
+#[tool]
+async fn slow_policy(arguments: String) -> ToolGuardrailOutput {
+    let _ = arguments;
+    std::future::pending().await
+}
+
+#[tokio::test]
+async fn tripped_input_ends_a_run_that_asks_a_service() -> anyhow::Result<()> {
+    let no_work = InputGuardrail::by_agent("no_work", Agent::new("judge").model("gpt-5-nano"), |answer| {
+        GuardrailOutput::trip_if(answer == "work")
+    });
+    let agent = Agent::new("clerk").model("gpt-5").input_guardrail(no_work);
+    let agent = agent.tool(shell.input_guardrail(ToolInputGuardrail::by_tool(slow_policy)));
+    let model = FakeModel::function(|call, _| match &*call.agent {
+        "judge" => text("work").delayed(Duration::from_millis(200)),
+        _ => tool_call("shell", json!({"command": "ls"})),
+    });
+    let failure = timeout(PATIENCE, InlineRunner::new(model).run(&agent, "Work.")).await?.expect_err("it trips");
+    assert!(matches!(failure.error, RunError::InputGuardrailTripped { .. }), "{failure}");
     Ok(())
 }
