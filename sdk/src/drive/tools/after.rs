@@ -125,10 +125,13 @@ pub(super) async fn conclude<H: Host>(
                     RunError::Cancelled { .. } => cancelled = cancelled.or(Some(error)),
                     error => failure = failure.or(Some(error)),
                 }
-                // The call was made: a later run must not make it again because nothing tells of it.
                 outcome.output_guardrails.extend(check.results);
-                outcome.result = CallResult::Output(told(env, WITHHELD.to_owned().into()));
-                outcomes.push(outcome);
+                if withhold_output(env, tool, &mut outcome) {
+                    outcomes.push(outcome);
+                } else {
+                    found.tool_input.append(&mut outcome.input_guardrails);
+                    found.tool_output.append(&mut outcome.output_guardrails);
+                }
                 continue;
             }
             let checked = check.apply(env, &mut outcome).and_then(|()| {
@@ -152,6 +155,17 @@ pub(super) async fn conclude<H: Host>(
             Concluded::EndsRun { error, outcomes, found }
         }
     }
+}
+
+/// Replaces an output that was not checked by a text: the call was made, and a later run must not make
+/// it again because nothing tells of it. Returns `false` if no output of this kind can be a text.
+fn withhold_output<H: Host>(env: &Env<'_, H>, tool: &ToolDef, outcome: &mut ToolOutcome) -> bool {
+    let withheld = ToolOutput::from(WITHHELD.to_owned());
+    let is_possible = tool.native_kind().is_none_or(|kind| kind.takes(&withheld));
+    if is_possible {
+        outcome.result = CallResult::Output(told(env, withheld));
+    }
+    is_possible
 }
 
 /// Returns the error for an output that no output of its kind of call can hold: what is no image,

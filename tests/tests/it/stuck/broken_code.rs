@@ -125,11 +125,11 @@ async fn workflow_code_that_blocks_is_logged_once() -> anyhow::Result<()> {
     let service = site.service((desk,));
     let options = WorkerOptions::new(QUEUE).register_workflow::<Blocks>()?.build();
     let mut worker = site.worker(Some(plugin()), options)?;
-    start(&service, "blocks").await?;
-    until(&service, "/runs/blocks", |run| run["status"] == "completed").await?;
+    start(&service, "blocked-thread").await?;
+    until(&service, "/runs/blocked-thread", |run| run["status"] == "completed").await?;
     worker.stop()?;
     site.shutdown().await;
-    let lines = logged("blocks", "this workflow's code has blocked its thread").await?;
+    let lines = logged("blocked-thread", "this workflow's code has blocked its thread").await?;
     assert_eq!(lines.len(), 1, "{lines:?}");
     assert!(lines[0].contains("WARN") && lines[0].contains("into an activity"), "{lines:?}");
     println!("{}", lines[0]);
