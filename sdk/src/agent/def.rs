@@ -347,7 +347,7 @@ impl AgentDef {
         inputs.chain(outputs).chain(self.tools.iter().flat_map(ToolDef::guardrail_agents)).chain(of_servers)
     }
 
-    /// Returns the activities of this agent's guardrails, also of those of its tools.
+    /// Returns the activities of the guardrails of this agent, of its tools and of its MCP servers.
     pub(crate) fn guardrail_activities(&self) -> impl Iterator<Item = &ToolDef> {
         let inputs = self.input_guardrails.iter().filter_map(|guardrail| guardrail.check().activity());
         let outputs = self.output_guardrails.iter().filter_map(|guardrail| guardrail.check().activity());

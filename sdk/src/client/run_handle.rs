@@ -48,8 +48,8 @@ use super::{
 /// # }
 /// ```
 ///
-/// Events and decisions are those of the latest execution with the workflow id; the result of a started
-/// workflow is that of the execution that was started. For ready-made workflows, use
+/// Events and decisions use the latest execution with the workflow id. After [`start`](Self::start), the
+/// result comes from the execution that was started. For ready-made workflows, use
 /// [`AgentRuns`](super::AgentRuns).
 pub struct RunHandle<W> {
     client: Client,
@@ -110,7 +110,7 @@ impl<W: HasWorkflowDefinition> RunHandle<W> {
         RunPrinter::new(&self.client, self.id()).print_to_end().await
     }
 
-    /// Waits for the end of the workflow and returns its result.
+    /// Waits for the end of the workflow, without a time limit, and returns its result.
     ///
     /// # Errors
     /// [`WorkflowGetResultError`]: the workflow has failed, or was cancelled, terminated or deleted.

@@ -97,7 +97,8 @@ impl ToolInputGuardrail {
     /// Creates a guardrail that is an activity, with the name and the options of this tool.
     ///
     /// The tool returns a [`ToolGuardrailOutput`]. It takes any of these arguments, all strings:
-    /// `tool`, `arguments` (JSON), `call_id` and `agent`.
+    /// `tool`, `arguments` (JSON), `call_id` and `agent`. With another argument, or with more than 2 MB
+    /// of arguments, the run fails.
     ///
     /// ```
     /// use temporal_agents::{

@@ -208,7 +208,7 @@ impl OutputCheck {
     }
 }
 
-/// Returns the output guardrails of a tool: its own, then those of the run.
+/// Returns the output guardrails of a tool: its own, then the guardrails of the run.
 fn output_guardrails<'r, H: Host>(
     env: &Env<'r, H>,
     tool: &'r ToolDef,

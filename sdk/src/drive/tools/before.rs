@@ -229,7 +229,7 @@ fn needs_approval<H: Host>(
     }
 }
 
-/// Returns the input guardrails of a tool: its own, then those of the run.
+/// Returns the input guardrails of a tool: its own, then the guardrails of the run.
 fn input_guardrails<'r, H: Host>(env: &Env<'r, H>, tool: &'r ToolDef) -> impl Iterator<Item = &'r ToolInputGuardrail> {
     tool.input_guardrails().iter().chain(&env.config.tool_input_guardrails)
 }

@@ -41,7 +41,7 @@ pub(super) struct CallGuardrails<'s, 'r, H: Host> {
 pub(super) struct GuardrailName {
     /// Name in error messages.
     pub(super) function: String,
-    /// Id of its activity or of its run, without that of the run around it.
+    /// Id of its activity or of its run, without the prefix of the outer run.
     pub(super) effect: String,
 }
 

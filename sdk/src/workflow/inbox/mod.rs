@@ -208,7 +208,7 @@ impl AgentInbox {
         if is_asked { DecisionAnswer::Accepted } else { self.unclaimed_answer() }
     }
 
-    /// Returns the answer to a decision on an id for which no call waits.
+    /// Returns the answer to a decision whose call does not wait now.
     fn unclaimed_answer(&self) -> DecisionAnswer {
         let waits_for: Vec<String> = self.undecided().map(|call| call.id.clone()).collect();
         if waits_for.is_empty() { DecisionAnswer::Kept { waits_for } } else { DecisionAnswer::Unmatched { waits_for } }

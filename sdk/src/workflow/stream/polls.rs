@@ -76,7 +76,7 @@ impl Polls {
         self.unanswered = self.unanswered.saturating_add(1);
     }
 
-    /// Counts polls of which this process knows nothing.
+    /// Adds polls to the total that were not received here, for tests of the limit.
     pub(in crate::workflow) fn count_earlier(&mut self, polls: u32) {
         self.total = self.total.saturating_add(polls);
     }
