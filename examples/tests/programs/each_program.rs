@@ -1,7 +1,4 @@
 //! The programs of examples/README.md as a user runs them, without a key.
-//!
-//! A separate test binary, because cargo tells only those of this package the paths of the
-//! programs; it links nothing but std.
 
 use std::{
     io::{BufRead, BufReader},

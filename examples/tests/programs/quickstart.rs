@@ -1,7 +1,4 @@
 //! The README's first command, as a user runs it: the program itself, without a key.
-//!
-//! A separate test binary, because cargo tells only those of this package the path of the program;
-//! it links nothing but std.
 
 use std::process::{Command, Output};
 

@@ -1,7 +1,6 @@
 //! A device, the process that holds its WebSocket, and a worker that holds none: three processes, one of which is
 //! stopped while a person is asked.
 
-#[path = "devices/kills.rs"]
 mod kills;
 
 use std::{

@@ -6,11 +6,8 @@
 //! `AGENTS_TEST_SEED` other ones.
 #![cfg(unix)]
 
-#[path = "kills/http.rs"]
 mod http;
-#[path = "kills/programs.rs"]
 mod programs;
-#[path = "kills/rows.rs"]
 mod rows;
 
 use std::time::{Duration, Instant};
