@@ -124,7 +124,8 @@
 //! # Errors
 //!
 //! A run that fails returns a [`RunFailure`]: the [`RunError`], and the state of the run at its
-//! end. `?` in a workflow turns it into a failed workflow of type `AgentsWorkflowError`.
+//! end. In a workflow it is a [`RunFailed`] with the same fields, which `?` turns into a failed
+//! workflow of type `AgentsWorkflowError`.
 //! [`guide::failures`] describes which component retries which failure.
 //!
 //! # Features
@@ -147,12 +148,8 @@
 //! | `plugin` | no | Temporal's plugin trait for `AgentsPlugin` (experimental) |
 
 pub mod agent;
-mod drive;
-mod engine;
 pub mod gate;
 pub mod guide;
-#[doc(hidden)]
-pub mod internal;
 pub mod run;
 pub mod tool;
 pub mod wire;
@@ -202,10 +199,11 @@ pub mod worker;
 #[cfg(feature = "macros")]
 pub use temporal_agents_macros::{agent_handlers, guardrail, tool, tools};
 
-pub use agent::{Agent, Handoff, Instructions};
-pub use run::{RunConfig, RunError, RunFailure, RunResult};
-pub use tool::{RunContext, State, Tool, ToolContext, ToolDef, ToolError, WorkflowToolContext};
-pub use workflow::{ActivityBackedModel, ModelActivityOptions, Runner};
+pub use temporal_agents_core::{
+    Agent, Handoff, Instructions, RunConfig, RunContext, RunError, RunFailure, RunResult, State, Tool, ToolContext,
+    ToolDef, ToolError, WorkflowToolContext, worker_env,
+};
+pub use workflow::{ActivityBackedModel, ModelActivityOptions, RunFailed, Runner};
 #[cfg(feature = "worker")]
 pub use {
     provider::{Model, ModelProvider},
@@ -213,85 +211,30 @@ pub use {
     worker::AgentsPlugin,
 };
 
-/// A reference to an environment variable of the worker, in place of a secret:
-/// `worker_env!("CRM_TOKEN")`; see [`wire::worker_env`].
-///
-/// ```
-/// use serde_json::json;
-/// use temporal_agents::{Agent, worker_env};
-///
-/// let crm = json!({
-///     "type": "mcp",
-///     "server_label": "crm",
-///     "server_url": "https://crm.test",
-///     "authorization": worker_env!("CRM_TOKEN"),
-/// });
-/// let desk = Agent::new("desk").model("gpt-5").hosted_tool("crm", crm);
-/// # let _ = desk;
-/// ```
-///
-/// The worker allows the variable for a destination:
-/// `Resources::new().allow_env_for(Destination::hosted_tool_host("crm.test"), ["CRM_TOKEN"])`.
-#[macro_export]
-macro_rules! worker_env {
-    ($name:literal) => {
-        $crate::wire::worker_env($name)
-    };
+/// Parts for the other crates of this repository. Not covered by semantic versioning.
+#[cfg(feature = "worker")]
+#[doc(hidden)]
+pub mod __internal {
+    pub mod transcript {
+        pub use crate::client::transcript::request::*;
+    }
+    pub mod replay {
+        pub use crate::replay::{Command, Entry, Journal, Record, ReplayChange, explain, read};
+    }
 }
 
 /// Items that the expansions of the macros refer to; not for direct use.
 #[doc(hidden)]
 pub mod __private {
-    pub use std::{boxed::Box, format, string::String, sync::OnceLock, time::Duration, vec::Vec};
-
-    pub use futures::future::{BoxFuture, LocalBoxFuture};
-    pub use schemars;
-    pub use serde;
+    pub use temporal_agents_core::__private::*;
     pub use temporalio_workflow::{
         SyncWorkflowContext, WorkflowContext, WorkflowContextView, common::data_converters::RawValue,
     };
 
-    pub use crate::{
-        agent::{
-            GuardrailInput, InputGuardrail, OutputGuardrail,
-            guardrail::Check,
-            guardrail_fn::{
-                ActivityReturn, GuardrailReturn, guardrail_context, input_activity, output_activity, output_text,
-                parse_output, pure_input, pure_output,
-            },
-        },
-        tool::{
-            BoxError, FromToolContext, NeedsApproval, State, Tool, ToolActivityOptions, ToolArgument, ToolContext,
-            ToolDef, ToolError, WorkflowToolContext,
-            output::{ResultKind, ValueKind},
-        },
-        wire::{
-            AgentDecision, AgentState, DecisionReply, SuppliedOutput,
-            error_debug::{ErrorField, ErrorStructure, Field, OtherField, error_debug, structure_and_message},
-            stream::PollResult,
-        },
-        workflow::{
-            AgentInbox, HasAgentInbox,
-            inbox::{agent_decide, agent_supply_output},
-            replay_journal::{ReplayJournal, ReplayJournalKey, ReplayNote},
-            stream::{stream_admits_poll, stream_offset, stream_poll, stream_publish, stream_read},
-        },
+    pub use crate::workflow::{
+        AgentInbox, HasAgentInbox,
+        inbox::{agent_decide, agent_supply_output},
+        replay_journal::{ReplayJournal, ReplayJournalKey, ReplayNote},
+        stream::{PollResult, stream_admits_poll, stream_offset, stream_poll, stream_publish, stream_read},
     };
-    use crate::{tool::ApprovalRule, wire::ToolOutput};
-
-    /// Returns the approval rule of a tool whose attribute has a condition: the condition reads the
-    /// arguments that the body receives.
-    pub fn asks_for<A: serde::de::DeserializeOwned + 'static>(asks: fn(A) -> bool) -> NeedsApproval {
-        NeedsApproval::WhenArguments(ApprovalRule::new(move |_run, arguments| asks(arguments)))
-    }
-
-    /// The body of an activity tool.
-    pub type ActivityFn<A> = for<'a> fn(&'a mut ToolContext, A) -> BoxFuture<'a, Result<ToolOutput, ToolError>>;
-
-    /// The body of a workflow tool.
-    pub type WorkflowFn<A> =
-        for<'a> fn(&'a mut WorkflowToolContext, A) -> LocalBoxFuture<'a, Result<ToolOutput, ToolError>>;
-
-    /// The body of an inline tool.
-    pub type InlineFn<A> = fn(&mut ToolContext, A) -> Result<ToolOutput, ToolError>;
 }

@@ -3,11 +3,4 @@
 //! These names are common to all hosts: a workflow's [`Runner`](crate::Runner), an `InlineRunner`,
 //! an `AgenticSession`.
 
-pub use crate::{
-    drive::{
-        CallModelInputFilter, Compaction, ErrorHandler, ErrorHandlers, Handled, HandledError, HistoryMapper, IntoRun,
-        MemorySession, ModelInput, NameCollisions, PausedRun, RunConfig, RunFailure, RunInput, RunOutcome, RunRequest,
-        RunResult, SessionInputCallback, SessionRef, ToolErrorFormatter, ToolErrorMessage, ToolErrorMessageKind,
-    },
-    engine::{IncompleteAnswers, ReasoningItemIds, RunError, StateIssue, StateMismatch, UnknownTools},
-};
+pub use temporal_agents_core::run::*;

@@ -3,10 +3,8 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde_json::{Map, Value};
-use temporal_agents::{
-    internal::tool::{ActivityBody, InlineBody, ToolBinding, WorkflowBody},
-    tool::{CallInfo, Tool, ToolDef},
-};
+use temporal_agents::tool::{CallInfo, Tool, ToolDef};
+use temporal_agents_core::tool::{ActivityBody, InlineBody, ToolBinding, WorkflowBody};
 
 /// Tools of a [`ToolRegistry`](temporal_agents::worker::ToolRegistry) or an agent whose bodies
 /// first record the call and its arguments. Clones share the record.

@@ -13,7 +13,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use temporal_agents::{
-    Agent, RunError, RunFailure, Runner,
+    Agent, RunError, RunFailed, Runner,
     agent::{GuardrailOutput, InputGuardrail},
     guardrail,
 };
@@ -91,10 +91,10 @@ impl BankChat {
     pub async fn run(ctx: &mut WorkflowContext<Self>, question: String) -> WorkflowResult<Reply> {
         match Runner::new(ctx).run(&teller(), question).await {
             Ok(result) => Ok(Reply::Answer(result.final_output)),
-            Err(RunFailure { error: RunError::InputGuardrailTripped { result, .. }, .. }) => {
+            Err(RunFailed { error: RunError::InputGuardrailTripped { result, .. }, .. }) => {
                 Ok(Reply::Declined { guardrail: result.guardrail, info: result.output_info })
             }
-            Err(RunFailure { error: RunError::OutputGuardrailTripped { result, .. }, .. }) => {
+            Err(RunFailed { error: RunError::OutputGuardrailTripped { result, .. }, .. }) => {
                 Ok(Reply::Withheld { guardrail: result.guardrail })
             }
             Err(failure) => Err(failure.into()),

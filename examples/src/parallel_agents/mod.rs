@@ -9,7 +9,7 @@ pub mod model;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use temporal_agents::{Agent, RunFailure, Runner};
+use temporal_agents::{Agent, RunFailed, Runner};
 use temporalio_macros::{workflow, workflow_methods};
 use temporalio_sdk::{WorkflowContext, WorkflowResult, workflows::join_all};
 
@@ -68,6 +68,6 @@ impl GuestRelations {
     }
 }
 
-async fn draft(runner: &Runner<GuestRelations>, tone: &str, complaint: &str) -> Result<String, RunFailure> {
+async fn draft(runner: &Runner<GuestRelations>, tone: &str, complaint: &str) -> Result<String, RunFailed> {
     Ok(runner.run(&writer(tone), complaint).await?.final_output)
 }

@@ -22,6 +22,6 @@ pub fn scripted() -> FakeModel {
 pub fn token(call: &ModelCall) -> Option<&str> {
     call.definitions.tools.iter().find_map(|tool| match tool {
         ToolSpec::Hosted { config, .. } => config.get("authorization").and_then(Value::as_str),
-        _ => None,
+        ToolSpec::Function { .. } => None,
     })
 }

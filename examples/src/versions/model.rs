@@ -18,7 +18,7 @@ pub fn scripted() -> FakeModel {
 fn takes_a_colour(call: &ModelCall) -> bool {
     let has_colour = |tool: &ToolSpec| match tool {
         ToolSpec::Function { parameters, .. } => parameters["properties"].get("colour").is_some(),
-        _ => false,
+        ToolSpec::Hosted { .. } => false,
     };
     call.definitions.tools.iter().any(has_colour)
 }

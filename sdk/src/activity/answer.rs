@@ -2,11 +2,8 @@
 //! measured, spilled.
 
 use serde_json::{Map, Value};
-
-use crate::{
+use temporal_agents_core::{
     drive::guard::guarded_future,
-    secret::worker_env::Given,
-    store::{OptionalSpillStore, SpilledOutput},
     tool::{
         ActivityBody, CallInfo, MAX_FAILURE_BYTES, OutputTooLarge, OversizedOutput, Redaction, ToolContext, ToolDef,
         ToolError, ToolFailure, ToolFailureKind, beginning, bounded, truncated,
@@ -15,6 +12,11 @@ use crate::{
         SideData, ToolOutput,
         size::{Bytes, MOST_BYTES, encoded_len},
     },
+};
+
+use crate::{
+    secret::worker_env::Given,
+    store::{OptionalSpillStore, SpilledOutput},
 };
 
 /// Maximum size of the preview of a spilled output, in bytes.

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::wire::McpQuestion;
+use temporal_agents_core::wire::McpQuestion;
 
 /// Holds the question that a server has asked people during a call.
 #[derive(Clone, Default)]

@@ -9,19 +9,18 @@
 
 use std::time::{Duration, Instant, SystemTime};
 
-use tokio::time::sleep;
-
-use temporalio_sdk::activities::ActivityInfo;
-
-use crate::{
+use temporal_agents_core::{
     drive::{
         model_limits::{FACTOR, Retries},
         warn_of_attempt,
     },
-    provider::ModelError,
     tool::{CallInfo, ToolError},
     wire::ToolRequest,
 };
+use temporalio_sdk::activities::ActivityInfo;
+use tokio::time::sleep;
+
+use crate::provider::ModelError;
 
 /// A failed attempt at a model call.
 #[derive(Clone, Copy, Debug)]

@@ -4,6 +4,10 @@ use std::sync::Arc;
 
 use futures::FutureExt;
 use serde_json::Value;
+use temporal_agents_core::wire::{
+    WIRE_VERSION, WireDecodeError, decode,
+    kept_decision::{DECISION_STORE_ERROR, KEPT_DECISIONS_ACTIVITY, KeptDecisionsReply, KeptDecisionsRequest},
+};
 use temporalio_common::error::ApplicationFailure;
 use temporalio_sdk::activities::{ActivityContext, ActivityError};
 
@@ -12,13 +16,7 @@ use super::{
     registration::{Body, of_values},
     tool::malformed,
 };
-use crate::{
-    store::OptionalDecisionStore,
-    wire::{
-        WIRE_VERSION, WireDecodeError, decode,
-        kept_decision::{DECISION_STORE_ERROR, KEPT_DECISIONS_ACTIVITY, KeptDecisionsReply, KeptDecisionsRequest},
-    },
-};
+use crate::store::OptionalDecisionStore;
 
 /// Returns the activity, if the process has a store.
 pub(crate) fn kept_decisions(store: &OptionalDecisionStore) -> Option<(String, Body)> {

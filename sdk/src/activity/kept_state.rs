@@ -8,6 +8,12 @@
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use temporal_agents_core::wire::{
+    WIRE_VERSION, WireDecodeError,
+    carried::{KEEP_STATE_ACTIVITY, KeepStateReply, KeepStateRequest, LoadStateReply, LoadStateRequest},
+    decode,
+    failure::{MALFORMED_REQUEST, STATE_UNAVAILABLE},
+};
 use temporalio_client::NamespacedClient;
 use temporalio_common::{
     data_converters::{ActivitySerializationContext, SerializationContextData},
@@ -19,12 +25,6 @@ use temporalio_sdk::activities::{ActivityContext, ActivityError};
 use crate::{
     activity::model_failure::version_mismatch,
     conversations::{HistoryError, NewestFirst, RunKey},
-    wire::{
-        WIRE_VERSION, WireDecodeError,
-        carried::{KEEP_STATE_ACTIVITY, KeepStateReply, KeepStateRequest, LoadStateReply, LoadStateRequest},
-        decode,
-        failure::{MALFORMED_REQUEST, STATE_UNAVAILABLE},
-    },
 };
 
 /// Records a chunk: the request is in history.

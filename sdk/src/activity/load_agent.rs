@@ -7,14 +7,8 @@
 use std::sync::Arc;
 
 use serde_json::Value;
-use temporalio_common::error::ApplicationFailure;
-use temporalio_sdk::activities::{ActivityContext, ActivityError};
-
-use crate::{
-    activity::model_failure::version_mismatch,
+use temporal_agents_core::{
     agent::SpecIssue,
-    provider::providers::Providers,
-    store::{AgentStore, LoadError, Loaded, Start, load},
     wire::{
         WIRE_VERSION, WireDecodeError,
         agent_spec::LoadedSpec,
@@ -22,6 +16,14 @@ use crate::{
         failure::MALFORMED_REQUEST,
         load_agent::{AGENT_STORE_ERROR, LoadAgentReply, LoadAgentRequest, UNKNOWN_AGENT_SPEC},
     },
+};
+use temporalio_common::error::ApplicationFailure;
+use temporalio_sdk::activities::{ActivityContext, ActivityError};
+
+use crate::{
+    activity::model_failure::version_mismatch,
+    provider::providers::Providers,
+    store::{AgentStore, LoadError, Loaded, Start, load},
 };
 
 /// Maximum number of issues in a reply.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use futures::FutureExt;
 use serde::Deserialize;
+use temporal_agents_core::wire::Json;
 use tracing::{Instrument, field::Empty};
 
 use super::{message::Request, registration::Body};
@@ -48,8 +49,8 @@ pub(crate) fn in_span(body: Body) -> Body {
 }
 
 fn names_of(request: &Request) -> Option<Names> {
-    match request {
-        Request::Text(text) => serde_json::from_slice(text).ok(),
-        Request::Value(value) => Names::deserialize(value).ok(),
+    match &request.0 {
+        Json::Text(text) => serde_json::from_slice(text).ok(),
+        Json::Value(value) => Names::deserialize(value).ok(),
     }
 }

@@ -8,6 +8,7 @@
 
 use std::time::Duration;
 
+use temporal_agents_core::drive::guard::guarded;
 use temporalio_client::{UntypedWorkflow, WorkflowDescribeOptions};
 use temporalio_common::protos::temporal::api::{
     enums::v1::TimeoutType,
@@ -15,8 +16,6 @@ use temporalio_common::protos::temporal::api::{
 };
 use temporalio_sdk::activities::ActivityContext;
 use tokio::time::timeout;
-
-use crate::drive::guard::guarded;
 
 /// The longest time that an attempt waits for the answer of the server.
 const PATIENCE: Duration = Duration::from_secs(2);

@@ -9,8 +9,8 @@ use serde_json::Value;
 use temporalio_common::data_converters::TemporalDeserializable;
 
 /// The request of an activity.
-pub(crate) use crate::wire::Json as Request;
-use crate::wire::{ModelReply, ToolReply, tool_batch::ToolBatchReply};
+pub(crate) use crate::workflow::JsonPayload as Request;
+use temporal_agents_core::wire::{ModelReply, ToolReply, tool_batch::ToolBatchReply};
 
 /// The reply of an activity.
 #[derive(Serialize)]

@@ -2,14 +2,14 @@
 
 use std::time::{Duration, SystemTime};
 
-use temporalio_common::error::ApplicationFailure;
-use temporalio_sdk::activities::ActivityInfo;
-
-use crate::{
-    provider::ModelError,
+use temporal_agents_core::{
     tool::BoxError,
     wire::{ModelFailureDetails, ModelFailureKind, WIRE_VERSION, WireVersionMismatch, failure::WIRE_VERSION_MISMATCH},
 };
+use temporalio_common::error::ApplicationFailure;
+use temporalio_sdk::activities::ActivityInfo;
+
+use crate::provider::ModelError;
 
 /// The time that a request newer than this worker waits for a newer worker, from when the call was
 /// first scheduled.

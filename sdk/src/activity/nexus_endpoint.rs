@@ -3,6 +3,11 @@
 use std::time::Duration;
 
 use serde_json::Value;
+use temporal_agents_core::wire::{
+    WIRE_VERSION, WireDecodeError, decode,
+    failure::MALFORMED_REQUEST,
+    nexus_endpoint::{NexusEndpointReply, NexusEndpointRequest},
+};
 use temporalio_client::grpc::OperatorService;
 use temporalio_common::{
     error::ApplicationFailure, protos::temporal::api::operatorservice::v1::ListNexusEndpointsRequest,
@@ -10,14 +15,7 @@ use temporalio_common::{
 use temporalio_sdk::activities::{ActivityContext, ActivityError};
 use tokio::time::timeout;
 
-use crate::{
-    activity::model_failure::version_mismatch,
-    wire::{
-        WIRE_VERSION, WireDecodeError, decode,
-        failure::MALFORMED_REQUEST,
-        nexus_endpoint::{NexusEndpointReply, NexusEndpointRequest},
-    },
-};
+use crate::activity::model_failure::version_mismatch;
 
 /// The timeout of the request to the server.
 const PATIENCE: Duration = Duration::from_secs(5);

@@ -2,14 +2,11 @@
 //! items.
 
 use serde_json::Value;
+use temporal_agents_core::wire::{WireDecodeError, conversation::RecordRequest, decode, failure::MALFORMED_REQUEST};
 use temporalio_common::error::ApplicationFailure;
 use temporalio_sdk::activities::{ActivityContext, ActivityError};
 
-use crate::{
-    activity::model_failure::version_mismatch,
-    conversations::ConversationCache,
-    wire::{WireDecodeError, conversation::RecordRequest, decode, failure::MALFORMED_REQUEST},
-};
+use crate::{activity::model_failure::version_mismatch, conversations::ConversationCache};
 
 /// Adds the items to the conversation that this worker remembers.
 pub(crate) fn run(

@@ -7,13 +7,13 @@ use std::{cell::RefCell, sync::Arc};
 
 use futures::{FutureExt, TryFutureExt, future::BoxFuture};
 use serde_json::Value;
+use temporal_agents_core::wire::failure::MALFORMED_REQUEST;
 use temporalio_common::{ActivityDefinition, error::ApplicationFailure};
 use temporalio_sdk::activities::{
     ActivityContext, ActivityDefinitions, ActivityError, ActivityImplementer, ExecutableActivity,
 };
 
 use super::message::{Reply, Request};
-use crate::wire::failure::MALFORMED_REQUEST;
 
 /// The body of an activity. It shares its context with the heartbeats, because a context is
 /// expensive to copy.

@@ -8,12 +8,7 @@
 use std::sync::Arc;
 
 use serde_json::Value;
-use temporalio_common::error::ApplicationFailure;
-use temporalio_sdk::activities::{ActivityContext, ActivityError};
-
-use crate::{
-    activity::model_failure::version_mismatch,
-    store::Session,
+use temporal_agents_core::{
     tool::BoxError,
     wire::{
         Item, SessionPosition, WIRE_VERSION, WireDecodeError, WireVersion, decode,
@@ -23,6 +18,10 @@ use crate::{
         size::{Bytes, MOST_BYTES},
     },
 };
+use temporalio_common::error::ApplicationFailure;
+use temporalio_sdk::activities::{ActivityContext, ActivityError};
+
+use crate::{activity::model_failure::version_mismatch, store::Session};
 
 /// The first version of workflows that request the rest of a session; earlier ones assume that the
 /// first reply is complete.

@@ -4,6 +4,13 @@ use std::{sync::Arc, time::Duration};
 
 use futures::{FutureExt, future::BoxFuture};
 use serde_json::{Map, Value};
+use temporal_agents_core::{
+    tool::{ActivityBody, CallInfo, Heartbeat, RunContext, StateMap, ToolContext, ToolDef, ToolError, idempotency_key},
+    wire::{
+        ToolOutput, ToolReply, ToolRequest, WIRE_VERSION, WireDecodeError, failure::MALFORMED_REQUEST,
+        trace_settings::TRACER_DATA, version::Versioned,
+    },
+};
 use temporalio_client::{UntypedWorkflow, WorkflowDescribeOptions, WorkflowExecutionStatus};
 use temporalio_common::{error::ApplicationFailure, protos::temporal::api::enums::v1::PendingActivityState};
 use temporalio_sdk::activities::{ActivityContext, ActivityError, ActivityInfo};
@@ -22,11 +29,6 @@ use crate::{
     metrics::{Execution, Metrics},
     secret::worker_env::{AllowedEnv, Given, Withheld},
     store::OptionalSpillStore,
-    tool::{ActivityBody, CallInfo, Heartbeat, RunContext, StateMap, ToolContext, ToolDef, ToolError, idempotency_key},
-    wire::{
-        ToolOutput, ToolReply, ToolRequest, WIRE_VERSION, WireDecodeError, failure::MALFORMED_REQUEST,
-        trace_settings::TRACER_DATA, version::Versioned,
-    },
 };
 
 /// The time that a cancelled tool has to notice the cancellation and to clean up.
@@ -204,7 +206,7 @@ pub(crate) fn read<T: Versioned>(
     request.look(message).map_err(|error| {
         let failure = match error {
             WireDecodeError::Version(mismatch) => version_mismatch(ctx.info(), mismatch),
-            error => {
+            error @ WireDecodeError::Malformed { .. } => {
                 ApplicationFailure::builder(error).type_name(MALFORMED_REQUEST.to_owned()).non_retryable(true).build()
             }
         };

@@ -19,6 +19,10 @@
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
+use temporal_agents_core::{
+    tool::{ToolDef, schema},
+    wire::{ToolReply, ToolRequest, digest::Digest},
+};
 use temporalio_sdk::activities::{ActivityContext, ActivityError};
 
 use super::{
@@ -26,11 +30,7 @@ use super::{
     message::Request,
     tool::{ToolActivity, read},
 };
-use crate::{
-    activity::model_failure::for_another_worker,
-    tool::{ToolDef, schema},
-    wire::{ToolReply, ToolRequest, digest::Digest},
-};
+use crate::activity::model_failure::for_another_worker;
 
 /// The versions of one tool, in the order in which they were registered.
 pub(crate) struct ToolVersions(Vec<(Digest, ToolActivity)>);

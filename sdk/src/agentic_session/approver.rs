@@ -1,12 +1,11 @@
 //! The decisions on calls that wait for approval, while the activity of their session runs.
 
 use futures::future::BoxFuture;
-use temporalio_sdk::activities::ActivityContext;
-
-use crate::{
+use temporal_agents_core::{
     tool::BoxError,
     wire::{ApprovalRuling, run_state::Interruption},
 };
+use temporalio_sdk::activities::ActivityContext;
 
 /// Decides on calls that wait for approval.
 ///

@@ -6,9 +6,9 @@ use std::{
 };
 
 use serde_json::Value;
+use temporal_agents_core::tool::{CallInfo, StateMap};
 
 use super::results::SessionResults;
-use crate::tool::{CallInfo, StateMap};
 
 /// The results of calls in progress, by idempotency key: those of the latest attempt at each call.
 #[derive(Clone, Default)]

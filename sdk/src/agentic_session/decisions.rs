@@ -2,19 +2,19 @@
 //! takes effect when it is returned.
 
 use futures::{StreamExt, stream::FuturesUnordered};
+use temporal_agents_core::{
+    tool::idempotency_key,
+    wire::{
+        ApprovalRuling, RunState,
+        run_state::{Decision, Interruption},
+    },
+};
 
 use super::{
     approver::{Approver, Asked},
     end::Why,
     error::Ended,
     host::SessionHost,
-};
-use crate::{
-    tool::idempotency_key,
-    wire::{
-        ApprovalRuling, RunState,
-        run_state::{Decision, Interruption},
-    },
 };
 
 /// Applies decisions to the state until none of its calls waits.

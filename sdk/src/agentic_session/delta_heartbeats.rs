@@ -16,18 +16,16 @@ use std::{
 
 use futures::{FutureExt, future::BoxFuture};
 use serde_json::Value;
+use temporal_agents_core::wire::{
+    delta_window::{DeltaWindow, SESSION_DELTAS},
+    session_checkpoint::SESSION_FORMAT,
+    size::{MOST_BYTES, encoded_len},
+};
 use temporalio_common::{data_converters::RawValue, protos::temporal::api::common::v1::Payload};
 use tokio::time::sleep;
 
 use super::writer::Writer;
-use crate::{
-    deltas::WindowCarrier,
-    wire::{
-        delta_window::{DeltaWindow, SESSION_DELTAS},
-        session_checkpoint::SESSION_FORMAT,
-        size::{MOST_BYTES, encoded_len},
-    },
-};
+use crate::deltas::WindowCarrier;
 
 /// The maximum size of the windows in a heartbeat, in bytes of JSON.
 const MAX_WINDOWS_BYTES: usize = 17_000;

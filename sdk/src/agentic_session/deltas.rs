@@ -15,6 +15,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
+use temporal_agents_core::wire::{EventKind, RunEvent};
 use temporalio_sdk::activities::ActivityContext;
 use tokio::runtime::Handle;
 
@@ -22,7 +23,6 @@ use super::{delta_heartbeats::DeltaHeartbeats, writer::Writer};
 use crate::{
     deltas::{Batches, DeltaSource, DeltaTransport, WindowCarrier},
     events::{EventSink, attempt_id, fact_id, fact_id_at},
-    wire::{EventKind, RunEvent},
 };
 
 /// The numbers that each attempt of the activity has for its attempts at one call. Attempts beyond

@@ -5,6 +5,10 @@ use std::sync::{
     atomic::{AtomicBool, Ordering},
 };
 
+use temporal_agents_core::wire::{
+    SessionCheckpoint,
+    size::{Bytes, MOST_BYTES},
+};
 use temporalio_common::{data_converters::RawValue, protos::temporal::api::common::v1::Payload};
 
 use super::{
@@ -13,10 +17,6 @@ use super::{
     progress::Progress,
     proposal,
     store::{Kept, Storage},
-};
-use crate::wire::{
-    SessionCheckpoint,
-    size::{Bytes, MOST_BYTES},
 };
 
 /// Encodes the checkpoints of a session.

@@ -2,12 +2,12 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use temporal_agents_core::tool::BoxError;
 use temporalio_client::ActivityHeartbeatResponse;
 use temporalio_sdk::activities::ActivityError;
 use tokio_util::sync::CancellationToken;
 
 use super::error::{CheckpointError, failed};
-use crate::tool::BoxError;
 
 /// The reason why a session ends before its body returns.
 #[derive(Debug)]

@@ -1,17 +1,16 @@
 //! The errors of a session, and the activity failures that they become.
 
-use temporalio_common::error::ApplicationFailure;
-use temporalio_sdk::activities::{ActivityError, ActivityInfo};
-
-use crate::{
-    activity::model_failure,
+use temporal_agents_core::{
     agent::GraphIssue,
     drive::RunFailure,
     engine::{ConversationLost, RunError},
-    provider::ModelError,
     tool::BoxError,
     wire::{error_debug, failure::AGENTIC_SESSION_ERROR, size::Bytes},
 };
+use temporalio_common::error::ApplicationFailure;
+use temporalio_sdk::activities::{ActivityError, ActivityInfo};
+
+use crate::{activity::model_failure, provider::ModelError};
 
 /// The error of a session that cannot keep its checkpoint, or cannot continue from one.
 #[derive(thiserror::Error)]

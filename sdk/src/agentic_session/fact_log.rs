@@ -17,15 +17,13 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use serde_json::Value;
+use temporal_agents_core::wire::{
+    EventKind, RecordedFailure, RunEvent, RunState, WIRE_VERSION, session_checkpoint::SessionRun,
+    session_facts::SessionFacts, size::encoded_len,
+};
 
 use super::progress::Progress;
-use crate::{
-    events::{EventPublisher, EventSink, Facts, RunObserver, restored, shortened, whole},
-    wire::{
-        EventKind, RecordedFailure, RunEvent, RunState, WIRE_VERSION, session_checkpoint::SessionRun,
-        session_facts::SessionFacts, size::encoded_len,
-    },
-};
+use crate::events::{EventPublisher, EventSink, Facts, RunObserver, restored, shortened, whole};
 
 /// The maximum size of the settled facts of all runs, in bytes of JSON.
 const MAX_FACT_BYTES: usize = 256_000;

@@ -7,7 +7,7 @@
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CheckpointFormat {
-    /// The format of this crate: [`SessionCheckpoint`](crate::wire::SessionCheckpoint), which loses
+    /// The format of this crate: [`SessionCheckpoint`](temporal_agents_core::wire::SessionCheckpoint), which loses
     /// nothing. Only this crate reads it.
     #[default]
     Native,
@@ -25,7 +25,7 @@ pub enum CheckpointFormat {
     /// format loses](crate::guide::agentic_sessions#attempts-in-other-languages).
     ///
     /// A session with this format has one run, whose conversation it is. Before the first model
-    /// call, a run fails with [`RunError::User`](crate::RunError::User) if another attempt could
+    /// call, a run fails with [`RunError::User`](temporal_agents_core::engine::RunError::User) if another attempt could
     /// not continue it safely:
     ///
     /// - a second run of the session,

@@ -10,12 +10,7 @@ use std::sync::{
 
 use futures::{FutureExt, future::LocalBoxFuture};
 use serde_json::Value;
-use tokio_util::sync::CancellationToken;
-
-use super::{
-    calls::Calls, decisions::decide, error::Ended, progress::Point, proposal, results::SessionResults, session::Shared,
-};
-use crate::{
+use temporal_agents_core::{
     agent::{Graph, GraphIssue},
     drive::{
         EffectId, Host, KeptDecisionsEffect, LoopEvent, McpEffect, McpEffectError, MemorySession, ModelEffectError,
@@ -23,10 +18,6 @@ use crate::{
         ToolEffectError, ToolsetsEffect, WaitOutcome,
     },
     engine::RunError,
-    inline::{
-        host::{InlineHost, Settled},
-        states,
-    },
     tool::{DeltaTransport, ToolDef, ToolFailure, ToolFailureKind, state::StateRequirement},
     wire::{
         Interruption, Item, McpTool, ModelCall, ModelResponse, RunState, SelectedToolset, Usage,
@@ -36,6 +27,15 @@ use crate::{
         run_state::{Admission, Phase},
         session_checkpoint::EffectAnswer,
     },
+};
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    calls::Calls, decisions::decide, error::Ended, progress::Point, proposal, results::SessionResults, session::Shared,
+};
+use crate::inline::{
+    host::{InlineHost, Settled},
+    states,
 };
 
 /// The host of one run of a session.

@@ -43,7 +43,7 @@
 //! | after the tools | continues with the next model call |
 //! | while it waits for approval | waits for the same decision |
 //!
-//! [idempotency key]: crate::tool::CallInfo::idempotency_key
+//! [idempotency key]: temporal_agents_core::tool::CallInfo::idempotency_key
 //!
 //! A model call or a tool begins only when the server has everything that precedes it (unless
 //! [`checkpoint_every`](AgenticSessionOptions::checkpoint_every) or [`Heartbeats::Throttled`] is
@@ -61,7 +61,7 @@
 //! # What it costs
 //! Each checkpoint holds the entire conversation, and a turn with tools writes about three of them;
 //! they are not in history, but they are sent. A session whose checkpoint approaches 2 MB logs a
-//! warning, and it fails when the checkpoint is larger: a [compaction](crate::RunConfig) shortens
+//! warning, and it fails when the checkpoint is larger: a [compaction](temporal_agents_core::drive::RunConfig) shortens
 //! the conversation, and a [`CheckpointStore`] moves it out of the heartbeat. For conversations of
 //! hundreds of turns, and for approvals that take days, a workflow with [`Runner`](crate::Runner)
 //! is the better host, because it sends each item once. A run that has ended remains in the
@@ -74,7 +74,7 @@
 //! The body has 10 seconds to return; then it is dropped, together with its runs. A tool that
 //! blocks its thread cannot be dropped: the attempt ends, and the tool continues until it returns.
 //! A long tool should therefore await, or check
-//! [`ToolContext::is_cancelled`](crate::ToolContext::is_cancelled).
+//! [`ToolContext::is_cancelled`](temporal_agents_core::tool::ToolContext::is_cancelled).
 //!
 //! # Tests
 //! The activity runs unchanged in the SDK's `ActivityEnvironment`, without a server; a checkpoint

@@ -14,18 +14,18 @@ use std::{
 };
 
 use serde_json::Value;
-
-use super::{
-    fact_log::{FactLog, make_room},
-    format::CheckpointFormat,
-};
-use crate::{
+use temporal_agents_core::{
     engine::{ReasoningItemIds, input_items},
     wire::{
         Item, RunEvent, RunState, SessionCheckpoint,
         run_state::Phase,
         session_checkpoint::{EffectAnswer, SESSION_FORMAT, SessionRun},
     },
+};
+
+use super::{
+    fact_log::{FactLog, make_room},
+    format::CheckpointFormat,
 };
 
 /// The progress of a session. Each change has a number, by which the writer knows which changes it

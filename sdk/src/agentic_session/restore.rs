@@ -3,13 +3,13 @@
 use std::sync::atomic::Ordering;
 
 use serde_json::Value;
-use temporalio_sdk::activities::ActivityContext;
-
-use super::{error::CheckpointError, host::SessionHost, progress::Begun, proposal, store::Storage};
-use crate::wire::{
+use temporal_agents_core::wire::{
     SessionCheckpoint, decode,
     session_checkpoint::{SESSION_FORMAT, SessionRun},
 };
+use temporalio_sdk::activities::ActivityContext;
+
+use super::{error::CheckpointError, host::SessionHost, progress::Begun, proposal, store::Storage};
 
 /// The checkpoint from which a session continues, or a new one.
 pub(super) struct Restored {

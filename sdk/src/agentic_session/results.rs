@@ -4,8 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::Serialize;
 use serde_json::Value;
-
-use crate::tool::ToolError;
+use temporal_agents_core::tool::ToolError;
 
 /// The results of a session, to which its tools add: `State(results): State<SessionResults>`.
 ///

@@ -4,6 +4,14 @@ use std::sync::{Arc, atomic::AtomicU32};
 
 use futures::{FutureExt, future::BoxFuture};
 use serde::{Serialize, de::DeserializeOwned};
+use temporal_agents_core::{
+    agent::{Agent, AgentDef},
+    drive::{
+        AgentRunner, IntoRun, Outputs, Run, RunConfig, RunEnd, RunFailure, RunOutcome, RunRequest, RunResult, RunsTo,
+        SessionRef, run_agents,
+    },
+    wire::RunEvent,
+};
 use temporalio_sdk::activities::ActivityContext;
 use tokio_util::sync::CancellationToken;
 
@@ -21,14 +29,8 @@ use super::{
     writer::Writer,
 };
 use crate::{
-    agent::{Agent, AgentDef},
-    drive::{
-        AgentRunner, IntoRun, Outputs, Run, RunConfig, RunEnd, RunFailure, RunOutcome, RunRequest, RunResult, RunsTo,
-        SessionRef, run_agents,
-    },
     events::{EventPublisher, RunObserver},
     inline::{InlineRunner, runner::on_a_thread},
-    wire::RunEvent,
 };
 
 /// Runs agents inside one activity, whose heartbeats carry the session's progress: a session that
@@ -155,7 +157,7 @@ impl SessionRunner {
     /// [`until_paused`](RunRequest::until_paused) and [`untyped`](RunRequest::untyped) change what
     /// it returns.
     ///
-    /// A run from a [`RunState`](crate::wire::RunState) is resumed, after decisions on its calls.
+    /// A run from a [`RunState`](temporal_agents_core::wire::RunState) is resumed, after decisions on its calls.
     /// Calls without a decision keep it paused, if the session has no approver.
     ///
     /// # Errors
@@ -201,6 +203,7 @@ impl SessionRunner {
 }
 
 impl AgentRunner for SessionRunner {
+    type Error = RunFailure;
     type Start = Run;
 }
 

@@ -4,9 +4,7 @@ use std::sync::Arc;
 
 use futures::future::BoxFuture;
 use serde_json::Value;
-
-use super::error::CheckpointError;
-use crate::{
+use temporal_agents_core::{
     tool::BoxError,
     wire::{
         KeptCheckpoint, decode,
@@ -15,6 +13,8 @@ use crate::{
         size::MOST_BYTES,
     },
 };
+
+use super::error::CheckpointError;
 
 /// A store for checkpoints that are too large for a heartbeat: a bucket, a table, or a directory
 /// that all workers can access.

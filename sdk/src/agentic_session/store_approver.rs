@@ -3,14 +3,14 @@
 use std::time::{Duration, SystemTime};
 
 use futures::{FutureExt, future::BoxFuture};
-use tokio::time::sleep;
-
-use super::approver::{Approver, Asked};
-use crate::{
-    store::{QuestionStore, StoredQuestion},
+use temporal_agents_core::{
     tool::BoxError,
     wire::{AgentInterruption, ApprovalRuling, run_state::Decision},
 };
+use tokio::time::sleep;
+
+use super::approver::{Approver, Asked};
+use crate::store::{QuestionStore, StoredQuestion};
 
 /// Stores each call that waits as a question, and polls the store for the ruling. Any process that
 /// reaches the store decides ([`QuestionStore::rule`]): no connection to Temporal is needed, nor

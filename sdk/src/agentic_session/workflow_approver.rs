@@ -4,6 +4,16 @@ use std::time::Duration;
 
 use futures::{FutureExt, TryStreamExt, future::BoxFuture};
 use serde::de::DeserializeOwned;
+use temporal_agents_core::{
+    drive::guard::{Panic, guarded},
+    tool::BoxError,
+    wire::{
+        AgentInterruption, ApprovalRequest, ApprovalRuling, WIRE_VERSION,
+        approval::APPROVAL_WORKFLOW,
+        asked_questions::{AskedQuestions, QUESTIONS_MEMO},
+        run_state::Decision,
+    },
+};
 use temporalio_client::{
     Client, NamespacedClient, UntypedWorkflow, WorkflowGetResultOptions, WorkflowHandle, WorkflowIdConflictPolicy,
     WorkflowIdReusePolicy, WorkflowListOptions, WorkflowStartOptions,
@@ -23,17 +33,7 @@ use temporalio_sdk::activities::ActivityContext;
 use tokio::time::sleep;
 
 use super::approver::{Approver, Asked};
-use crate::{
-    client::{AGENT_MEMO, AgentHandle, TITLE_MEMO, title_of},
-    drive::guard::{Panic, guarded},
-    tool::BoxError,
-    wire::{
-        AgentInterruption, ApprovalRequest, ApprovalRuling, WIRE_VERSION,
-        approval::APPROVAL_WORKFLOW,
-        asked_questions::{AskedQuestions, QUESTIONS_MEMO},
-        run_state::Decision,
-    },
-};
+use crate::client::{AGENT_MEMO, AgentHandle, TITLE_MEMO, title_of};
 
 /// Message to the model when the workflow ended without a ruling.
 const NO_RULING: &str = "The call was not approved: the question was closed without a decision.";

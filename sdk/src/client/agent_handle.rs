@@ -4,6 +4,10 @@
 use std::{sync::Arc, time::Duration};
 
 use serde_json::Value;
+use temporal_agents_core::wire::{
+    AGENT_DECIDE, AGENT_STATE, AGENT_SUPPLY_OUTPUT, AgentDecision, AgentInterruption, AgentState, DecisionAnswer,
+    DecisionReply, RunProblem, RunStatus, SuppliedOutput, WireDecodeError, decode, error_debug,
+};
 use temporalio_client::{
     Client, WorkflowExecuteUpdateOptions, WorkflowHandle, WorkflowQueryOptions,
     errors::{WorkflowQueryError, WorkflowUpdateError},
@@ -12,13 +16,7 @@ use temporalio_common::{QueryDefinition, UntypedWorkflow, UpdateDefinition};
 use tokio::time::sleep;
 use tonic::Code;
 
-use crate::wire::{
-    AGENT_DECIDE, AGENT_STATE, AGENT_SUPPLY_OUTPUT, AgentDecision, AgentInterruption, AgentState, DecisionAnswer,
-    DecisionReply, RunProblem, RunStatus, SuppliedOutput, WireDecodeError, decode,
-};
-
 use super::diagnosis::{Diagnosis, nondeterminism};
-use crate::wire::error_debug;
 
 /// The mark of the SDK in the failure of a workflow that does not follow its history.
 const NONDETERMINISM: &str = "[TMPRL1100]";

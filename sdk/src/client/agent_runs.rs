@@ -1,6 +1,12 @@
 //! Starts runs and chats of ready-made workflows, from any process with a client of the server.
 
 use serde_json::Value;
+use temporal_agents_core::wire::{
+    AgentRequest, ChatMessage, ChatRequest, error_debug,
+    ready_made::{AGENT_WORKFLOW, CHAT_SEND, CHAT_WORKFLOW},
+};
+#[cfg(feature = "http")]
+use temporal_agents_core::wire::{ChatReply, decode};
 use temporalio_client::{
     Client, WorkflowDescribeOptions, WorkflowIdConflictPolicy, WorkflowIdReusePolicy, WorkflowStartOptions,
     WorkflowUpdateHandle, WorkflowUpdateWithStartOptions,
@@ -19,12 +25,6 @@ use temporalio_common::{HasWorkflowDefinition, UpdateDefinition, WorkflowDefinit
 use uuid::Uuid;
 
 use super::new_run::{IdConflict, NewRun, Request};
-use crate::wire::{
-    AgentRequest, ChatMessage, ChatRequest, error_debug,
-    ready_made::{AGENT_WORKFLOW, CHAT_SEND, CHAT_WORKFLOW},
-};
-#[cfg(feature = "http")]
-use crate::wire::{ChatReply, decode};
 
 /// Starts workflows on a task queue.
 #[derive(Clone)]

@@ -3,6 +3,10 @@
 use std::{sync::Arc, time::Duration};
 
 use serde_json::Value;
+use temporal_agents_core::wire::{
+    ChatMessage, ChatOutcome, ChatReply, ChatTranscript, decode,
+    ready_made::{CHAT_END, CHAT_REPLY, CHAT_SEND, CHAT_TRANSCRIPT},
+};
 use temporalio_client::{
     Client, WorkflowExecuteUpdateOptions, WorkflowHandle, WorkflowQueryOptions, errors::WorkflowUpdateError,
 };
@@ -10,10 +14,6 @@ use temporalio_common::{QueryDefinition, UntypedWorkflow, UpdateDefinition};
 use uuid::Uuid;
 
 use super::agent_handle::{AgentHandleError, query_error, update_error};
-use crate::wire::{
-    ChatMessage, ChatOutcome, ChatReply, ChatTranscript, decode,
-    ready_made::{CHAT_END, CHAT_REPLY, CHAT_SEND, CHAT_TRANSCRIPT},
-};
 
 /// The maximum number of times that an update is sent to a workflow that is closing, because it
 /// continues as new.

@@ -2,13 +2,12 @@
 
 use std::error::Error;
 
+use temporal_agents_core::wire::error_debug;
 use temporalio_client::{
     Client, ClientOptions, Connection, ConnectionOptions,
     envconfig::{ConfigError, LoadClientConfigProfileOptions},
 };
 use temporalio_common::envconfig::load_client_config_profile;
-
-use crate::wire::error_debug;
 
 /// The address of a dev server.
 const DEFAULT_ADDRESS: &str = "localhost:7233";

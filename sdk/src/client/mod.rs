@@ -25,7 +25,6 @@ mod process_runs;
 mod run_attributes;
 mod run_events;
 mod run_handle;
-mod run_mode;
 mod runs;
 mod stream;
 pub mod transcript;
@@ -62,6 +61,6 @@ pub use run_events::{DeltaCall, DeltaReader, RunEventStream, RunEvents, RunEvent
 #[cfg(any(feature = "postgres", feature = "sqlite"))]
 pub(crate) use run_events::{ReadItem, cursor_before, described, execution_of, read_events};
 pub use run_handle::RunHandle;
-pub use run_mode::UnknownRunMode;
 pub use runs::AgentRuns;
 pub use stream::{WorkflowStreamError, WorkflowStreamItem, WorkflowStreamItems, WorkflowStreamPublisher};
+pub use temporal_agents_core::wire::UnknownRunMode;

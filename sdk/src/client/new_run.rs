@@ -10,6 +10,10 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use temporal_agents_core::wire::{
+    AgentRequest, ChatRequest, Item, ItemView, RequestInput, RunMode,
+    ready_made::{AGENT_WORKFLOW, CHAT_WORKFLOW},
+};
 use temporalio_client::{WorkflowIdConflictPolicy, WorkflowIdReusePolicy};
 use temporalio_common::{
     MemoValues,
@@ -18,10 +22,6 @@ use temporalio_common::{
 };
 
 use super::run_attributes::run_attributes;
-use crate::wire::{
-    AgentRequest, ChatRequest, Item, ItemView, RequestInput, RunMode,
-    ready_made::{AGENT_WORKFLOW, CHAT_WORKFLOW},
-};
 
 /// Key of the memo with the name of the start agent.
 pub(crate) const AGENT_MEMO: &str = "agents.agent";

@@ -7,12 +7,12 @@ use std::collections::BTreeMap;
 
 use futures::future::BoxFuture;
 use serde_json::Value;
-
-use super::{NewRun, RunEventStream, StartRunError};
-use crate::wire::{
+use temporal_agents_core::wire::{
     AgentDecision, AgentInterruption, AgentState, ChatMessage, ChatReply, ChatRequest, ChatTranscript, DecisionAnswer,
     RunStatus, asked_questions::AskedQuestions, run_place::RunPlace,
 };
+
+use super::{NewRun, RunEventStream, StartRunError};
 
 /// A run or a chat in a store.
 #[derive(Clone, Debug)]
@@ -112,7 +112,7 @@ pub(crate) trait ProcessRuns: Send + Sync {
     fn decide<'a>(&'a self, id: &'a str, mail: String, decision: AgentDecision) -> Asked<'a, DecisionAnswer>;
 
     /// Sends a message to a chat, which is started if it does not exist, and returns the first
-    /// answer: [`GoesOn`](crate::wire::ChatOutcome::GoesOn) once it is accepted.
+    /// answer: [`GoesOn`](temporal_agents_core::wire::ChatOutcome::GoesOn) once it is accepted.
     fn send<'a>(&'a self, id: &'a str, chat: ChatRequest, message: ChatMessage) -> Asked<'a, ChatReply>;
 
     /// Waits for the reply to a message; `None` if the chat does not know it.

@@ -1,16 +1,15 @@
 //! The search attributes of runs: the values of a start, and the check that a server knows them.
 
+use temporal_agents_core::wire::{
+    error_debug,
+    run_attributes::{AGENT_ATTRIBUTE, NOBODY, STATUS_ATTRIBUTE, WAITS_FOR_ATTRIBUTE, agent_value},
+};
 use temporalio_client::{Client, NamespacedClient, grpc::OperatorService};
 use temporalio_common::{
     protos::temporal::api::{enums::v1::IndexedValueType, operatorservice::v1::ListSearchAttributesRequest},
     search_attributes::{SearchAttributeKey, SearchAttributeUpdate},
 };
 use tonic::Code;
-
-use crate::wire::{
-    error_debug,
-    run_attributes::{AGENT_ATTRIBUTE, NOBODY, STATUS_ATTRIBUTE, WAITS_FOR_ATTRIBUTE, agent_value},
-};
 
 const AGENT: SearchAttributeKey<String> = SearchAttributeKey::keyword(AGENT_ATTRIBUTE);
 const STATUS: SearchAttributeKey<String> = SearchAttributeKey::keyword(STATUS_ATTRIBUTE);

@@ -2,6 +2,7 @@
 
 use std::{fmt, sync::Arc};
 
+use temporal_agents_core::wire::RunMode;
 use temporalio_client::Client;
 use uuid::Uuid;
 
@@ -10,7 +11,6 @@ use super::{
     agent_runs::{NotStarted, WorkflowRuns},
     process_runs::ProcessRuns,
 };
-use crate::wire::RunMode;
 
 /// Starts runs and chats: as workflows (`AgentWorkflow`, `ChatWorkflow`) on a task queue, or as
 /// tasks of this process.

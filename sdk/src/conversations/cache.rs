@@ -10,11 +10,12 @@ use std::{
     time::{Duration, Instant},
 };
 
+use temporal_agents_core::wire::{Definitions, Item, ItemDigest, conversation::CallPart, digest::Digest};
+
 use super::{
     pending::Reference,
     shared_definitions::{SharedDefinitions, len_of},
 };
-use crate::wire::{Definitions, Item, ItemDigest, conversation::CallPart, digest::Digest};
 
 /// The time after which an unused run counts as idle. When the cache is full, idle runs are removed
 /// as well.

@@ -7,6 +7,15 @@
 use std::{collections::HashMap, sync::Arc};
 
 use serde_json::Value;
+use temporal_agents_core::wire::{
+    Conversation, Definitions, Item, MODEL_ACTIVITY, ModelReply, ModelRequest, ToolReply, ToolRequest,
+    carried::{LOAD_STATE_ACTIVITY, LoadStateReply},
+    conversation::{RECORD_ACTIVITY, RecordRequest},
+    decode,
+    definitions::DefinitionsPart,
+    digest::Digest,
+    tool_batch::{BatchedOutcome, TOOL_BATCH_ACTIVITY, ToolBatchDetails, ToolBatchReply, ToolBatchRequest, call_in},
+};
 use temporalio_client::{Client, NamespacedClient};
 use temporalio_common::{
     data_converters::{ActivitySerializationContext, DataConverter, SerializationContextData},
@@ -18,15 +27,6 @@ use temporalio_common::{
 };
 
 use super::{cache::RunKey, newest_first::NewestFirst, pending::Pending, states::States};
-use crate::wire::{
-    Conversation, Definitions, Item, MODEL_ACTIVITY, ModelReply, ModelRequest, ToolReply, ToolRequest,
-    carried::{LOAD_STATE_ACTIVITY, LoadStateReply},
-    conversation::{RECORD_ACTIVITY, RecordRequest},
-    decode,
-    definitions::DefinitionsPart,
-    digest::Digest,
-    tool_batch::{BatchedOutcome, TOOL_BATCH_ACTIVITY, ToolBatchDetails, ToolBatchReply, ToolBatchRequest, call_in},
-};
 
 /// The error of a part that history does not return.
 #[derive(Debug, thiserror::Error)]

@@ -53,14 +53,18 @@ use std::{
     },
 };
 
-pub(crate) use self::recorded::{NotWhole, Recorded};
-
+use temporal_agents_core::wire::{
+    Definitions, InputSegment, Item, ModelCall, ModelRequest, ModelResponse, ToolOutput,
+    conversation::{CallPart, WORTH_A_REFERENCE},
+    definitions::DefinitionsPart,
+    failure::ConversationPart,
+    model_call::UnfoldError,
+};
 use temporalio_client::Client;
 use temporalio_sdk::activities::{ActivityContext, ActivityInfo};
 use tokio::sync::Semaphore;
 use tonic::Code;
 
-pub(crate) use self::ended::ForgetEnded;
 use self::{
     cache::Cache,
     history::MissingDefinitions,
@@ -69,15 +73,10 @@ use self::{
 };
 pub(crate) use self::{
     cache::RunKey,
+    ended::ForgetEnded,
     history::{HistoryError, details_of},
     newest_first::NewestFirst,
-};
-use crate::wire::{
-    Definitions, InputSegment, Item, ModelCall, ModelRequest, ModelResponse, ToolOutput,
-    conversation::{CallPart, WORTH_A_REFERENCE},
-    definitions::DefinitionsPart,
-    failure::ConversationPart,
-    model_call::UnfoldError,
+    recorded::{NotWhole, Recorded},
 };
 
 /// The default size of the cache, in bytes.

@@ -1,6 +1,6 @@
 //! An input whose references are being resolved to items.
 
-use crate::wire::{
+use temporal_agents_core::wire::{
     InputSegment, Item, WIRE_VERSION, WireVersion, WireVersionMismatch,
     conversation::{CallPart, tool_activity_of},
     tool_batch::index_in,

@@ -12,15 +12,16 @@
 
 use std::{collections::HashMap, sync::Arc};
 
+use temporal_agents_core::wire::{
+    Definitions, InputSegment, Item, ModelCall, ModelRequest, definitions::DefinitionsPart, model_call::UnfoldError,
+};
+
 use super::{
     ReadError, Unavailable,
     history::{HistoryError, MissingDefinitions},
     pending::Pending,
     states::States,
     wanted::Wanted,
-};
-use crate::wire::{
-    Definitions, InputSegment, Item, ModelCall, ModelRequest, definitions::DefinitionsPart, model_call::UnfoldError,
 };
 
 /// The requests and results of a workflow run's activities.

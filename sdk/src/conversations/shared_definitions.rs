@@ -7,8 +7,7 @@ use std::{
 };
 
 use sha2::{Digest, Sha256};
-
-use crate::wire::Definitions;
+use temporal_agents_core::wire::Definitions;
 
 /// Maximum number of definitions that are shared. Others belong to one run each.
 const MAX_SHARED: usize = 64;
@@ -48,7 +47,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::wire::{OutputSpec, Schema};
+    use temporal_agents_core::wire::{OutputSpec, Schema};
 
     fn with_schema(schema: &str) -> Definitions {
         let schema: Schema = serde_json::from_str(schema).expect("a schema");

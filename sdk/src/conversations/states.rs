@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use temporal_agents_core::wire::{Item, RunState};
+
 use super::pending::{Pending, chunk_of};
-use crate::wire::{Item, RunState};
 
 /// The chunks found so far, by the prefix of their activity ids.
 #[derive(Debug, Default)]

@@ -2,15 +2,16 @@
 
 use std::sync::Arc;
 
+use temporal_agents_core::wire::{
+    Conversation, Definitions, Item, ModelCall, ModelRequest, WIRE_VERSION, WireVersionMismatch,
+    definitions::DefinitionsPart, digest::Digest, model_call::UnfoldError,
+};
+
 use super::{
     Unavailable,
     cache::{Cache, RunKey},
     history::MissingDefinitions,
     pending::Pending,
-};
-use crate::wire::{
-    Conversation, Definitions, Item, ModelCall, ModelRequest, WIRE_VERSION, WireVersionMismatch,
-    definitions::DefinitionsPart, digest::Digest, model_call::UnfoldError,
 };
 
 /// The items of a call and its definitions.

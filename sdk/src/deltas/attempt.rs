@@ -8,6 +8,10 @@ use std::{
     time::SystemTime,
 };
 
+use temporal_agents_core::{
+    tool::{CallInfo, DeltaTransport, Redaction, ToolDelta},
+    wire::{EventKind, ModelCall, RunEvent},
+};
 use temporalio_sdk::activities::ActivityContext;
 
 use super::{
@@ -22,8 +26,6 @@ use crate::{
     events::{CallOfRun, attempt_id, lineage, rfc3339},
     metrics::Metrics,
     provider::{ModelDelta, ModelDeltas},
-    tool::{CallInfo, DeltaTransport, Redaction, ToolDelta},
-    wire::{EventKind, ModelCall, RunEvent},
 };
 
 /// The deltas of one attempt. They end with it.

@@ -7,6 +7,7 @@ use std::{
 
 use futures::FutureExt;
 use serde_json::Value;
+use temporal_agents_core::wire::{EventKind, RunEvent, size::encoded_len};
 use tokio::{
     sync::Notify,
     task::JoinHandle,
@@ -14,10 +15,7 @@ use tokio::{
 };
 
 use super::transport::{DeltaBatch, DeltaSource, DeltaTransport};
-use crate::{
-    metrics::Metrics,
-    wire::{EventKind, RunEvent, size::encoded_len},
-};
+use crate::metrics::Metrics;
 
 /// The maximum size of the deltas that wait for a slow transport, in bytes of JSON.
 const MAX_WAITING_BYTES: usize = 256 * 1024;

@@ -4,10 +4,10 @@
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
+use temporal_agents_core::wire::delta_window::DeltaWindow;
 use temporalio_sdk::activities::ActivityContext;
 
 use super::{details::HeartbeatDetails, transport::DeltaSource};
-use crate::wire::delta_window::DeltaWindow;
 
 /// Sends heartbeats that carry deltas beside other details.
 pub(crate) trait WindowCarrier: Send + Sync {

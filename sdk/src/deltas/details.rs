@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::wire::delta_window::DeltaWindow;
+use temporal_agents_core::wire::delta_window::DeltaWindow;
 
 /// The details of an attempt's heartbeats: none, until the attempt streams. Clones are the same.
 #[derive(Clone)]

@@ -7,16 +7,16 @@
 use std::{collections::VecDeque, time::Duration};
 
 use futures::{FutureExt, future::BoxFuture};
+use temporal_agents_core::{
+    drive::guard::guarded,
+    wire::{RunEvent, delta_window::DeltaWindow, size::encoded_len},
+};
 use temporalio_client::{ActivityIdentifier, AsyncActivityHandle, Client, RpcOptions};
 
 use super::{
     carrier::CarriedCall,
     details::HeartbeatDetails,
     transport::{DeltaBatch, DeltaChannel, DeltaSource, DeltaTransport},
-};
-use crate::{
-    drive::guard::guarded,
-    wire::{RunEvent, delta_window::DeltaWindow, size::encoded_len},
 };
 
 /// The maximum size of the deltas in a heartbeat, in bytes of JSON.

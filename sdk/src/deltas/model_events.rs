@@ -1,6 +1,8 @@
 //! The parts of an answer as events.
 
-use crate::{events::fact_id, provider::ModelDelta, wire::EventKind};
+use temporal_agents_core::wire::EventKind;
+
+use crate::{events::fact_id, provider::ModelDelta};
 
 /// Makes events of the parts of one attempt at a model call.
 pub(crate) struct ModelEvents {

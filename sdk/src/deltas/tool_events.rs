@@ -1,6 +1,6 @@
 //! The deltas of tools as events, redacted.
 
-use crate::{
+use temporal_agents_core::{
     tool::{CallInfo, Redaction, ToolDelta, deltas::cut},
     wire::EventKind,
 };

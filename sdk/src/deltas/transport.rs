@@ -4,10 +4,11 @@ use std::{collections::BTreeMap, fmt, sync::Arc, time::Duration};
 
 use futures::{FutureExt, future::BoxFuture};
 use serde_json::Value;
+use temporal_agents_core::wire::RunEvent;
 use temporalio_sdk::activities::ActivityContext;
 
 use super::{carrier::CarriedCall, details::HeartbeatDetails};
-use crate::{metrics::Metrics, wire::RunEvent};
+use crate::metrics::Metrics;
 
 /// Takes the deltas of a worker's activities to their readers
 /// ([`AgentsPlugin::deltas`](crate::AgentsPlugin::deltas)).
@@ -15,7 +16,7 @@ use crate::{metrics::Metrics, wire::RunEvent};
 /// Delivery is best effort: a batch is passed to a transport once, and neither a lost batch nor a
 /// panic of [`open`](Self::open) or of a channel fails an activity. The other methods must not
 /// panic. A transport must bound what it holds for slow readers. A delta is a
-/// [`RunEvent`](crate::wire::RunEvent) of a kind whose name ends in `delta`.
+/// [`RunEvent`](temporal_agents_core::wire::RunEvent) of a kind whose name ends in `delta`.
 pub trait DeltaTransport: Send + Sync {
     /// Opens the channel of one attempt at an activity. Called with the first delta of the attempt.
     fn open(&self, source: &DeltaSource) -> Box<dyn DeltaChannel>;

@@ -4,12 +4,12 @@
 use std::time::Duration;
 
 use futures::{FutureExt, future::BoxFuture};
+use temporal_agents_core::{drive::guard::guarded, wire::size::encoded_len};
 
 use super::transport::{DeltaBatch, DeltaChannel, DeltaSource, DeltaTransport};
 use crate::{
     client::{WorkflowStreamError, WorkflowStreamPublisher},
-    drive::guard::guarded,
-    wire::{size::encoded_len, stream::RUN_EVENTS_TOPIC},
+    workflow::stream::messages::RUN_EVENTS_TOPIC,
 };
 
 /// How long a failed batch is sent again.
@@ -27,7 +27,7 @@ const LATER_PAUSE: Duration = Duration::from_secs(1);
 /// [`RunEvents::watch_live`](crate::client::RunEvents::watch_live), which reads the same items from
 /// history.
 ///
-/// An item is a [`RunEvent`](crate::wire::RunEvent) as JSON, on topic `run_events`. A model call
+/// An item is a [`RunEvent`](temporal_agents_core::wire::RunEvent) as JSON, on topic `run_events`. A model call
 /// begins with an `attempt_delta`, and each later delta names its attempt: a subscriber that sees
 /// the beginning of an attempt discards the text of earlier ones.
 ///

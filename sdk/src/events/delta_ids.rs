@@ -1,7 +1,8 @@
 //! The ids of calls and of their deltas: `<id of the call>#<attempt>.<number>`.
 
+use temporal_agents_core::wire::{EventKind, RunEvent};
+
 use super::{Place, fact_id};
-use crate::wire::{EventKind, RunEvent};
 
 /// A call of a run, as the id of its activity names it.
 pub(crate) struct CallOfRun<'i> {

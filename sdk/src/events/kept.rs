@@ -1,10 +1,11 @@
 //! Conversion between facts and their form in the checkpoint of a session
-//! ([`SessionFacts`](crate::wire::session_facts::SessionFacts)), which leaves out what the run's
+//! ([`SessionFacts`](temporal_agents_core::wire::session_facts::SessionFacts)), which leaves out what the run's
 //! state holds.
 
 use serde_json::{Map, Value};
-
-use crate::wire::{EventKind, Item, ItemView, RunEvent, RunState, WireVersion, session_facts::SessionFacts};
+use temporal_agents_core::wire::{
+    EventKind, Item, ItemView, RunEvent, RunState, WireVersion, session_facts::SessionFacts,
+};
 
 /// The maximum size of the content of restored facts, in bytes of JSON.
 const MAX_RESTORED_BYTES: usize = 16_000_000;

@@ -10,7 +10,7 @@
 //! **Facts are derived from effects, not from steps of the loop.** History holds effects; the
 //! loop's steps between them leave no trace. The output of an inline tool, for example, is
 //! reported with the next model call, which shows it. A few facts leave no trace in any effect: the
-//! run records them itself, as a [`RunNote`](crate::wire::event::RunNote).
+//! run records them itself, as a [`RunNote`](temporal_agents_core::wire::event::RunNote).
 
 #![allow(clippy::disallowed_methods, reason = "the worker half runs outside of workflows: it may use the clock")]
 

@@ -10,9 +10,9 @@ use std::{
 
 use prost_types::Timestamp;
 use serde_json::Value;
+use temporal_agents_core::wire::{EventKind, RecordedFailure, RunEvent};
 
 use super::{Aside, AsideKind, AttemptContext, AttemptOf, Facts, RunObserver, fact_id, lineage};
-use crate::wire::{EventKind, RecordedFailure, RunEvent};
 
 /// A function that receives the events of runs.
 pub(crate) type EventSink = Arc<dyn Fn(&RunEvent) + Send + Sync>;

@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-
-use crate::wire::{HandoffSpec, Item, ItemView, RunEvent, SideData, digest::Digest, native_call::call_of};
+use temporal_agents_core::wire::{
+    HandoffSpec, Item, ItemView, RunEvent, SideData, digest::Digest, native_call::call_of,
+};
 
 /// One run, as far as it was observed. Checkpoints of sessions contain it: a new member needs a
 /// default, and no member may change its meaning.

@@ -2,8 +2,9 @@
 
 use std::{any::Any, fmt, future::poll_fn, sync::Arc, time::SystemTime};
 
+use temporal_agents_core::wire::{RecordedFailure, TraceSettings};
+
 use super::EventSink;
-use crate::wire::{RecordedFailure, TraceSettings};
 
 /// Makes the spans of runs outside of workflows: `Tracing::tracer` returns it (feature `otel`).
 #[derive(Clone)]

@@ -13,6 +13,9 @@ use axum::{
 };
 use futures::stream::{self, StreamExt};
 use serde_json::Value;
+use temporal_agents_core::wire::{
+    AgentDecision, DecidedInterruption, Item, ItemView, SuppliedOutput, Verdict, run_state::InterruptionKind,
+};
 
 use super::{
     access::Caller,
@@ -23,9 +26,6 @@ use super::{
     sse::{self, Cut, EventStream},
     thread::Thread,
     turn::{self, Turn, TurnStep},
-};
-use crate::wire::{
-    AgentDecision, DecidedInterruption, Item, ItemView, SuppliedOutput, Verdict, run_state::InterruptionKind,
 };
 
 /// `POST /agui/{agent}`.

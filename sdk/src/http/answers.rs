@@ -14,13 +14,13 @@ use std::time::Duration;
 use axum::http::StatusCode;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
-use tokio::time::timeout;
-
-use super::{access::Caller, error::ApiError, service::Shared};
-use crate::{
+use temporal_agents_core::{
     tool::schema::parse_arguments,
     wire::{AgentDecision, AgentState, DecisionAnswer, RunMode, SuppliedOutput, Verdict},
 };
+use tokio::time::timeout;
+
+use super::{access::Caller, error::ApiError, service::Shared};
 
 /// Time in which a worker must answer a query or an update.
 const WORKER_TIMEOUT: Duration = Duration::from_secs(20);

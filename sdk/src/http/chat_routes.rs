@@ -10,6 +10,7 @@ use axum::{
 use futures::stream::{self, StreamExt};
 use schemars::JsonSchema;
 use serde::Deserialize;
+use temporal_agents_core::wire::{AgentDecision, AgentState, SuppliedOutput};
 use uuid::Uuid;
 
 use super::{
@@ -27,7 +28,6 @@ use super::{
     thread::Thread,
     turn::{self, Turn, TurnStep},
 };
-use crate::wire::{AgentDecision, AgentState, SuppliedOutput};
 
 /// The header that says which form the stream has.
 const STREAM_HEADER: (HeaderName, &str) = (HeaderName::from_static("x-vercel-ai-ui-message-stream"), "v1");

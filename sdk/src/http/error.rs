@@ -8,11 +8,9 @@ use axum::{
 };
 use schemars::JsonSchema;
 use serde::Serialize;
+use temporal_agents_core::wire::RunProblem;
 
-use crate::{
-    client::{AgentHandleError, NotStarted, ProcessRunError, RunEventsError, StartRunError},
-    wire::RunProblem,
-};
+use crate::client::{AgentHandleError, NotStarted, ProcessRunError, RunEventsError, StartRunError};
 
 /// Maximum bytes of a message of axum that is passed on.
 const MAX_MESSAGE_BYTES: usize = 4 * 1024;

@@ -22,16 +22,14 @@ use axum::{
 };
 use schemars::JsonSchema;
 use serde::Serialize;
+use temporal_agents_core::wire::{Decision, kept_decision::KeptDecision};
 
 use super::{
     access::Caller,
     error::ApiError,
     service::{Service, Shared},
 };
-use crate::{
-    store::{DecisionStore, StoredDecision},
-    wire::{Decision, kept_decision::KeptDecision},
-};
+use crate::store::{DecisionStore, StoredDecision};
 
 /// Most decisions in the list; of more, the newest. One that is forgotten makes room for an older.
 const MAX_ROWS: u32 = 1_000;

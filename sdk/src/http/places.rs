@@ -5,6 +5,9 @@
 
 use futures::{FutureExt, future::BoxFuture};
 use serde_json::Value;
+use temporal_agents_core::wire::{
+    AgentState, ChatMessage, ChatOutcome, ChatReply, ChatRequest, ChatTranscript, DecisionAnswer, RunMode, decode,
+};
 use temporalio_client::{Client, RpcOptions, WorkflowCancelOptions, WorkflowIdReusePolicy, WorkflowUpdateHandle};
 
 use super::{
@@ -14,14 +17,8 @@ use super::{
     runs::{Found, find},
     service::Shared,
 };
-use crate::{
-    client::{
-        AgentHandle, AgentHandleError, ChatHandle, NewRun, NotStarted, ProcessRuns, RunEventStream, RunType,
-        WorkflowRuns,
-    },
-    wire::{
-        AgentState, ChatMessage, ChatOutcome, ChatReply, ChatRequest, ChatTranscript, DecisionAnswer, RunMode, decode,
-    },
+use crate::client::{
+    AgentHandle, AgentHandleError, ChatHandle, NewRun, NotStarted, ProcessRuns, RunEventStream, RunType, WorkflowRuns,
 };
 
 /// The reply to a message of a chat; `None` if the chat does not know the message.

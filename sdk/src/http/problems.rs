@@ -24,6 +24,10 @@ use std::{
 };
 
 use futures::{FutureExt, Stream, StreamExt, future::BoxFuture};
+use temporal_agents_core::{
+    agent::AgentDef,
+    wire::{RunEvent, RunMode, RunProblem, RunProblemKind, RunStatus},
+};
 use temporalio_client::{
     UntypedWorkflow, WorkflowDescribeOptions, WorkflowExecutionDescription, WorkflowFetchHistoryOptions,
 };
@@ -40,10 +44,8 @@ use super::{
     service::Shared,
 };
 use crate::{
-    agent::AgentDef,
     client::{AgentHandleError, Diagnosis, NotStarted, QuietWatch, StartRunError, replay_differs},
     replay::{ReadyMadeReplay, ReplayChange},
-    wire::{RunEvent, RunMode, RunProblem, RunProblemKind, RunStatus},
 };
 
 /// The interval between two passes of the watcher.

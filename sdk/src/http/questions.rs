@@ -24,6 +24,7 @@ use futures::{StreamExt, stream};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use temporal_agents_core::wire::{AgentInterruption, InterruptionKind, McpQuestion, asked_questions::PendingQuestion};
 
 use self::stored::{StoredPlace, stored_questions};
 pub(super) use self::{stored::answer_stored, watcher::QuestionWatch};
@@ -34,7 +35,6 @@ use super::{
     service::{Service, Shared},
     sse::{self, EventStream},
 };
-use crate::wire::{AgentInterruption, InterruptionKind, McpQuestion, asked_questions::PendingQuestion};
 
 /// Number of runs whose questions a list has, by default and at most.
 const MAX_RUNS: usize = 500;

@@ -13,6 +13,14 @@ use axum::{
     middleware,
 };
 use serde_json::Value;
+use temporal_agents_core::{
+    agent::{AgentDef, AgentSources, Graph, SpecParts, permits_toolset},
+    tool::{ToolBinding, ToolDef},
+    wire::{
+        approval::APPROVAL_WORKFLOW,
+        ready_made::{AGENT_WORKFLOW, CHAT_WORKFLOW},
+    },
+};
 use temporalio_client::Client;
 use tokio::{net::TcpListener, sync::Semaphore};
 use tokio_util::sync::CancellationToken;
@@ -38,15 +46,9 @@ use super::{
     sse::StreamLimits,
 };
 use crate::{
-    agent::{AgentDef, AgentSources, Graph, SpecParts, permits_toolset},
     client::{AgentRuns, DeltaReader, Diagnosis, RunEvents},
     store::{
         AgentStore, DecisionStore, OptionalAgentStore, OptionalDecisionStore, OptionalQuestionStore, QuestionStore,
-    },
-    tool::{ToolBinding, ToolDef},
-    wire::{
-        approval::APPROVAL_WORKFLOW,
-        ready_made::{AGENT_WORKFLOW, CHAT_WORKFLOW},
     },
 };
 

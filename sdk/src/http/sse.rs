@@ -23,11 +23,11 @@ use axum::{
 use futures::{Stream, StreamExt};
 use schemars::JsonSchema;
 use serde::Serialize;
+use temporal_agents_core::wire::RunEvent;
 
 use self::bounded::Bounded;
 pub(super) use self::bounded::{Cut, LastEvent, StreamLimits};
 use super::error::{ApiError, ErrorBody};
-use crate::wire::RunEvent;
 
 /// The interval between comments on a connection without events, so that proxies keep it open.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);

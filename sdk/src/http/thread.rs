@@ -2,6 +2,8 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
+use temporal_agents_core::wire::{AgentState, ChatMessage, ChatRequest, ChatTranscript, RunMode};
+
 use super::{
     access::Caller,
     answers::{self, Answer},
@@ -11,7 +13,6 @@ use super::{
     service::Shared,
     turn::{Target, Turn, TurnStart},
 };
-use crate::wire::{AgentState, ChatMessage, ChatRequest, ChatTranscript, RunMode};
 
 /// Maximum bytes of the id of a thread or a message.
 const MAX_ID_BYTES: usize = 200;

@@ -20,6 +20,9 @@ use std::{
 
 use futures::FutureExt;
 use serde_json::Value;
+use temporal_agents_core::wire::{
+    AgentInterruption, ChatOutcome, ChatReply, EventKind, Item, RunEvent, RunMode, RunProblem,
+};
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use self::chat_runs::ChatRuns;
@@ -31,10 +34,7 @@ use super::{
     runs::AskedInHistory,
     service::Shared,
 };
-use crate::{
-    client::{QuietWatch, RunEventStream},
-    wire::{AgentInterruption, ChatOutcome, ChatReply, EventKind, Item, RunEvent, RunMode, RunProblem},
-};
+use crate::client::{QuietWatch, RunEventStream};
 
 /// Time in which a worker must answer the query for the calls that wait.
 const QUERY_TIMEOUT: Duration = Duration::from_secs(5);

@@ -23,6 +23,7 @@ use std::{
 use futures::{Stream, StreamExt};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use temporal_agents_core::wire::{EventKind, RunEvent, decode};
 use tokio::{
     sync::mpsc::{Receiver, Sender, channel},
     time::{Instant, sleep_until},
@@ -31,7 +32,6 @@ use tokio::{
 use crate::{
     events::{DeltaOrder, attempt_id, delta_of},
     remote::{BATCH_INTERVAL, BatchWriter, read_batches, transport::Streams},
-    wire::{EventKind, RunEvent, decode},
 };
 
 /// Number of events of a task that wait for the broker. Further ones are lost.

@@ -3,6 +3,15 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
+use temporal_agents_core::{
+    agent::AgentDef,
+    drive::{PausedRun, RunConfig, RunFailure, RunResult, SessionRef},
+    engine::{RunError, without_orphan_calls},
+    wire::{
+        Item,
+        ready_made::{ChatMessage, ChatOutcome, ChatReply, ChatRequest},
+    },
+};
 
 use super::{
     mail::MailAnswer,
@@ -12,14 +21,7 @@ use super::{
     writer::Entry,
 };
 use crate::{
-    agent::AgentDef,
-    drive::{PausedRun, RunConfig, RunFailure, RunResult, SessionRef},
-    engine::{RunError, without_orphan_calls},
     store::sql::text::indexed,
-    wire::{
-        Item,
-        ready_made::{ChatMessage, ChatOutcome, ChatReply, ChatRequest},
-    },
     workflow::{AskedTools, Chat, message_input, rereads_thread},
 };
 

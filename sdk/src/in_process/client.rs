@@ -5,6 +5,10 @@ use std::{sync::Arc, time::Duration};
 use futures::{FutureExt, future::BoxFuture};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use temporal_agents_core::wire::{
+    AgentDecision, AgentState, ChatMessage, ChatReply, ChatRequest, ChatTranscript, DecisionAnswer, SpecRef,
+    ready_made::ChatOutcome,
+};
 use tokio::time::{Instant, timeout};
 
 use super::{
@@ -20,10 +24,6 @@ use crate::{
         RunEventStream, StartRunError, TaskList, title_of,
     },
     store::{SqlStore, SqlStoreError},
-    wire::{
-        AgentDecision, AgentState, ChatMessage, ChatReply, ChatRequest, ChatTranscript, DecisionAnswer, SpecRef,
-        ready_made::ChatOutcome,
-    },
     workflow::Chat,
 };
 
@@ -42,7 +42,7 @@ impl AgentRuns {
     }
 
     /// Adds the tasks of this process, for runs that choose the mode
-    /// [`InProcess`](crate::wire::RunMode::InProcess).
+    /// [`InProcess`](temporal_agents_core::wire::RunMode::InProcess).
     ///
     /// # Panics
     /// Outside of a tokio runtime.

@@ -15,6 +15,21 @@ use std::{
 use futures::{FutureExt, future::LocalBoxFuture, poll};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use temporal_agents_core::{
+    agent::{Graph, GraphIssue},
+    drive::{
+        EffectId, Host, KeptDecisionsEffect, LoopEvent, McpEffect, McpEffectError, ModelEffectError, SessionEffect,
+        SessionEffectError, SourceEffectError, ToolAnswer, ToolEffect, ToolEffectError, ToolsetsEffect, WaitOutcome,
+    },
+    tool::{DeltaTransport, ToolDef},
+    wire::{
+        AgentInterruption, Interruption, Item, McpTool, ModelCall, ModelResponse, RunState, SelectedToolset,
+        asked_questions::AskedQuestions,
+        event::{NoteKind, NotedDecision, RunNote},
+        kept_decision::KeptDecision,
+        mcp_call::McpSession,
+    },
+};
 use temporalio_workflow::WorkflowCancellationToken;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
@@ -24,24 +39,7 @@ use super::{
     inbox::TaskInbox,
     writer::{Entry, RunLog},
 };
-use crate::{
-    agent::{Graph, GraphIssue},
-    drive::{
-        EffectId, Host, KeptDecisionsEffect, LoopEvent, McpEffect, McpEffectError, ModelEffectError, SessionEffect,
-        SessionEffectError, SourceEffectError, ToolAnswer, ToolEffect, ToolEffectError, ToolsetsEffect, WaitOutcome,
-    },
-    events::EventPublisher,
-    inline::host::InlineHost,
-    tool::{DeltaTransport, ToolDef},
-    wire::{
-        AgentInterruption, Interruption, Item, McpTool, ModelCall, ModelResponse, RunState, SelectedToolset,
-        asked_questions::AskedQuestions,
-        event::{NoteKind, NotedDecision, RunNote},
-        kept_decision::KeptDecision,
-        mcp_call::McpSession,
-    },
-    workflow::RunInbox,
-};
+use crate::{events::EventPublisher, inline::host::InlineHost, workflow::RunInbox};
 
 /// A run that waits, as its row has it.
 #[derive(Debug, Serialize, Deserialize)]

@@ -10,9 +10,8 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
+use temporal_agents_core::wire::RunEvent;
 use tokio::sync::watch;
-
-use crate::wire::RunEvent;
 
 /// Number of events that are held.
 const MAX_HELD_EVENTS: usize = 1_024;

@@ -12,14 +12,12 @@ use std::{
 
 use futures::{FutureExt, future::LocalBoxFuture};
 use serde_json::Value;
+use temporal_agents_core::wire::{AgentDecision, AgentState, DecisionAnswer};
 use temporalio_workflow::WorkflowCancellationToken;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use crate::{
-    wire::{AgentDecision, AgentState, DecisionAnswer},
-    workflow::{AgentInbox, InboxContext},
-};
+use crate::workflow::{AgentInbox, InboxContext};
 
 /// An inbox that several threads use.
 #[derive(Debug)]

@@ -5,6 +5,8 @@
 
 use std::{sync::Arc, time::SystemTime};
 
+use temporal_agents_core::wire::{EventKind, RecordedFailure, RunEvent, RunStatus, ready_made::ChatOutcome};
+
 use super::{
     chat,
     rows::{self, Task},
@@ -12,11 +14,7 @@ use super::{
     task::Owned,
     writer::{Entry, end_now, short_id},
 };
-use crate::{
-    events::rfc3339,
-    store::SqlStoreError,
-    wire::{EventKind, RecordedFailure, RunEvent, RunStatus, ready_made::ChatOutcome},
-};
+use crate::{events::rfc3339, store::SqlStoreError};
 
 /// Type of the failure in the events.
 const PROCESS_LOST: &str = "ProcessLost";

@@ -9,14 +9,12 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sqlx::Row as _;
+use temporal_agents_core::wire::{AgentDecision, ChatMessage};
 
 use super::rows::json_of;
-use crate::{
-    store::{
-        SqlStore, SqlStoreError,
-        sql::{Transaction, text::indexed},
-    },
-    wire::{AgentDecision, ChatMessage},
+use crate::store::{
+    SqlStore, SqlStoreError,
+    sql::{Transaction, text::indexed},
 };
 
 /// The id of the mail that cancels a task.

@@ -8,6 +8,7 @@ use std::{
 };
 
 use futures::{Stream, StreamExt, stream::unfold};
+use temporal_agents_core::wire::RunEvent;
 use tokio::time::sleep;
 
 use super::{
@@ -20,7 +21,6 @@ use super::{
 use crate::{
     client::{RunEventStream, RunEventsError},
     store::{SqlStoreError, sql::runs::StoredEvent},
-    wire::RunEvent,
 };
 
 /// Number of events that are read from the store at once.

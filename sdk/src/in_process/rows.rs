@@ -4,10 +4,14 @@
 //! A task has a row in `agents_runs` and its facts in `agents_run_events`, like a run that is a
 //! workflow, and in `agents_tasks` what it needs to run.
 
-use sqlx::{Row as _, any::AnyRow};
-use uuid::Uuid;
-
 use serde_json::Value;
+use sqlx::{Row as _, any::AnyRow};
+use temporal_agents_core::wire::{
+    AgentState, RunEvent, RunMode, RunStatus,
+    asked_questions::AskedQuestions,
+    ready_made::{AGENT_WORKFLOW, CHAT_WORKFLOW},
+};
+use uuid::Uuid;
 
 use super::mail::{self, MailAnswer};
 use crate::{
@@ -19,11 +23,6 @@ use crate::{
             runs::{COLUMNS, LISTED, ListedRun, RunRow, insert as insert_run, rfc3339},
             text::{indexed, storable},
         },
-    },
-    wire::{
-        AgentState, RunEvent, RunMode, RunStatus,
-        asked_questions::AskedQuestions,
-        ready_made::{AGENT_WORKFLOW, CHAT_WORKFLOW},
     },
     workflow::AgentInbox,
 };

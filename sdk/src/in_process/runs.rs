@@ -11,6 +11,12 @@ use std::{
 };
 
 use serde_json::{Value, json};
+use temporal_agents_core::{
+    agent::AgentDef,
+    drive::{RunConfig, RunFailure, RunResult},
+    engine::RunError,
+    wire::{AgentRequest, EventKind, RunStatus, ready_made::AgentReport},
+};
 use tokio::sync::{Mutex as AsyncMutex, MutexGuard as AsyncMutexGuard, Notify};
 use uuid::Uuid;
 
@@ -27,15 +33,11 @@ use super::{
     writer::end_now,
 };
 use crate::{
-    agent::AgentDef,
-    drive::{RunConfig, RunFailure, RunResult},
-    engine::RunError,
     inline::{InlineRunner, RunTracer},
     metrics::Metrics,
     remote::transport::Streams,
     resources::Resources,
     store::{SqlStore, SqlStoreError},
-    wire::{AgentRequest, EventKind, RunStatus, ready_made::AgentReport},
     workflow::{AgentSet, AskedTools, Requested},
 };
 

@@ -3,6 +3,12 @@
 
 use std::time::Duration;
 
+use temporal_agents_core::{
+    agent::AgentDef,
+    drive::RunFailure,
+    engine::RunError,
+    wire::{SpecRef, agent_spec::LoadedSpec, load_agent::LoadAgentReply},
+};
 use tokio::time::sleep;
 
 use super::{
@@ -13,11 +19,7 @@ use super::{
 };
 use crate::{
     activity::load_agent::reply,
-    agent::AgentDef,
-    drive::RunFailure,
-    engine::RunError,
     store::{LoadError, Start, load},
-    wire::{SpecRef, agent_spec::LoadedSpec, load_agent::LoadAgentReply},
 };
 
 /// Number of attempts to load a spec, and the pause after the first. Each pause is twice the one

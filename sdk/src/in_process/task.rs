@@ -10,6 +10,16 @@ use std::{
 };
 
 use serde_json::{Value, json};
+use temporal_agents_core::{
+    agent::AgentDef,
+    drive::{Outputs, Run, RunConfig, RunFailure, RunInput, RunResult, finished, run_agents},
+    engine::RunError,
+    wire::{
+        AgentDecision, EventKind, RecordedFailure, RunEvent, RunStatus,
+        failure::AGENTS_WORKFLOW_ERROR,
+        ready_made::{ChatMessage, ChatOutcome, ChatReply},
+    },
+};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
@@ -24,17 +34,9 @@ use super::{
     writer::{Entry, RunLog, Writing, end_now, short_id},
 };
 use crate::{
-    agent::AgentDef,
-    drive::{Outputs, Run, RunConfig, RunFailure, RunInput, RunResult, finished, run_agents},
-    engine::RunError,
     events::{EventPublisher, Facts, RunObserver, rfc3339},
     inline::run_threads::run_on_run_thread,
     store::{SqlStore, SqlStoreError, sql::runs::RunEnd},
-    wire::{
-        AgentDecision, EventKind, RecordedFailure, RunEvent, RunStatus,
-        failure::AGENTS_WORKFLOW_ERROR,
-        ready_made::{ChatMessage, ChatOutcome, ChatReply},
-    },
     workflow::{Chat, RunInbox, Waits},
 };
 

@@ -30,6 +30,7 @@ use std::{
 
 use serde_json::Value;
 use sqlx::Row as _;
+use temporal_agents_core::wire::{EventKind, RecordedFailure, RunEvent, RunStatus};
 use tokio::{
     sync::{
         Notify,
@@ -50,7 +51,6 @@ use crate::{
             runs::{NewEvents, RunEnd, RunRow, append, is_stored, millis, row_after},
         },
     },
-    wire::{EventKind, RecordedFailure, RunEvent, RunStatus},
     workflow::Chat,
 };
 

@@ -4,6 +4,14 @@
 use std::{future::ready, sync::Arc};
 
 use futures::{FutureExt, future::BoxFuture};
+use temporal_agents_core::{
+    drive::{ToolAnswer, ToolEffect, ToolEffectError, warn_of_attempt},
+    tool::{
+        ActivityBody, DeltaTransport, Heartbeat, RunContext, ToolActivityOptions, ToolContext, ToolError, ToolFailure,
+        ToolFailureKind,
+    },
+    wire::RecordedFailure,
+};
 use tokio::time::{error::Elapsed, sleep};
 use tokio_util::sync::CancellationToken;
 
@@ -17,13 +25,7 @@ use crate::{
         answer::{CheckedAnswer, Returned, answer},
         tool::env_variable_error,
     },
-    drive::{ToolAnswer, ToolEffect, ToolEffectError, warn_of_attempt},
     secret::{Destination, worker_env::Given},
-    tool::{
-        ActivityBody, DeltaTransport, Heartbeat, RunContext, ToolActivityOptions, ToolContext, ToolError, ToolFailure,
-        ToolFailureKind,
-    },
-    wire::RecordedFailure,
 };
 
 impl InlineHost {

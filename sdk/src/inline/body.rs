@@ -4,14 +4,16 @@
 use std::{future::pending, sync::Arc, time::Duration};
 
 use serde_json::{Map, Value};
+use temporal_agents_core::{
+    tool::{ActivityBody, ToolContext, ToolError},
+    wire::ToolOutput,
+};
 use tokio::time::{error::Elapsed, timeout};
 
 use super::run_threads::{BodyThread, run_on_tool_thread};
 use crate::{
     activity::answer,
     events::{AttemptContext, within},
-    tool::{ActivityBody, ToolContext, ToolError},
-    wire::ToolOutput,
 };
 
 /// A body that has ended.

@@ -2,11 +2,9 @@
 
 use std::sync::Arc;
 
-use crate::{
-    deltas::tool_event,
-    events::EventPublisher,
-    tool::{CallInfo, DeltaTransport, Redaction, ToolDelta},
-};
+use temporal_agents_core::tool::{CallInfo, DeltaTransport, Redaction, ToolDelta};
+
+use crate::{deltas::tool_event, events::EventPublisher};
 
 /// Passes the deltas of the calls of one run, redacted.
 pub(crate) struct DeltaPublisher {

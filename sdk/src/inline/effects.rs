@@ -9,16 +9,15 @@ use std::{
 
 use futures::{FutureExt, future::LocalBoxFuture};
 use serde_json::Value;
-use tokio_util::sync::CancellationToken;
-use uuid::Uuid;
-
-use crate::{
+use temporal_agents_core::{
     drive::{ToolAnswer, ToolEffect, ToolEffectError, guard::guarded_future},
     tool::{
         ChildWorkflow, DeltaTransport, RemoteActivity, RunContext, ToolContext, ToolFailure, ToolFailureKind,
         WorkflowBody, WorkflowEffects, WorkflowToolContext, WorkflowToolError,
     },
 };
+use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
 
 /// Runs the body of a workflow tool in this process.
 pub(crate) async fn call(

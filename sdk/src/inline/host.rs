@@ -10,24 +10,13 @@ use futures::{
     FutureExt,
     future::{Either, LocalBoxFuture, select},
 };
-use tokio::time::timeout;
-use tokio_util::sync::CancellationToken;
-
-use super::{
-    deltas::DeltaPublisher, effects, mcp::Unlisted, model, observed_call::ObservedCall, run_threads::BodyThread, states,
-};
-use crate::{
-    activity::tool::GRACE,
+use temporal_agents_core::{
     agent::{Graph, GraphIssue},
     drive::{
         EffectId, Host, KeptDecisionsEffect, LoopEvent, McpEffect, McpEffectError, ModelEffectError, SessionEffect,
         SessionEffectError, SourceEffectError, ToolAnswer, ToolEffect, ToolEffectError, ToolsetsEffect,
         model_limits::{FACTOR, LONGEST_PAUSE, Retries},
     },
-    events::EventPublisher,
-    metrics::Metrics,
-    remote::ToolsetQuery,
-    resources::Resources,
     tool::{CallInfo, DeltaTransport, StateMap, ToolBinding, ToolDef},
     wire::{
         AgentInterruption, Interruption, Item, McpTool, ModelCall, ModelFailureKind, ModelResponse, RunState,
@@ -37,6 +26,15 @@ use crate::{
         kept_decision::KeptDecision,
         mcp_call::McpSession,
     },
+};
+use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    deltas::DeltaPublisher, effects, mcp::Unlisted, model, observed_call::ObservedCall, run_threads::BodyThread, states,
+};
+use crate::{
+    activity::tool::GRACE, events::EventPublisher, metrics::Metrics, remote::ToolsetQuery, resources::Resources,
 };
 
 /// The retry configuration of a run without Temporal. Its pauses are shorter than with Temporal,

@@ -2,17 +2,16 @@
 
 use std::time::Duration;
 
-use tokio::time::{sleep, timeout};
-
 #[cfg(feature = "mcp")]
-use crate::wire::mcp_call::McpOpened;
-use crate::{
-    activity::asked_people::QuestionSlot,
+use temporal_agents_core::wire::mcp_call::McpOpened;
+use temporal_agents_core::{
     drive::{ToolEffect, ToolEffectError},
-    resources::Resources,
     tool::{ActivityBody, BoxError, McpServer},
     wire::{McpTool, mcp_call::McpSession},
 };
+use tokio::time::{sleep, timeout};
+
+use crate::{activity::asked_people::QuestionSlot, resources::Resources};
 
 /// The failure to list the tools of a server, or to open a session with it.
 pub(crate) struct Unlisted {

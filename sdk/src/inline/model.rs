@@ -1,6 +1,10 @@
 //! A model call without Temporal, with the time limits and the retries that the activity of a
 //! workflow would have.
 
+use temporal_agents_core::{
+    drive::model_limits::{ALL_ATTEMPTS, ATTEMPT, TIMEOUT_SETTING, attempt_limit},
+    wire::{ModelCall, ModelResponse},
+};
 use tokio::time::{Instant, sleep};
 
 use super::{
@@ -9,13 +13,11 @@ use super::{
 };
 use crate::{
     activity::failed_attempt::FailedAttempt,
-    drive::model_limits::{ALL_ATTEMPTS, ATTEMPT, TIMEOUT_SETTING, attempt_limit},
     events::within,
     provider::{
         ModelError,
         providers::{AttemptLimit, Providers},
     },
-    wire::{ModelCall, ModelResponse},
 };
 
 /// Makes a model call, and retries it after failures that may be temporary.

@@ -7,15 +7,18 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use crate::{
+use temporal_agents_core::{
     agent::{GuardrailOutput, parse_guardrail_output},
-    deltas::ModelEvents,
     drive::{EffectId, ToolAnswer, ToolEffectError},
+    tool::{CallInfo, ToolFailure, ToolFailureKind, ToolGuardrailOutput},
+    wire::{EventKind, ModelCall, ModelResponse, RecordedFailure, run_state::ToolGuardrailBehavior},
+};
+
+use crate::{
+    deltas::ModelEvents,
     events::{AsideKind, AttemptContext, Attempts, EventPublisher, ScheduledModelCall, is_aside, rfc3339},
     metrics::{Execution, Inference, Metrics},
     provider::{ModelDeltas, ModelError},
-    tool::{CallInfo, ToolFailure, ToolFailureKind, ToolGuardrailOutput},
-    wire::{EventKind, ModelCall, ModelResponse, RecordedFailure, run_state::ToolGuardrailBehavior},
 };
 
 /// One call of a model or a tool, in all its attempts. Without a publisher, it costs nothing.

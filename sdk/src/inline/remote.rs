@@ -1,10 +1,11 @@
 //! The remote tools of a run without Temporal.
 
-use crate::{
+use temporal_agents_core::{
     drive::{ToolEffect, ToolEffectError},
-    resources::Resources,
     tool::{ActivityBody, RemoteBinding},
 };
+
+use crate::resources::Resources;
 
 impl Resources {
     /// Returns the body that runs a call of a remote tool.

@@ -9,6 +9,17 @@ use std::{
 
 use futures::{FutureExt, future::BoxFuture};
 use serde::{Serialize, de::DeserializeOwned};
+use temporal_agents_core::{
+    agent::{Agent, AgentDef},
+    drive::{
+        AgentRunner, IntoRun, Outputs, Run, RunConfig, RunEnd, RunFailure, RunRequest, RunResult, RunsTo, SessionRef,
+        run_agents,
+    },
+    engine::RunError,
+    gate::Gate,
+    tool::OnToolError,
+    wire::{RunEvent, RunState},
+};
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
@@ -17,18 +28,9 @@ use super::{
     run_threads::{BodyThread, run_on_run_thread},
 };
 use crate::{
-    agent::{Agent, AgentDef},
-    drive::{
-        AgentRunner, IntoRun, Outputs, Run, RunConfig, RunEnd, RunFailure, RunRequest, RunResult, RunsTo, SessionRef,
-        run_agents,
-    },
-    engine::RunError,
     events::{EventPublisher, EventSink, RunObserver, RunTracer, TracedRun},
-    gate::Gate,
     metrics::Metrics,
     resources::Resources,
-    tool::OnToolError,
-    wire::{RunEvent, RunState},
 };
 
 /// Runs the same agents and tools on plain tokio, with the same results and errors; nothing
@@ -301,6 +303,7 @@ impl InlineRunner {
 }
 
 impl AgentRunner for InlineRunner {
+    type Error = RunFailure;
     type Start = Run;
 }
 

@@ -2,15 +2,15 @@
 
 use std::{sync::atomic::Ordering, time::SystemTime};
 
-use tokio_util::sync::CancellationToken;
-
-use super::host::InlineHost;
-use crate::{
+use temporal_agents_core::{
     drive::{SessionAction, SessionEffect, SessionEffectError},
-    events::AsideKind,
     tool::BoxError,
     wire::{Item, RecordedFailure},
 };
+use tokio_util::sync::CancellationToken;
+
+use super::host::InlineHost;
+use crate::events::AsideKind;
 
 impl InlineHost {
     /// Calls the session store, and reports the call to the trace of the run.

@@ -2,7 +2,7 @@
 //! first model call: a call of such a tool could only fail, and only the model would receive the
 //! failure.
 
-use crate::{
+use temporal_agents_core::{
     agent::{Graph, GraphIssue},
     tool::{ToolBinding, ToolDef, state::StateRequirement},
 };

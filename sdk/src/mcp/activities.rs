@@ -5,6 +5,13 @@ use std::{sync::Arc, time::Duration};
 use futures::{FutureExt, future::BoxFuture};
 use serde::Serialize;
 use serde_json::{Value, json as object};
+use temporal_agents_core::{
+    tool::{StateMap, ToolActivityOptions, ToolBinding, ToolDef},
+    wire::{
+        ToolReply, ToolRequest, WIRE_VERSION,
+        mcp_call::{MCP_ACTIVITY, MCP_CALL_TOOL, McpOperation, McpReply, McpRequest},
+    },
+};
 use temporalio_common::error::ApplicationFailure;
 use temporalio_sdk::activities::{ActivityContext, ActivityError};
 
@@ -28,11 +35,6 @@ use crate::{
     metrics::Metrics,
     secret::worker_env::AllowedEnv,
     store::OptionalSpillStore,
-    tool::{StateMap, ToolActivityOptions, ToolBinding, ToolDef},
-    wire::{
-        ToolReply, ToolRequest, WIRE_VERSION,
-        mcp_call::{MCP_ACTIVITY, MCP_CALL_TOOL, McpOperation, McpReply, McpRequest},
-    },
 };
 
 /// The time that a cancelled request has to end.

@@ -8,17 +8,17 @@ use rmcp::{
 };
 use serde::Serialize;
 use serde_json::{Map, Value};
+use temporal_agents_core::wire::{
+    McpTool,
+    mcp_call::McpOperation,
+    size::{Bytes, MOST_BYTES, encoded_len},
+};
 
 use super::{
     connections::{Connections, On, Repeat},
     failure::McpFailure,
     left_out,
     listed::{Listed, MAX_ITEMS, MAX_TOOLS},
-};
-use crate::wire::{
-    McpTool,
-    mcp_call::McpOperation,
-    size::{Bytes, MOST_BYTES, encoded_len},
 };
 
 /// Performs an operation, and returns the response in the shape that [`McpOperation`] describes.

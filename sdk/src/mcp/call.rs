@@ -5,17 +5,17 @@ use std::sync::Arc;
 use futures::FutureExt;
 use rmcp::model::{CallToolRequestParams, CallToolResponse, MetaObject, RequestMetaObject};
 use serde_json::{Map, Value};
+use temporal_agents_core::{
+    tool::{ActivityBody, OUTCOME_UNKNOWN, ToolError},
+    wire::{McpQuestion, SideData, ToolOutput, mcp_call::McpTarget},
+};
 
 use super::{
     connections::{Connections, On, Repeat},
     content::ResultContent,
     failure::McpFailure,
 };
-use crate::{
-    activity::asked_people::QuestionSlot,
-    tool::{ActivityBody, OUTCOME_UNKNOWN, ToolError},
-    wire::{McpQuestion, SideData, ToolOutput, mcp_call::McpTarget},
-};
+use crate::activity::asked_people::QuestionSlot;
 
 /// Returns the body of a tool's activity, and the place where the body leaves a question of the
 /// server to a person. If there is a question, the output is ignored.

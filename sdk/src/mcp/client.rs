@@ -19,12 +19,10 @@ use rmcp::{
     service::RequestContext,
 };
 use serde_json::Value;
+use temporal_agents_core::wire::{McpAnswer, McpQuestion};
 use tokio::sync::Mutex as Turnstile;
 
-use crate::{
-    secret::worker_env::Given,
-    wire::{McpAnswer, McpQuestion},
-};
+use crate::secret::worker_env::Given;
 
 /// The maximum number of logged questions of a connection: a server may ask without end.
 const MAX_LOGGED_QUESTIONS: usize = 10;

@@ -8,8 +8,7 @@
 
 use serde::Serialize;
 use serde_json::{Value, json};
-
-use crate::wire::ToolOutput;
+use temporal_agents_core::wire::ToolOutput;
 
 /// The output of a result with neither text nor structured content.
 const NOTHING: &str = "The tool returned no content.";

@@ -3,13 +3,11 @@
 use std::error::Error;
 
 use rmcp::{ServiceError, service::ClientInitializeError, transport::streamable_http_client::StreamableHttpError};
+use temporal_agents_core::wire::{error_debug, failure::MCP_CALL_BEGAN};
 use temporalio_common::error::ApplicationFailure;
 use temporalio_sdk::activities::ActivityError;
 
-use crate::{
-    secret::worker_env::{Given, Withheld},
-    wire::{error_debug, failure::MCP_CALL_BEGAN},
-};
+use crate::secret::worker_env::{Given, Withheld};
 
 /// The error of an MCP request. Its message contains neither the server's address nor a header.
 ///

@@ -6,8 +6,9 @@
 //! tools that the agent does not have, and the cause.
 
 use serde_json::{Value, json};
+use temporal_agents_core::tool::schema;
 
-use crate::{secret::worker_env::Given, tool::schema};
+use crate::secret::worker_env::Given;
 
 /// Returns a list of tools without those beyond the limits of [`schema::measure`], which it names
 /// under `leftOut`. Keywords that the check of arguments ignores are logged, as for registered

@@ -4,9 +4,9 @@ use std::{collections::BTreeSet, ops::ControlFlow};
 
 use serde::Serialize;
 use serde_json::{Value, json};
+use temporal_agents_core::wire::size::{Bytes, MOST_BYTES, encoded_len};
 
 use super::ask::Answer;
-use crate::wire::size::{Bytes, MOST_BYTES, encoded_len};
 
 /// The maximum number of tools of a server. Providers accept a few hundred in a call; the run
 /// decides which tools it leaves out.

@@ -13,6 +13,7 @@ use std::{
 
 use rmcp::{Peer, RoleClient, ServiceError, model::CallToolRequestParams};
 use serde_json::Value;
+use temporal_agents_core::wire::mcp_call::{McpOpened, McpSetUp};
 use tokio::time::sleep;
 use uuid::Uuid;
 
@@ -23,10 +24,7 @@ use super::{
     content::ResultContent,
     failure::McpFailure,
 };
-use crate::{
-    secret::worker_env::Given,
-    wire::mcp_call::{McpOpened, McpSetUp},
-};
+use crate::secret::worker_env::Given;
 
 /// The sessions of a worker, by id.
 #[derive(Clone, Default)]

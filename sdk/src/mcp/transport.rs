@@ -4,10 +4,10 @@ use std::{collections::BTreeMap, ffi::OsString, fmt, future::Future, path::PathB
 
 use futures::{FutureExt, future::BoxFuture};
 use serde_json::Value;
+use temporal_agents_core::tool::BoxError;
 use tokio::io::{AsyncRead, AsyncWrite};
 
 use super::value::McpValue;
-use crate::tool::BoxError;
 
 /// The transport of an MCP server.
 ///

@@ -3,11 +3,9 @@
 use std::{ffi::OsString, fmt};
 
 use serde_json::Value;
+use temporal_agents_core::wire::worker_env::referred;
 
-use crate::{
-    secret::worker_env::{AllowedEnv, Given, Withheld},
-    wire::worker_env::referred,
-};
+use crate::secret::worker_env::{AllowedEnv, Given, Withheld};
 
 /// The value of a header, or of a variable of a server's environment: a string, or a
 /// [`worker_env!`](crate::worker_env) reference, which is resolved when the connection is opened.

@@ -5,7 +5,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use crate::wire::{RunState, run_state::Phase};
+use temporal_agents_core::wire::{RunState, run_state::Phase};
 
 /// The agents at work: of the run, and of the runs inside it, by the prefix of their effects.
 #[derive(Default)]

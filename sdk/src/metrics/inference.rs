@@ -5,14 +5,13 @@ use std::{
     time::{Duration, Instant},
 };
 
+use temporal_agents_core::wire::ModelResponse;
+
 use super::{
     Metrics,
     instruments::{Earlier, Instruments},
 };
-use crate::{
-    provider::{ModelDeltas, ModelError, provider_of},
-    wire::ModelResponse,
-};
+use crate::provider::{ModelDeltas, ModelError, provider_of};
 
 /// The type of the failure of an attempt that was cancelled.
 const CANCELLED: &str = "Cancelled";

@@ -7,6 +7,13 @@ use std::{
     time::SystemTime,
 };
 
+use temporal_agents_core::{
+    drive::watch::{Moment, RunWatch, Seen},
+    wire::{
+        Interruption, RunState,
+        event::{NoteKind, RunNote},
+    },
+};
 use temporalio_workflow::workflow_interceptors::{
     ExecuteWorkflowInput, ExecuteWorkflowResult, WorkflowInterceptor, WorkflowInterceptorContext,
     WorkflowInterceptorFuture, WorkflowNext,
@@ -17,13 +24,7 @@ use super::{
     agents::{Agents, Ended},
     instruments::Instruments,
 };
-use crate::{
-    drive::watch::{Moment, RunWatch, RunWatchKey, Seen},
-    wire::{
-        Interruption, RunState,
-        event::{NoteKind, RunNote},
-    },
-};
+use crate::workflow::watch_key::RunWatchKey;
 
 /// Sets the watch of the runs of a workflow.
 pub(crate) struct CountedWorkflow(Metrics);

@@ -11,6 +11,7 @@ use std::{
 };
 
 use futures::{StreamExt, TryStreamExt};
+use temporal_agents_core::tool::BoxError;
 use temporalio_client::{WorkflowExecution, WorkflowListOptions};
 use temporalio_common::protos::temporal::api::enums::v1::WorkflowExecutionStatus;
 use tokio::{
@@ -19,7 +20,7 @@ use tokio::{
 };
 
 use super::Shared;
-use crate::{events::rfc3339, tool::BoxError};
+use crate::events::rfc3339;
 
 /// The interval between two looks at the latest workflows.
 const INTERVAL: Duration = Duration::from_secs(1);

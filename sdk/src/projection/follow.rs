@@ -3,6 +3,7 @@
 use std::{sync::Arc, time::SystemTime};
 
 use futures::{StreamExt, stream::BoxStream};
+use temporal_agents_core::wire::RunEvent;
 use tokio::select;
 
 use super::{
@@ -17,7 +18,6 @@ use crate::{
         SqlStoreError,
         sql::runs::{Appended, NewEvents, RunEnd, RunRow},
     },
-    wire::RunEvent,
 };
 
 /// Maximum number of events in one transaction.

@@ -2,6 +2,7 @@
 
 use std::time::SystemTime;
 
+use temporal_agents_core::wire::{EventKind, RecordedFailure, RunEvent, RunStatus};
 use temporalio_client::{Client, NamespacedClient, grpc::WorkflowService};
 use temporalio_common::protos::temporal::api::{
     enums::v1::WorkflowExecutionStatus, workflowservice::v1::DescribeNamespaceRequest,
@@ -16,7 +17,6 @@ use crate::{
     client::{cursor_before, execution_of, transcript::End},
     events::rfc3339,
     store::sql::runs::{Appended, NewEvents, RunEnd, RunRow, millis},
-    wire::{EventKind, RecordedFailure, RunEvent, RunStatus},
 };
 
 /// Returns the end of a run whose history has this end at this time (RFC 3339).

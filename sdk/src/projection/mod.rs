@@ -26,7 +26,7 @@
 //! # Content
 //! Rows hold what the client of the projector can decode of the history, as plain text. With the
 //! workers' codec that is the content of messages and calls; a client without the codec writes
-//! events without content ([`RunEvent::is_opaque`](crate::wire::RunEvent::is_opaque)).
+//! events without content ([`RunEvent::is_opaque`](temporal_agents_core::wire::RunEvent::is_opaque)).
 //!
 //! # Design
 //! **Rows are read from histories, not written by activities.** A run costs no further activities,
@@ -60,15 +60,13 @@ mod schedule;
 
 use std::sync::Arc;
 
+use temporal_agents_core::wire::ready_made::{AGENT_WORKFLOW, CHAT_WORKFLOW};
 use temporalio_client::{Client, NamespacedClient};
 
 use self::schedule::Schedule;
+use crate::store::{SqlStore, sql::runs::RunFilter};
 #[cfg(feature = "otel")]
 use crate::trace::Tracing;
-use crate::{
-    store::{SqlStore, sql::runs::RunFilter},
-    wire::ready_made::{AGENT_WORKFLOW, CHAT_WORKFLOW},
-};
 
 /// Follows the histories of workflows and writes their runs to a database.
 ///

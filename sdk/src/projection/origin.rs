@@ -3,6 +3,7 @@
 use std::time::SystemTime;
 
 use serde::de::DeserializeOwned;
+use temporal_agents_core::wire::{RunMode, RunStatus};
 use temporalio_client::{Client, NamespacedClient};
 use temporalio_common::protos::temporal::api::{
     common::v1::Memo, enums::v1::WorkflowExecutionStatus, workflow::v1::WorkflowExecutionInfo,
@@ -12,7 +13,6 @@ use super::{Shared, follow::FollowError};
 use crate::{
     client::{AGENT_MEMO, LABELS_MEMO, RunEventsError, THREAD_MEMO, TITLE_MEMO, described, memo_value},
     store::sql::runs::{RunRow, millis},
-    wire::{RunMode, RunStatus},
 };
 
 /// A workflow as the server describes it.

@@ -1,8 +1,7 @@
 //! Items that the answers of several APIs become.
 
 use serde_json::{Map, Value, json};
-
-use crate::wire::{Item, ItemView};
+use temporal_agents_core::wire::{Item, ItemView};
 
 /// Returns `true` if an item is a call: of a tool, a handoff or the provider itself.
 pub(super) fn is_call(item: &Item) -> bool {

@@ -27,9 +27,9 @@ use std::{
 };
 
 use serde_json::{Map, Value};
+use temporal_agents_core::wire::{FunctionCall, Item, ItemView, ModelCall, ModelResponse, canonical};
 
 use super::{ModelDelta, ModelDeltas};
-use crate::wire::{FunctionCall, Item, ItemView, ModelCall, ModelResponse, canonical};
 
 /// The ids of the calls of a conversation.
 #[derive(Clone, Debug)]

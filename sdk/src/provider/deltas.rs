@@ -12,7 +12,7 @@ use serde_json::Value;
 
 /// A part of an answer.
 ///
-/// `index` is the position, in [`ModelResponse::output`](crate::wire::ModelResponse::output), of
+/// `index` is the position, in [`ModelResponse::output`](temporal_agents_core::wire::ModelResponse::output), of
 /// the item that the part becomes, counted from 0. Parts of one item arrive in their order. A part
 /// whose position cannot be known when it arrives is not sent.
 #[derive(Clone, Debug, PartialEq)]

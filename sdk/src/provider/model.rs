@@ -8,12 +8,12 @@
 use std::{sync::Arc, time::Duration};
 
 use futures::future::BoxFuture;
-
-use super::deltas::ModelDeltas;
-use crate::{
+use temporal_agents_core::{
     tool::BoxError,
     wire::{ModelCall, ModelFailureKind, ModelResponse, error_debug},
 };
+
+use super::deltas::ModelDeltas;
 
 /// The maximum number of attempts at a call whose response is invalid or failed: six hours of
 /// retries do not correct a wrong base URL.

@@ -9,8 +9,7 @@
 
 use serde::{Deserialize, Deserializer, de};
 use serde_json::Number;
-
-use crate::wire::{Cost, Usage};
+use temporal_agents_core::wire::{Cost, Usage};
 
 /// Tokens for which prices are.
 const MILLION: u128 = 1_000_000;

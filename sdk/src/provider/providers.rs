@@ -4,6 +4,10 @@
 use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 use futures::FutureExt;
+use temporal_agents_core::{
+    drive::model_limits::exceeded,
+    wire::{ModelCall, ModelFailureKind, ModelResponse},
+};
 use tokio::time::timeout;
 
 use super::{
@@ -12,11 +16,7 @@ use super::{
     model::{Model, ModelError, ModelProvider},
     prices::PriceTable,
 };
-use crate::{
-    drive::model_limits::exceeded,
-    secret::worker_env::AllowedEnv,
-    wire::{ModelCall, ModelFailureKind, ModelResponse},
-};
+use crate::secret::worker_env::AllowedEnv;
 
 /// The providers in the order in which they are queried, the environment variables that calls may
 /// refer to, and the prices of models.

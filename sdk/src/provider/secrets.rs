@@ -2,11 +2,11 @@
 //! answer and its failure.
 
 use serde_json::{Map, Value};
+use temporal_agents_core::wire::{ModelCall, ModelFailureKind, ModelResponse, ToolSpec, worker_env::refers};
 
 use crate::{
     provider::ModelError,
     secret::worker_env::{AllowedEnv, Given, Withheld},
-    wire::{ModelCall, ModelFailureKind, ModelResponse, ToolSpec, worker_env::refers},
 };
 
 /// Headers that contain credentials of gateways and proxies. A literal value of one would be in

@@ -9,14 +9,15 @@
 //! `FinishReason`; the references of Amazon Bedrock, DeepSeek, Mistral, OpenRouter and Z.ai for the
 //! words of their own.
 
+use temporal_agents_core::wire::{
+    Item, ModelFailureKind,
+    incomplete::{CONTENT_FILTER, CONTEXT_WINDOW, EMPTY, MAX_OUTPUT_TOKENS, PAUSE_TURN},
+};
+
 use super::{
     ModelError,
     answer_items::{is_call, says_nothing, with_refusal},
     http::answer::Answer,
-};
-use crate::wire::{
-    Item, ModelFailureKind,
-    incomplete::{CONTENT_FILTER, CONTEXT_WINDOW, EMPTY, MAX_OUTPUT_TOKENS, PAUSE_TURN},
 };
 
 /// The meaning of a provider's reason to stop.

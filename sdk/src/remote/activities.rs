@@ -4,6 +4,10 @@ use std::sync::Arc;
 
 use futures::FutureExt;
 use serde_json::json;
+use temporal_agents_core::{
+    tool::{StateMap, ToolActivityOptions, ToolBinding, ToolDef, remote_toolset::activity_type},
+    wire::ToolRequest,
+};
 
 use super::{ToolTransport, ToolTransports};
 use crate::{
@@ -18,8 +22,6 @@ use crate::{
     metrics::Metrics,
     secret::worker_env::AllowedEnv,
     store::OptionalSpillStore,
-    tool::{StateMap, ToolActivityOptions, ToolBinding, ToolDef, remote_toolset::activity_type},
-    wire::ToolRequest,
 };
 
 /// Returns the activities of all transports, by type.

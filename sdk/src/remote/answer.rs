@@ -1,9 +1,7 @@
 //! The result of a remote call as the output of a tool.
 
 use serde_json::Value;
-
-use super::message::{FieldIssue, RemoteError, ToolResultMessage};
-use crate::{
+use temporal_agents_core::{
     tool::{
         Issue, OUTCOME_UNKNOWN, ToolError, checked_bounds, json_text,
         schema::{self, MAX_ISSUES},
@@ -11,6 +9,8 @@ use crate::{
     },
     wire::{SideData, ToolOutput, remote_call::RemoteTarget},
 };
+
+use super::message::{FieldIssue, RemoteError, ToolResultMessage};
 
 /// Code of the error of a call that may have taken effect.
 pub(crate) const OUTCOME_UNKNOWN_CODE: &str = "outcome_unknown";

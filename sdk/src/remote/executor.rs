@@ -27,6 +27,10 @@ use std::{future::Future, sync::Arc, time::Duration};
 
 use futures::FutureExt;
 use serde_json::{Map, Value};
+use temporal_agents_core::{
+    tool::{ActivityBody, ToolContext, ToolError},
+    wire::{SideData, ToolOutput, remote_call::RemoteTarget},
+};
 use tokio::time::{Instant, sleep, timeout};
 
 use super::{
@@ -38,10 +42,6 @@ use super::{
     one_call::{Lost, MAX_RESULT_BYTES, MOST_DELTAS, message_of, output_of, unless_cancelled},
     providers_at_work::ProvidersAtWork,
     transport::{Appended, Entry, EntryId, StreamError, Streams},
-};
-use crate::{
-    tool::{ActivityBody, ToolContext, ToolError},
-    wire::{SideData, ToolOutput, remote_call::RemoteTarget},
 };
 
 /// Longest time that one request to the transport waits for entries.

@@ -4,20 +4,18 @@ use std::sync::Arc;
 
 use futures::FutureExt;
 use serde_json::Value;
+use temporal_agents_core::wire::{
+    WIRE_VERSION, WireDecodeError, decode,
+    find_toolsets::{FIND_TOOLSETS_ACTIVITY, FindToolsetsReply, FindToolsetsRequest, TOOLSET_SOURCE_ERROR},
+};
 use temporalio_common::error::ApplicationFailure;
 use temporalio_sdk::activities::{ActivityContext, ActivityError};
 
 use super::source::{ToolsetQuery, ToolsetSources};
-use crate::{
-    activity::{
-        model_failure::version_mismatch,
-        registration::{Body, of_values},
-        tool::malformed,
-    },
-    wire::{
-        WIRE_VERSION, WireDecodeError, decode,
-        find_toolsets::{FIND_TOOLSETS_ACTIVITY, FindToolsetsReply, FindToolsetsRequest, TOOLSET_SOURCE_ERROR},
-    },
+use crate::activity::{
+    model_failure::version_mismatch,
+    registration::{Body, of_values},
+    tool::malformed,
 };
 
 /// Most bytes of a reply, as JSON: what a payload can have.

@@ -6,7 +6,7 @@
 //! are for providers that cannot be one: in another language without an SDK, behind a broker that
 //! is there anyway.
 //!
-//! An agent has such tools by [`tool::RemoteToolset`](crate::tool::RemoteToolset); a
+//! An agent has such tools by [`tool::RemoteToolset`](temporal_agents_core::tool::RemoteToolset); a
 //! [`worker::ToolProvider`](crate::worker::ToolProvider) offers tools of this library to others.
 //!
 //! | room | what is in it |

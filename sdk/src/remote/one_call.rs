@@ -4,15 +4,13 @@
 use std::{future::Future, time::Duration};
 
 use serde_json::{Map, Value};
-use tokio::time::sleep;
-
-#[cfg(feature = "otel")]
-use super::message::TraceContext;
-use super::message::{CallMessage, ToolCallMeta};
-use crate::{
+use temporal_agents_core::{
     tool::{OUTCOME_UNKNOWN, ToolContext, ToolError, ToolFailure},
     wire::{SideData, ToolOutput, remote_call::RemoteTarget},
 };
+use tokio::time::sleep;
+
+use super::message::{CallMessage, ToolCallMeta};
 
 /// Time between two looks at a cancellation.
 const LOOKS_AT_CANCELLATION: Duration = Duration::from_millis(250);
@@ -94,7 +92,7 @@ pub(super) fn message_of(
     let id = info.idempotency_key().to_owned();
     let trace = info.trace_context().clone();
     #[cfg(feature = "otel")]
-    let trace = trace.extract(TraceContext::current());
+    let trace = trace.extract(crate::trace::propagation::current());
     let meta = ToolCallMeta {
         run_id: info.run_id().to_owned(),
         session_id: target.session_id.clone().unwrap_or_default(),

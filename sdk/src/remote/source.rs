@@ -3,8 +3,7 @@
 use std::{collections::BTreeSet, fmt, sync::Arc};
 
 use futures::future::BoxFuture;
-
-use crate::{tool::BoxError, wire::SelectedToolset};
+use temporal_agents_core::{tool::BoxError, wire::SelectedToolset};
 
 /// Finds the toolsets and devices that are selected for a run, when it begins.
 ///

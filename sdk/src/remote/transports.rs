@@ -2,13 +2,14 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
+use temporal_agents_core::{tool::ActivityBody, wire::remote_call::RemoteTarget};
+
 use super::{
     device::{self, DeviceGateway},
     executor,
     providers_at_work::ProvidersAtWork,
     transport::Streams,
 };
-use crate::{tool::ActivityBody, wire::remote_call::RemoteTarget};
 
 /// The way to a remote tool.
 #[derive(Clone)]

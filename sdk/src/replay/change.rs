@@ -2,16 +2,17 @@
 
 use std::{collections::BTreeMap, fmt};
 
+use temporal_agents_core::{
+    agent::{AgentDef, Graph, Handoff},
+    tool::{ToolBinding, ToolDef},
+    wire::InterruptionKind,
+};
+
 use super::{
     journal::{Command, Entry},
     recorded::{Record, Recorded, is_of_a_run, turn_of},
 };
-use crate::{
-    agent::{AgentDef, Graph, Handoff},
-    tool::{ToolBinding, ToolDef},
-    wire::InterruptionKind,
-    workflow::replay_journal::ReplayNote,
-};
+use crate::workflow::replay_journal::ReplayNote;
 
 /// A change since a history was recorded, which prevents its replay.
 ///

@@ -1,14 +1,12 @@
 //! The replay of a ready-made workflow's history in a process that is no worker.
 
+use temporal_agents_core::agent::AgentDef;
 use temporalio_client::WorkflowHistory;
 use temporalio_common::{data_converters::DataConverter, protos::temporal::api::history::v1::History};
 use temporalio_sdk::workflow_replayer::{WorkflowReplayer, WorkflowReplayerOptions};
 
 use super::{Journal, ReplayChange, explain, read};
-use crate::{
-    agent::AgentDef,
-    workflow::{AgentSet, AgentWorkflow, ChatWorkflow},
-};
+use crate::workflow::{AgentSet, AgentWorkflow, ChatWorkflow};
 
 /// The ready-made workflows with these agents.
 #[derive(Debug)]

@@ -4,6 +4,10 @@
 use std::collections::BTreeMap;
 
 use serde_json::Value;
+use temporal_agents_core::wire::{
+    MODEL_ACTIVITY,
+    asked_questions::{AskedQuestions, QUESTIONS_MEMO},
+};
 use temporalio_common::{
     data_converters::{DataConverter, SerializationContextData},
     protos::{
@@ -16,10 +20,6 @@ use temporalio_common::{
 };
 
 use super::journal::Command;
-use crate::wire::{
-    MODEL_ACTIVITY,
-    asked_questions::{AskedQuestions, QUESTIONS_MEMO},
-};
 
 const LOCAL_ACTIVITY: &str = "core_local_activity";
 

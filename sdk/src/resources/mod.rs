@@ -12,6 +12,8 @@
 
 use std::{fmt, sync::Arc};
 
+use temporal_agents_core::tool::{StateMap, remote_toolset::DEFAULT_TRANSPORT};
+
 #[cfg(feature = "mcp")]
 use crate::mcp::{McpServers, McpTransport};
 use crate::{
@@ -25,7 +27,6 @@ use crate::{
         AgentStore, DecisionStore, OptionalAgentStore, OptionalDecisionStore, OptionalSpillStore, Session, Sessions,
         SpillStore,
     },
-    tool::{StateMap, remote_toolset::DEFAULT_TRANSPORT},
 };
 
 /// The resources that agents and tools use in a process:
@@ -99,7 +100,7 @@ impl Resources {
     }
 
     /// Sets the prices of models: the usage of each call then has its
-    /// [cost](crate::wire::Usage::cost), and so do the usage of runs, events, transcripts, spans
+    /// [cost](temporal_agents_core::wire::Usage::cost), and so do the usage of runs, events, transcripts, spans
     /// and metrics. Set again, the later table replaces the earlier one.
     #[must_use]
     pub fn prices(mut self, prices: PriceTable) -> Self {
@@ -122,7 +123,7 @@ impl Resources {
     }
 
     /// Sets the store for outputs that are too large, of tools with
-    /// [`OversizedOutput::Spill`](crate::tool::OversizedOutput::Spill).
+    /// [`OversizedOutput::Spill`](temporal_agents_core::tool::OversizedOutput::Spill).
     #[must_use]
     pub fn spill_store(mut self, store: impl SpillStore + 'static) -> Self {
         self.spills = OptionalSpillStore(Some(Arc::new(store)));
@@ -138,7 +139,7 @@ impl Resources {
     }
 
     /// Sets the store of decisions that hold beyond their run
-    /// ([`RunConfig::keep_decisions`](crate::RunConfig::keep_decisions)).
+    /// ([`RunConfig::keep_decisions`](temporal_agents_core::drive::RunConfig::keep_decisions)).
     #[must_use]
     pub fn decision_store(mut self, store: impl DecisionStore + 'static) -> Self {
         self.decisions = OptionalDecisionStore(Some(Arc::new(store)));
@@ -172,14 +173,14 @@ impl Resources {
     }
 
     /// Adds the streams through which this process reaches the providers of remote tools
-    /// ([`RemoteToolset`](crate::tool::RemoteToolset)), as the transport `streams`.
+    /// ([`RemoteToolset`](temporal_agents_core::tool::RemoteToolset)), as the transport `streams`.
     #[must_use]
     pub fn tool_streams(self, streams: impl Streams) -> Self {
         self.named_tool_streams(DEFAULT_TRANSPORT, streams)
     }
 
     /// Adds streams as the transport of this name, for toolsets that name it
-    /// ([`RemoteToolset::transport`](crate::tool::RemoteToolset::transport)).
+    /// ([`RemoteToolset::transport`](temporal_agents_core::tool::RemoteToolset::transport)).
     #[must_use]
     pub fn named_tool_streams(mut self, name: impl Into<String>, streams: impl Streams) -> Self {
         self.transports.add(name.into(), ToolTransport::from_streams(streams));
@@ -195,7 +196,7 @@ impl Resources {
     }
 
     /// Adds a source of the toolsets and devices that can be selected for a run
-    /// ([`RunConfig::toolsets`](crate::RunConfig::toolsets)). Several are asked one after another.
+    /// ([`RunConfig::toolsets`](temporal_agents_core::drive::RunConfig::toolsets)). Several are asked one after another.
     #[must_use]
     pub fn toolset_source(mut self, source: impl ToolsetSource) -> Self {
         self.toolsets.add(source);

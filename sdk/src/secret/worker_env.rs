@@ -7,17 +7,17 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value};
-
-use super::{
-    destination::{Destination, UnknownDestination},
-    without_secret::Secrets,
-};
-use crate::{
+use temporal_agents_core::{
     tool::Redaction,
     wire::{
         Item,
         worker_env::{referred, refers},
     },
+};
+
+use super::{
+    destination::{Destination, UnknownDestination},
+    without_secret::Secrets,
 };
 
 /// The variables that definitions may refer to, and the allowed destinations of their values.

@@ -3,8 +3,7 @@
 use std::{sync::Arc, time::SystemTime};
 
 use futures::future::BoxFuture;
-
-use crate::{
+use temporal_agents_core::{
     tool::BoxError,
     wire::kept_decision::{KeptDecision, NewDecision},
 };
@@ -13,7 +12,7 @@ use crate::{
 const MOST_DECISIONS: u32 = 256;
 
 /// A store of the decisions that users have made for all later calls, beyond the run in which they
-/// were made ([`RunConfig::keep_decisions`](crate::RunConfig::keep_decisions)).
+/// were made ([`RunConfig::keep_decisions`](temporal_agents_core::drive::RunConfig::keep_decisions)).
 /// `Resources::decision_store` registers it; `SqlStore` implements it.
 ///
 /// # Errors

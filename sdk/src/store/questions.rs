@@ -3,8 +3,7 @@
 use std::{sync::Arc, time::SystemTime};
 
 use futures::future::BoxFuture;
-
-use crate::{
+use temporal_agents_core::{
     tool::BoxError,
     wire::{AgentInterruption, ApprovalRuling},
 };

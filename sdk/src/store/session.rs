@@ -3,8 +3,7 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use futures::future::BoxFuture;
-
-use crate::{tool::BoxError, wire::Item};
+use temporal_agents_core::{tool::BoxError, wire::Item};
 
 /// A store of sessions. A durable run reads and writes it through activities, an inline run
 /// directly.

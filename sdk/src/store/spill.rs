@@ -3,11 +3,10 @@
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
-
-use crate::tool::{BoxError, CallInfo};
+use temporal_agents_core::tool::{BoxError, CallInfo};
 
 /// A store for outputs that are too large for history, of tools that
-/// [spill](crate::tool::OversizedOutput::Spill) them: a bucket, a table, or a directory that all
+/// [spill](temporal_agents_core::tool::OversizedOutput::Spill) them: a bucket, a table, or a directory that all
 /// workers can access.
 ///
 /// The library only writes to it. The receivers of the reference read the output: a tool of yours

@@ -4,15 +4,13 @@
 //! arguments, outputs, and messages of failures.
 
 use serde_json::Value;
+use temporal_agents_core::wire::{Cost, Item, TraceSettings, Usage, Verdict, native_call::call_of};
 
 use super::{
     ids::Execution,
     span::{Attribute, Attributes, Span},
 };
-use crate::{
-    provider::provider_of,
-    wire::{Cost, Item, TraceSettings, Usage, Verdict, native_call::call_of},
-};
+use crate::provider::provider_of;
 
 /// The environment variable that adds content to spans, if it is `true`.
 pub(crate) const CAPTURE_CONTENT: &str = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT";

@@ -57,6 +57,7 @@ mod history;
 mod ids;
 mod live;
 mod otlp;
+pub(crate) mod propagation;
 mod span;
 
 pub use self::{

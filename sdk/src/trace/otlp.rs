@@ -14,13 +14,14 @@ use opentelemetry_sdk::{
     Resource,
     trace::{SpanData, SpanEvents, SpanExporter, SpanLinks},
 };
+use temporal_agents_core::wire::error_debug;
 
 use self::{
     grpc::Grpc,
     own_headers::{OwnHeaders, WithHeaders},
 };
 use super::span::{Attribute, Attributes, Span};
-use crate::{provider::http_client, wire::error_debug};
+use crate::provider::http_client;
 
 /// Most spans of one request to the collector.
 const BATCH: usize = 512;

@@ -3,12 +3,12 @@
 use std::{borrow::Cow, time::SystemTime};
 
 use serde_json::Value;
+use temporal_agents_core::wire::{RecordedFailure, TraceSettings};
 
 use super::{
     attributes::Described,
     ids::{SpanId, TraceId},
 };
-use crate::wire::{RecordedFailure, TraceSettings};
 
 /// A span that has ended.
 #[derive(Clone, Debug, PartialEq)]

@@ -18,6 +18,18 @@ use std::{
     time::{Duration, Instant},
 };
 
+use temporal_agents_core::{
+    drive::{
+        guard::guarded,
+        model_limits::{TIMEOUT_SETTING, attempt_limit},
+    },
+    wire::{
+        ModelCall, ModelFailureKind, ModelReply, ModelRequest, ModelResponse, WIRE_VERSION, WireDecodeError,
+        failure::{CONVERSATION_UNAVAILABLE, ConversationUnavailable},
+        model_call::UnfoldError,
+        size::{Bytes, MOST_BYTES, encoded_len},
+    },
+};
 use temporalio_client::NamespacedClient;
 use temporalio_common::{
     data_converters::{ActivitySerializationContext, SerializationContextData},
@@ -35,20 +47,10 @@ use crate::{
     },
     conversations::{ConversationCache, ConversationCacheStats, ReadError},
     deltas::{AttemptDeltas, Deltas, HeartbeatDetails},
-    drive::{
-        guard::guarded,
-        model_limits::{TIMEOUT_SETTING, attempt_limit},
-    },
     metrics::Metrics,
     provider::{
         ModelDeltas, ModelError,
         providers::{AttemptLimit, Providers},
-    },
-    wire::{
-        ModelCall, ModelFailureKind, ModelReply, ModelRequest, ModelResponse, WIRE_VERSION, WireDecodeError,
-        failure::{CONVERSATION_UNAVAILABLE, ConversationUnavailable},
-        model_call::UnfoldError,
-        size::{Bytes, MOST_BYTES, encoded_len},
     },
 };
 

@@ -15,6 +15,18 @@
 
 use std::{cell::RefCell, collections::BTreeMap, rc::Rc};
 
+use temporal_agents_core::{
+    agent::Graph,
+    drive::{ModelEffectError, guard::Panic},
+    engine::TriedFor,
+    tool::BoxError,
+    wire::{
+        Folded, Item, Ledger, MODEL_ACTIVITY, ModelCall, ModelFailureKind, ModelReply, ModelRequest, ModelResponse,
+        Noted,
+        conversation::{RECORD_ACTIVITY, RecordRequest},
+        failure::{CONVERSATION_UNAVAILABLE, ConversationPart, ConversationUnavailable},
+    },
+};
 use temporalio_workflow::{WorkflowCancellationToken, common::protos::temporal::api::enums::v1::TimeoutType};
 
 use super::{
@@ -30,18 +42,6 @@ use super::{
         definitions::{GroupMember, MAX_GROUP_BYTES},
         gate::{Cancelled, Gate, Place},
         request::{RequestSize, checked, chunks, definitions_share, room_for_items},
-    },
-};
-use crate::{
-    agent::Graph,
-    drive::{ModelEffectError, guard::Panic},
-    engine::TriedFor,
-    tool::BoxError,
-    wire::{
-        Folded, Item, Ledger, MODEL_ACTIVITY, ModelCall, ModelFailureKind, ModelReply, ModelRequest, ModelResponse,
-        Noted,
-        conversation::{RECORD_ACTIVITY, RecordRequest},
-        failure::{CONVERSATION_UNAVAILABLE, ConversationPart, ConversationUnavailable},
     },
 };
 

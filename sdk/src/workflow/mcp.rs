@@ -3,17 +3,17 @@
 use std::{cell::Cell, rc::Rc};
 
 use serde_json::{Map, Value};
+use temporal_agents_core::{
+    drive::McpEffectError,
+    tool::{BoxError, McpServer},
+    wire::{McpTool, error_debug, failure::AGENTS_WORKFLOW_ERROR, mcp_call::McpOperation},
+};
 use temporalio_workflow::{WorkflowContext, WorkflowTermination, common::error::ApplicationFailure};
 
 use super::{
     context::DurableContext,
     effect::mcp_call::{self, Asked},
     host::short_id,
-};
-use crate::{
-    drive::McpEffectError,
-    tool::{BoxError, McpServer},
-    wire::{McpTool, error_debug, failure::AGENTS_WORKFLOW_ERROR, mcp_call::McpOperation},
 };
 
 /// A handle by which a workflow itself sends requests to an MCP server, each as an activity: for

@@ -9,6 +9,7 @@ mod activity_backed_model;
 mod context;
 mod continuing;
 mod effect;
+pub(crate) mod headers;
 mod host;
 pub(crate) mod inbox;
 mod limits;
@@ -17,11 +18,14 @@ mod ready_made;
 pub(crate) mod replay_journal;
 mod runner;
 pub(crate) mod stream;
+pub(crate) mod watch_key;
 
 pub use activity_backed_model::ActivityBackedModel;
 pub use context::span;
 pub use continuing::ContinueOptions;
-pub use effect::failure::EffectFailure;
+pub use effect::failure::{EffectFailure, RunFailed};
+#[cfg(feature = "worker")]
+pub(crate) use effect::json::JsonPayload;
 pub use effect::{
     model_activity_options::{ModelActivityOptions, ModelRetryPolicy},
     summary::{SummarizedCall, Summary},

@@ -5,14 +5,14 @@
 //! sets. Without a journal, a note costs a look-up and is never made. Notes report what the run
 //! did; nothing here can change it.
 
-use temporalio_workflow::WorkflowContextKey;
-
-use super::context::DurableContext;
-use crate::{
+use temporal_agents_core::{
     agent::AgentDef,
     drive::{LoopEvent, RunFailure},
     wire::run_state::InterruptionKind,
 };
+use temporalio_workflow::WorkflowContextKey;
+
+use super::context::DurableContext;
 
 /// Receives the notes of the runs of one execution, in their order.
 pub struct ReplayJournal(Box<dyn Fn(ReplayNote)>);

@@ -77,7 +77,6 @@ fn tool_json(tool: ToolSpec) -> Value {
         ToolSpec::Hosted { name, config } => {
             json!({"name": name, "hosted": config.get("type"), "server_label": config.get("server_label")})
         }
-        other => json!({"name": other.name()}),
     }
 }
 

@@ -45,8 +45,12 @@ macro_rules! runs_with {
             let runner = $runner(self, config);
             Box::pin(async move {
                 match agent {
-                    AnyAgent::Text(agent) => runner.run(agent, input).until_paused().untyped().await,
-                    AnyAgent::Json(agent) => runner.run(agent, input).until_paused().untyped().await,
+                    AnyAgent::Text(agent) => {
+                        runner.run(agent, input).until_paused().untyped().await.map_err(Into::into)
+                    }
+                    AnyAgent::Json(agent) => {
+                        runner.run(agent, input).until_paused().untyped().await.map_err(Into::into)
+                    }
                 }
             })
         }
@@ -55,8 +59,12 @@ macro_rules! runs_with {
             let runner = $runner(self, config);
             Box::pin(async move {
                 match agent {
-                    AnyAgent::Text(agent) => runner.run(agent, state).until_paused().untyped().await,
-                    AnyAgent::Json(agent) => runner.run(agent, state).until_paused().untyped().await,
+                    AnyAgent::Text(agent) => {
+                        runner.run(agent, state).until_paused().untyped().await.map_err(Into::into)
+                    }
+                    AnyAgent::Json(agent) => {
+                        runner.run(agent, state).until_paused().untyped().await.map_err(Into::into)
+                    }
                 }
             })
         }

@@ -9,7 +9,7 @@ use std::{
 
 use futures::{FutureExt, StreamExt, stream};
 use serde_json::{Value, json};
-use temporal_agents::internal::wire::item::IS_ERROR;
+use temporal_agents_core::wire::item::IS_ERROR;
 
 use super::{
     Host, Observed,

@@ -67,7 +67,7 @@ pub fn tool_calls<'a>(calls: impl IntoIterator<Item = (&'a str, Value)>) -> Repl
 
 /// Creates a handoff to the agent of this name, under its default function name.
 pub fn handoff(agent: &str) -> Reply {
-    tool_call(&format!("transfer_to_{}", temporal_agents::internal::agent::to_tool_name(agent)), json!({}))
+    tool_call(&format!("transfer_to_{}", temporal_agents_core::agent::to_tool_name(agent)), json!({}))
 }
 
 /// Creates a refusal to answer.

@@ -27,10 +27,10 @@
 mod open;
 mod report;
 
-pub use temporal_agents::internal::replay::ReplayChange;
+pub use temporal_agents::__internal::replay::ReplayChange;
 use temporal_agents::{
+    __internal::replay::{Journal, explain, read},
     __private::error_debug,
-    internal::replay::{Journal, explain, read},
 };
 use temporalio_client::WorkflowHistory;
 use temporalio_common::{

@@ -1,7 +1,8 @@
 //! The result of an attempt that has ended.
 
 use serde_json::Value;
-use temporal_agents::{internal::wire::session_checkpoint::SESSION_FORMAT, wire::SessionCheckpoint};
+use temporal_agents::wire::SessionCheckpoint;
+use temporal_agents_core::wire::session_checkpoint::SESSION_FORMAT;
 
 use super::AttemptError;
 

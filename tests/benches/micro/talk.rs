@@ -1,11 +1,9 @@
 //! A run of so many turns with a tool, played by hand: what the engine is asked and answered, without a host.
 
-use temporal_agents::{
-    internal::{
-        engine::{Beginning, CallResult, Engine, Resolution, Rules, Step, ToolOutcome},
-        wire::run_state::{ToolUse, TurnSetup},
-    },
-    wire::{Definitions, Item, ModelResponse, ToolOutput, Usage},
+use temporal_agents::wire::{Definitions, Item, ModelResponse, ToolOutput, Usage};
+use temporal_agents_core::{
+    engine::{Beginning, CallResult, Engine, Resolution, Rules, Step, ToolOutcome},
+    wire::run_state::{ToolUse, TurnSetup},
 };
 use temporal_agents_tests::bench::{Spec, agents, script};
 
@@ -28,8 +26,10 @@ impl Talk {
     pub(crate) fn after(turns: u32) -> Self {
         let spec = Spec::tools(u32::MAX);
         let agent = agents::assistant();
-        let mut definitions = Definitions::default();
-        definitions.tools = agent.def().tools.iter().map(temporal_agents::ToolDef::spec).collect();
+        let definitions = Definitions {
+            tools: agent.def().tools.iter().map(temporal_agents::ToolDef::spec).collect(),
+            ..Definitions::default()
+        };
         let setup = TurnSetup {
             model: "scripted".to_owned(),
             definitions,

@@ -25,8 +25,10 @@ async fn model(builder: AnthropicBuilder) -> Arc<dyn Model> {
 }
 
 fn hello(settings: Value) -> ModelCall {
-    let mut definitions = Definitions::default();
-    definitions.settings = serde_json::from_value(settings).expect("settings of this shape");
+    let definitions = Definitions {
+        settings: serde_json::from_value(settings).expect("settings of this shape"),
+        ..Definitions::default()
+    };
     ModelCall::new("clerk", CLAUDE, definitions, vec![Item::user("hi")])
 }
 

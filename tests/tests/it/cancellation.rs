@@ -4,11 +4,7 @@ use std::sync::Arc;
 
 use rstest::rstest;
 use serde_json::json;
-use temporal_agents::{
-    Agent, Runner, State, ToolContext, ToolError,
-    run::{RunError, RunFailure},
-    tool,
-};
+use temporal_agents::{Agent, RunFailed, Runner, State, ToolContext, ToolError, run::RunError, tool};
 use temporal_agents_testing::{
     AgentEnvironment, FakeModel,
     environment::{ActivityOutcome, ActivityRecord, activities},
@@ -172,7 +168,7 @@ impl Foreman {
         let (dug, told) = join!(runner.run(&agent, request).into_future(), stop);
         told?;
         match dug {
-            Err(RunFailure { error: RunError::Cancelled { .. }, .. }) => {
+            Err(RunFailed { error: RunError::Cancelled { .. }, .. }) => {
                 Ok(Runner::new(ctx).run(&agent, "What now?").await?.final_output)
             }
             dug => Ok(dug?.final_output),

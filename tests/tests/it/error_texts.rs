@@ -12,7 +12,6 @@ use temporal_agents::{
     agentic_session::AgenticSessionError,
     client::{AgentHandleError, transcript::TranscriptError},
     inline::InlineRunner,
-    internal::{agent::Graph, tool::schema::parse_arguments},
     mcp::McpFailure,
     provider::{GenaiConfigError, ModelError, OpenAiConfigError},
     run::RunFailure,
@@ -20,6 +19,7 @@ use temporal_agents::{
     wire::{Decision, Item, ModelFailureKind, RunState},
     worker::{AgentsPlugin, AgentsWorkerError, DispatchError, InstallError, RegisterError},
 };
+use temporal_agents_core::{agent::Graph, tool::schema::parse_arguments};
 use temporal_agents_testing::{
     FakeModel,
     environment::EnvironmentError,

@@ -53,7 +53,7 @@ struct Case {
 /// The cases whose tools are in this library; those of servers are in the unit tests of the gate.
 static TABLE: LazyLock<Table> = LazyLock::new(|| {
     let mut table: Table =
-        serde_json::from_str(include_str!("../../../sdk/src/gate/tests/cases.json")).expect("the table is JSON");
+        serde_json::from_str(include_str!("../../../sdk/core/src/gate/tests/cases.json")).expect("the table is JSON");
     table.cases.retain(|case| case.place.is_empty());
     table
 });

@@ -125,20 +125,22 @@ async fn turn(provider: impl ModelProvider, name: &str) -> anyhow::Result<()> {
 
 /// Asks for the weather, and answers the call of the tool; returns the deltas.
 async fn conversation(model: &Arc<dyn Model>, streamed: bool) -> anyhow::Result<Vec<ModelDelta>> {
-    let mut definitions = Definitions::default();
-    definitions.instructions = Some("Use the tool, then answer in one short sentence.".to_owned());
-    definitions.tools = vec![ToolSpec::Function {
-        name: "get_weather".to_owned(),
-        description: "The weather in a city.".to_owned(),
-        parameters: json!({
-            "type": "object",
-            "properties": {"city": {"type": "string"}},
-            "required": ["city"],
-            "additionalProperties": false,
-        })
-        .into(),
-        strict: true,
-    }];
+    let definitions = Definitions {
+        instructions: Some("Use the tool, then answer in one short sentence.".to_owned()),
+        tools: vec![ToolSpec::Function {
+            name: "get_weather".to_owned(),
+            description: "The weather in a city.".to_owned(),
+            parameters: json!({
+                "type": "object",
+                "properties": {"city": {"type": "string"}},
+                "required": ["city"],
+                "additionalProperties": false,
+            })
+            .into(),
+            strict: true,
+        }],
+        ..Definitions::default()
+    };
     let mut input = vec![Item::user("What is the weather in Oslo?")];
     let mut sent = Vec::new();
     let asked = ask(model, &definitions, &input, streamed, &mut sent).await?;

@@ -4,9 +4,8 @@ use rstest::rstest;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use temporal_agents::{
-    Agent, Handoff, RunError, ToolDef, agent::ToolUseBehavior, inline::InlineRunner, internal::wire::run_state::Phase,
-};
+use temporal_agents::{Agent, Handoff, RunError, ToolDef, agent::ToolUseBehavior, inline::InlineRunner};
+use temporal_agents_core::wire::run_state::Phase;
 use temporal_agents_testing::fake_model::{FakeModel, Reply, text, tool_call};
 
 #[derive(Deserialize, JsonSchema)]

@@ -94,55 +94,57 @@ fn closed() -> Schema {
 
 /// Definitions in which nothing the Responses API knows is left out.
 fn full_definitions() -> Definitions {
-    let mut definitions = Definitions::default();
-    definitions.instructions = Some("be brief".into());
-    definitions.prompt = Some(Prompt::new("pmpt_1").version("2").variable("city", "Oslo"));
-    definitions.tools = vec![
-        ToolSpec::Function {
-            name: "get_weather".into(),
-            description: "Weather".into(),
-            parameters: closed(),
-            strict: true,
-        },
-        ToolSpec::Hosted {
-            name: "web_search".into(),
-            config: [("type".to_owned(), json!("web_search")), ("size".to_owned(), json!("low"))].into_iter().collect(),
-        },
-    ];
-    definitions.handoffs = vec![read(json!({
-        "tool_name": "transfer_to_refunds",
-        "tool_description": "Refunds",
-        "input_json_schema": {"type": "object"},
-        "strict": false,
-        "agent_name": "refunds",
-    }))];
-    definitions.output = Some(read(json!({"name": "final_output", "schema": closed(), "strict": true})));
-    definitions.settings = settings(json!({
-        "temperature": 0.5,
-        "top_p": 0.25,
-        "tool_choice": "web_search",
-        "parallel_tool_calls": false,
-        "truncation": "auto",
-        "max_tokens": 100,
-        "reasoning": {"effort": "low", "summary": "auto"},
-        "verbosity": "high",
-        "metadata": {"a": "b"},
-        "store": false,
-        "prompt_cache_retention": "24h",
-        "include_usage": true,
-        "response_include": ["reasoning.encrypted_content"],
-        "top_logprobs": 3,
-        "extra_query": {"trace": "1"},
-        "extra_body": {"service_tier": "flex"},
-        "extra_headers": {"X-Extra": "yes"},
-        "extra_args": {"service_tier": "auto", "user": "u"},
-        "retry": {"max_retries": 2},
-        "context_management": [{"type": "compaction"}],
-        "prompt_cache_options": {"ttl": "1h"},
-        "preserve_raw_usage": true,
-        "timeout": 10.0,
-    }));
-    definitions
+    Definitions {
+        instructions: Some("be brief".into()),
+        prompt: Some(Prompt::new("pmpt_1").version("2").variable("city", "Oslo")),
+        tools: vec![
+            ToolSpec::Function {
+                name: "get_weather".into(),
+                description: "Weather".into(),
+                parameters: closed(),
+                strict: true,
+            },
+            ToolSpec::Hosted {
+                name: "web_search".into(),
+                config: [("type".to_owned(), json!("web_search")), ("size".to_owned(), json!("low"))]
+                    .into_iter()
+                    .collect(),
+            },
+        ],
+        handoffs: vec![read(json!({
+            "tool_name": "transfer_to_refunds",
+            "tool_description": "Refunds",
+            "input_json_schema": {"type": "object"},
+            "strict": false,
+            "agent_name": "refunds",
+        }))],
+        output: Some(read(json!({"name": "final_output", "schema": closed(), "strict": true}))),
+        settings: settings(json!({
+            "temperature": 0.5,
+            "top_p": 0.25,
+            "tool_choice": "web_search",
+            "parallel_tool_calls": false,
+            "truncation": "auto",
+            "max_tokens": 100,
+            "reasoning": {"effort": "low", "summary": "auto"},
+            "verbosity": "high",
+            "metadata": {"a": "b"},
+            "store": false,
+            "prompt_cache_retention": "24h",
+            "include_usage": true,
+            "response_include": ["reasoning.encrypted_content"],
+            "top_logprobs": 3,
+            "extra_query": {"trace": "1"},
+            "extra_body": {"service_tier": "flex"},
+            "extra_headers": {"X-Extra": "yes"},
+            "extra_args": {"service_tier": "auto", "user": "u"},
+            "retry": {"max_retries": 2},
+            "context_management": [{"type": "compaction"}],
+            "prompt_cache_options": {"ttl": "1h"},
+            "preserve_raw_usage": true,
+            "timeout": 10.0,
+        })),
+    }
 }
 
 #[tokio::test]
@@ -218,8 +220,7 @@ async fn key_order_of_schemas_reaches_the_server() {
         parameters: json!({"type": "object", "properties": {"z": {}, "a": {}}}).into(),
         strict: true,
     };
-    let mut definitions = Definitions::default();
-    definitions.tools = vec![tool];
+    let definitions = Definitions { tools: vec![tool], ..Definitions::default() };
     let call = ModelCall::new("a", "a-model", definitions, Vec::new());
     let (request, _) = exchange(call, ok()).await;
     let text = String::from_utf8(request.body).expect("UTF-8");

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Value, json};
 use temporal_agents::{
-    Agent, Handoff, Instructions, RunConfig, Runner, Tool, ToolDef, ToolError,
+    Agent, Handoff, Instructions, RunConfig, RunFailed, Runner, Tool, ToolDef, ToolError,
     agent::{HandoffInputFilter, HookContext, HookResult, InputGuardrail, OutputGuardrail, RunHooks, ToolUseBehavior},
     run::{
         CallModelInputFilter, ErrorHandler, Handled, HistoryMapper, MemorySession, SessionInputCallback,
@@ -173,7 +173,7 @@ impl Startling {
             _ => runner.run(&agent, "hello").untyped().await?,
         };
         if case == "parse" {
-            result.parse::<Picky>()?;
+            result.parse::<Picky>().map_err(RunFailed::from)?;
         }
         Ok(result.final_output)
     }

@@ -6,15 +6,14 @@ use rstest::rstest;
 use serde_json::json;
 use temporal_agents::{
     Agent, Runner, State, ToolContext, ToolDef, ToolError,
-    internal::tool::{StateRequirement, ToolBinding},
     tool::{CallInfo, RunContext},
     tools,
 };
+use temporal_agents_core::tool::{StateRequirement, ToolBinding};
 use temporal_agents_testing::{
     FakeModel,
     fake_model::{text, tool_call, tool_calls},
 };
-
 use temporalio_macros::{workflow, workflow_methods};
 use temporalio_sdk::{WorkflowContext, WorkflowResult};
 

@@ -7,8 +7,8 @@ mod recorded;
 
 use serde_json::Value;
 use temporal_agents::{
+    __internal::transcript::openai_request_body,
     client::transcript::{Transcript, TranscriptError},
-    internal::transcript::openai_request_body,
     provider::OpenAiApi,
     wire::ModelCall,
 };
@@ -69,7 +69,7 @@ async fn a_transcript_tells_who_said_and_did_what_at_which_turn() -> anyhow::Res
 
 /// What a model got, as text, so that the order of members counts.
 fn in_full(call: &ModelCall) -> String {
-    format!("{:#}", temporal_agents::internal::transcript::request_json(call))
+    format!("{:#}", temporal_agents::__internal::transcript::request_json(call))
 }
 
 #[tokio::test]

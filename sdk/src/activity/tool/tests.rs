@@ -1,5 +1,6 @@
+use temporal_agents_core::tool::idempotency_key;
+
 use super::key;
-use crate::tool::idempotency_key;
 
 #[test]
 fn two_executions_of_a_standalone_activity_have_different_keys() {

@@ -5,6 +5,14 @@ use std::sync::{
     atomic::{AtomicBool, Ordering},
 };
 
+use temporal_agents_core::{
+    tool::{Heartbeat, ToolError, ToolFailure, ToolFailureKind},
+    wire::{
+        ToolRequest,
+        tool_batch::{BatchedFailure, BatchedOutcome, TIMEOUT},
+        tool_error::FailureDetail,
+    },
+};
 use temporalio_sdk::activities::ActivityContext;
 use tokio::{
     task::{JoinError, JoinHandle},
@@ -17,15 +25,7 @@ use super::{
     Attempt,
     heartbeats::BatchHeartbeats,
 };
-use crate::{
-    deltas::{AttemptDeltas, WindowCarrier},
-    tool::{Heartbeat, ToolError, ToolFailure, ToolFailureKind},
-    wire::{
-        ToolRequest,
-        tool_batch::{BatchedFailure, BatchedOutcome, TIMEOUT},
-        tool_error::FailureDetail,
-    },
-};
+use crate::deltas::{AttemptDeltas, WindowCarrier};
 
 /// Message of a call that did not end within its time limit: that of the server for an activity.
 const TIMED_OUT: &str = "activity StartToClose timeout";

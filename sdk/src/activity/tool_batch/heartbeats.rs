@@ -15,6 +15,15 @@ use std::{
 };
 
 use futures::{FutureExt, future::BoxFuture};
+use temporal_agents_core::{
+    drive::guard::guarded,
+    wire::{
+        RecordedFailure,
+        delta_window::DeltaWindow,
+        size::{MOST_BYTES, encoded_len},
+        tool_batch::{BatchedDeltas, BatchedFailure, BatchedOutcome, ToolBatchDetails, index_in},
+    },
+};
 use temporalio_client::{
     ActivityHeartbeatResponse, ActivityIdentifier, AsyncActivityHandle, Client, RpcOptions, errors::AsyncActivityError,
 };
@@ -27,16 +36,7 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use super::super::heartbeat::BeatDetails;
-use crate::{
-    deltas::WindowCarrier,
-    drive::guard::guarded,
-    wire::{
-        RecordedFailure,
-        delta_window::DeltaWindow,
-        size::{MOST_BYTES, encoded_len},
-        tool_batch::{BatchedDeltas, BatchedFailure, BatchedOutcome, ToolBatchDetails, index_in},
-    },
-};
+use crate::deltas::WindowCarrier;
 
 /// The longest time that a request may take.
 const TIME_LIMIT: Duration = Duration::from_secs(5);

@@ -25,6 +25,14 @@ use std::{
 };
 
 use futures::{StreamExt, stream::FuturesUnordered};
+use temporal_agents_core::wire::{
+    WIRE_VERSION,
+    failure::TOOL_FAILS_RUN,
+    tool_batch::{
+        BatchedFailure, BatchedOutcome, TOOLS_UNFINISHED, ToolBatchDetails, ToolBatchReply, ToolBatchRequest, call_in,
+    },
+    tool_error::FailureDetail,
+};
 use temporalio_common::error::ApplicationFailure;
 use temporalio_sdk::activities::{ActivityContext, ActivityError};
 use tokio_util::sync::CancellationToken;
@@ -40,14 +48,6 @@ use super::{
     message::Request,
     tool::read,
     tool_versions::ToolVersions,
-};
-use crate::wire::{
-    WIRE_VERSION,
-    failure::TOOL_FAILS_RUN,
-    tool_batch::{
-        BatchedFailure, BatchedOutcome, TOOLS_UNFINISHED, ToolBatchDetails, ToolBatchReply, ToolBatchRequest, call_in,
-    },
-    tool_error::FailureDetail,
 };
 
 /// Failure type and message of a call whose only remaining attempt the worker has abandoned: those

@@ -1,7 +1,7 @@
 use serde_json::{Map, Value, json};
+use temporal_agents_core::tool::ToolDef;
 
 use super::place_that_fits;
-use crate::tool::ToolDef;
 
 fn order(members: &[&str], required: &[&str]) -> ToolDef {
     let properties: Map<String, Value> =

@@ -1,12 +1,12 @@
 use serde_json::{Value, json};
-use temporalio_common::{data_converters::RawValue, protos::temporal::api::common::v1::Payload};
-
-use super::{with_deltas, without_deltas};
-use crate::wire::{
+use temporal_agents_core::wire::{
     KeptCheckpoint, SessionCheckpoint, decode,
     digest::Digest,
     session_checkpoint::{KeptAs, SESSION_FORMAT},
 };
+use temporalio_common::{data_converters::RawValue, protos::temporal::api::common::v1::Payload};
+
+use super::{with_deltas, without_deltas};
 
 fn details(json: &Value) -> RawValue {
     RawValue::new(vec![Payload { data: json.to_string().into_bytes(), ..Payload::default() }])

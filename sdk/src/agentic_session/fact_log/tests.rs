@@ -1,12 +1,12 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
-
-use super::{FactLog, MAX_FACT_BYTES, make_room};
-use crate::wire::{
+use temporal_agents_core::wire::{
     EventKind, Item, NewItem, NewItemKind, RunEvent, RunState, session_checkpoint::SessionRun,
     session_facts::SessionFacts,
 };
+
+use super::{FactLog, MAX_FACT_BYTES, make_room};
 
 fn message(text: &str) -> Item {
     let content = json!([{"type": "output_text", "text": text}]);

@@ -1,12 +1,10 @@
 //! Messages in the form of Anthropic's Messages API.
 
 use serde_json::{Map, Value, json};
+use temporal_agents_core::wire::FunctionCall;
 
 use super::messages::{Message, Output, Part, ResponsePart};
-use crate::{
-    provider::{data_url::data_url, function_shape::NOT_JSON},
-    wire::FunctionCall,
-};
+use crate::provider::{data_url::data_url, function_shape::NOT_JSON};
 
 /// Returns the messages in the form of the API. It has no role but user and assistant: the results
 /// of one response's calls are one user message, and so is a message of the system.

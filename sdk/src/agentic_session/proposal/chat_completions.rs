@@ -1,9 +1,9 @@
 //! Messages in the form of OpenAI's Chat Completions API.
 
 use serde_json::{Value, json};
+use temporal_agents_core::wire::FunctionCall;
 
 use super::messages::{Message, Omitted, Output, Part, ResponsePart};
-use crate::wire::FunctionCall;
 
 /// Returns the messages in the form of the API: each result of a call is a message.
 pub(super) fn messages(messages: &[Message<'_>], omitted: &mut Omitted) -> Vec<Value> {

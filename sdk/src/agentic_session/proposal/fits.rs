@@ -3,7 +3,7 @@
 //! It is one conversation, without a record of the calls that have begun. A run that another
 //! attempt could not continue from it without harm is refused before its first model call.
 
-use crate::{
+use temporal_agents_core::{
     agent::{AgentDef, Graph},
     drive::RunConfig,
     engine::RunError,

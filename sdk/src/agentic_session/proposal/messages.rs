@@ -11,8 +11,7 @@ use std::{
 };
 
 use serde_json::Value;
-
-use crate::wire::{FunctionCall, Item, ItemView};
+use temporal_agents_core::wire::{FunctionCall, Item, ItemView};
 
 /// A message of a conversation.
 pub(super) enum Message<'i> {

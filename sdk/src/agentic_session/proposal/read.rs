@@ -1,9 +1,9 @@
 //! Reads a checkpoint of the proposal.
 
 use serde_json::{Value, json};
+use temporal_agents_core::wire::{Item, SessionCheckpoint, session_checkpoint::SessionRun};
 
 use super::VERSION;
-use crate::wire::{Item, SessionCheckpoint, session_checkpoint::SessionRun};
 
 /// Reads such a checkpoint. The first run begins with its conversation and owns its results.
 ///

@@ -1,15 +1,13 @@
 //! Writes a checkpoint of the proposal.
 
 use serde_json::{Value, json};
+use temporal_agents_core::wire::Item;
 
 use super::{
     VERSION, anthropic, chat_completions,
     messages::{Omitted, messages_of},
 };
-use crate::{
-    agentic_session::format::{MessageDialect, ProposalForm},
-    wire::Item,
-};
+use crate::agentic_session::format::{MessageDialect, ProposalForm};
 
 /// A checkpoint of the proposal.
 pub(in crate::agentic_session) struct Written {

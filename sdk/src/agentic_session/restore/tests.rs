@@ -1,7 +1,7 @@
 use serde_json::json;
+use temporal_agents_core::wire::Item;
 
 use super::*;
-use crate::wire::Item;
 
 fn conversation(details: Value) -> Vec<Value> {
     let checkpoint = read(details).unwrap();

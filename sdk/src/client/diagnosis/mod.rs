@@ -30,6 +30,10 @@ mod tail;
 
 use std::time::SystemTime;
 
+use temporal_agents_core::wire::{
+    RunProblem,
+    event::{NoteKind, RUN_NOTE_MEMO, RunNote},
+};
 use temporalio_client::{
     Client, NamespacedClient, UntypedWorkflow, WorkflowDescribeOptions, WorkflowExecutionDescription,
 };
@@ -45,10 +49,6 @@ use self::{
     queues::{Polled, Queues},
     rules::Suspicion,
     tail::History,
-};
-use crate::wire::{
-    RunProblem,
-    event::{NoteKind, RUN_NOTE_MEMO, RunNote},
 };
 
 /// Diagnoses the runs of a namespace. Clones share what is known of task queues.

@@ -2,9 +2,8 @@
 
 use std::time::Duration;
 
+use temporal_agents_core::wire::RunProblem;
 use tokio::time::{Instant, sleep_until};
-
-use crate::wire::RunProblem;
 
 /// Time without an event after which a follower looks for a problem. Each pause after a look that
 /// finds none is twice the pause before it, up to [`MAX_PAUSE`].
@@ -59,7 +58,7 @@ impl QuietWatch {
 #[cfg(test)]
 mod tests {
     use super::QuietWatch;
-    use crate::wire::{RunProblem, RunProblemKind};
+    use temporal_agents_core::wire::{RunProblem, RunProblemKind};
 
     fn problem(message: &str) -> RunProblem {
         RunProblem::new(RunProblemKind::NoWorker, message, "start one")

@@ -2,11 +2,12 @@
 //!
 //! They are pure: first they say what is worth a further request, then what the problem is.
 
-use super::facts::{Activity, FailedTask, Millis, RunFacts};
-use crate::wire::{
+use temporal_agents_core::wire::{
     MODEL_ACTIVITY, RunProblem, RunProblemKind, ready_made::AGENT_WORKFLOW, session_call::SESSION_ACTIVITY,
     tool_call::TOOL_PREFIX,
 };
+
+use super::facts::{Activity, FailedTask, Millis, RunFacts};
 
 /// Number of the attempt from which a failing workflow task counts as stuck.
 const TASK_ATTEMPTS: i32 = 3;

@@ -28,7 +28,7 @@ mod writing;
 
 use std::collections::BTreeMap;
 
-use crate::wire::{EventKind, RunEvent, Usage};
+use temporal_agents_core::wire::{EventKind, RunEvent, Usage};
 
 use self::wording::{Colour, Form, Line, who};
 pub use self::{

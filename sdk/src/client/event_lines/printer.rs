@@ -2,15 +2,13 @@
 
 use std::{collections::BTreeSet, io, time::Duration};
 
-use crate::{
-    client::{AgentHandle, QuietWatch, RunEventStream, RunEvents, RunEventsError},
-    wire::EventKind,
-};
 use futures::{StreamExt, stream::Fuse};
+use temporal_agents_core::wire::EventKind;
 use temporalio_client::Client;
 use tokio::time::{Instant, MissedTickBehavior, interval};
 
 use super::EventWriter;
+use crate::client::{AgentHandle, QuietWatch, RunEventStream, RunEvents, RunEventsError};
 
 /// Interval between two drawings of the status.
 const FRAME: Duration = Duration::from_millis(120);

@@ -1,6 +1,6 @@
 //! The call or the decision that a run waits for, as the last line of a terminal.
 
-use crate::wire::{EventKind, RunEvent};
+use temporal_agents_core::wire::{EventKind, RunEvent};
 
 use super::strings::one_line;
 

@@ -1,5 +1,5 @@
-use crate::wire::RunEvent;
 use serde_json::json;
+use temporal_agents_core::wire::RunEvent;
 
 use super::{EventLines, visible};
 

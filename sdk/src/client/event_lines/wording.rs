@@ -1,7 +1,7 @@
 //! The wording of each kind of event.
 
-use crate::wire::{EventKind, InterruptionKind, Item, RecordedFailure, RunEvent, Usage, Verdict};
 use serde_json::Value;
+use temporal_agents_core::wire::{EventKind, InterruptionKind, Item, RecordedFailure, RunEvent, Usage, Verdict};
 
 use super::strings::{MAX_MESSAGE_CHARS, one_line, unbroken};
 

@@ -6,7 +6,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use crate::wire::RunEvent;
+use temporal_agents_core::wire::RunEvent;
 
 use super::{EventLines, status::Status, writing::Writing};
 

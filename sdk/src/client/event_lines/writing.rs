@@ -12,7 +12,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::wire::{EventKind, RunEvent};
+use temporal_agents_core::wire::{EventKind, RunEvent};
 
 use super::{
     EventLines,

@@ -1,6 +1,13 @@
 //! The records of a batch of tool calls: those that its calls would have as activities of their
 //! own.
 
+use temporal_agents_core::wire::{
+    RecordedFailure, ToolReply, WIRE_VERSION,
+    tool_batch::{
+        BatchEnd, BatchedOutcome, CallInBatch, TIMEOUT, TOOL_BATCH_ACTIVITY, TOOLS_UNFINISHED, ToolBatchDetails,
+        ToolBatchReply, ToolBatchRequest, call_in,
+    },
+};
 use temporalio_common::{
     data_converters::{ActivitySerializationContext, SerializationContextData},
     protos::temporal::api::{
@@ -19,13 +26,6 @@ use super::{
 use crate::{
     client::transcript::{Status, TranscriptError},
     conversations::details_of,
-    wire::{
-        RecordedFailure, ToolReply, WIRE_VERSION,
-        tool_batch::{
-            BatchEnd, BatchedOutcome, CallInBatch, TIMEOUT, TOOL_BATCH_ACTIVITY, TOOLS_UNFINISHED, ToolBatchDetails,
-            ToolBatchReply, ToolBatchRequest, call_in,
-        },
-    },
 };
 
 /// A batch that has not ended.

@@ -1,5 +1,6 @@
 //! Reduces a Temporal failure to its type, its message and its cause.
 
+use temporal_agents_core::wire::RecordedFailure;
 use temporalio_common::{
     data_converters::{DataConverter, SerializationContextData},
     payload_visitor::decode_payloads,
@@ -7,7 +8,6 @@ use temporalio_common::{
 };
 
 use super::messages::plain;
-use crate::wire::RecordedFailure;
 
 /// Reads a failure. An encoded message is decoded, if the codec can do so.
 pub(in crate::client) async fn read(converter: &DataConverter, failure: Wire) -> RecordedFailure {

@@ -2,6 +2,7 @@
 
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
+use temporal_agents_core::wire::decode;
 use temporalio_common::{
     data_converters::{
         ActivitySerializationContext, DataConverter, SerializationContext, SerializationContextData,
@@ -10,7 +11,7 @@ use temporalio_common::{
     protos::temporal::api::common::v1::Payload,
 };
 
-use crate::{client::transcript::TranscriptError, wire::decode};
+use crate::client::transcript::TranscriptError;
 
 /// Decodes a message of this crate.
 ///

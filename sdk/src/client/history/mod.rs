@@ -14,6 +14,15 @@ mod request;
 use std::collections::BTreeMap;
 
 use serde_json::Value;
+use temporal_agents_core::wire::{
+    AGENT_DECIDE, AGENT_SUPPLY_OUTPUT, AgentDecision, MODEL_ACTIVITY, ModelReply, RecordedFailure, RunEvent,
+    SuppliedOutput, TraceSettings,
+    asked_questions::{AskedQuestions, QUESTIONS_MEMO},
+    decode,
+    event::RUN_NOTE_MEMO,
+    ready_made::CHAT_SEND,
+    trace_settings::{TRACE_HEADER, TRACER_DATA},
+};
 use temporalio_common::{
     data_converters::DataConverter,
     payload_visitor::decode_payloads,
@@ -44,16 +53,7 @@ pub(super) use self::{
     record::{ActivityKey, Kind, Record, Reply, Request, Start},
 };
 use super::transcript::{End, Status};
-use crate::wire::{
-    AGENT_DECIDE, AGENT_SUPPLY_OUTPUT, AgentDecision, MODEL_ACTIVITY, ModelReply, RecordedFailure, RunEvent,
-    SuppliedOutput, TraceSettings,
-    asked_questions::{AskedQuestions, QUESTIONS_MEMO},
-    decode,
-    event::RUN_NOTE_MEMO,
-    ready_made::CHAT_SEND,
-    stream::{PublishEntry, PublishInput, STREAM_PUBLISH, decode_payload},
-    trace_settings::{TRACE_HEADER, TRACER_DATA},
-};
+use crate::workflow::stream::messages::{PublishEntry, PublishInput, STREAM_PUBLISH, decode_payload};
 
 const LOCAL_ACTIVITY: &str = "core_local_activity";
 

@@ -3,23 +3,21 @@
 use std::collections::BTreeMap;
 
 use serde_json::Value;
-
-use crate::{
-    client::transcript::{End, Status, TranscriptError},
-    wire::{
-        AgentDecision, ChatMessage, DecisionReply, Item, MODEL_ACTIVITY, ModelRequest, ModelResponse, RecordedFailure,
-        RunEvent, ToolReply, ToolRequest, TraceSettings,
-        asked_questions::AskedQuestions,
-        carried::LOAD_STATE_ACTIVITY,
-        conversation::RECORD_ACTIVITY,
-        event::RunNote,
-        mcp_call::{MCP_ACTIVITY, MCP_CALL_TOOL, listed_server},
-        remote_call::{REMOTE_ACTIVITY, REMOTE_CALL_TOOL},
-        session_call::{SESSION_ACTIVITY, SessionReply, SessionRequest},
-        tool_batch::TOOL_BATCH_ACTIVITY,
-        tool_call::TOOL_PREFIX,
-    },
+use temporal_agents_core::wire::{
+    AgentDecision, ChatMessage, DecisionReply, Item, MODEL_ACTIVITY, ModelRequest, ModelResponse, RecordedFailure,
+    RunEvent, ToolReply, ToolRequest, TraceSettings,
+    asked_questions::AskedQuestions,
+    carried::LOAD_STATE_ACTIVITY,
+    conversation::RECORD_ACTIVITY,
+    event::RunNote,
+    mcp_call::{MCP_ACTIVITY, MCP_CALL_TOOL, listed_server},
+    remote_call::{REMOTE_ACTIVITY, REMOTE_CALL_TOOL},
+    session_call::{SESSION_ACTIVITY, SessionReply, SessionRequest},
+    tool_batch::TOOL_BATCH_ACTIVITY,
+    tool_call::TOOL_PREFIX,
 };
+
+use crate::client::transcript::{End, Status, TranscriptError};
 
 const GUARDRAIL_PREFIX: &str = "agents.guardrail.";
 

@@ -1,15 +1,15 @@
 //! Decodes the requests and the replies of activities, by their kind.
 
+use temporal_agents_core::wire::{
+    ModelReply, carried::LoadStateReply, conversation::RecordRequest, mcp_call::listed_server,
+};
 use temporalio_common::{data_converters::DataConverter, protos::temporal::api::common::v1::Payload};
 
 use super::{
     messages::message,
     record::{Kind, Reply, Request, store_of},
 };
-use crate::{
-    client::transcript::TranscriptError,
-    wire::{ModelReply, carried::LoadStateReply, conversation::RecordRequest, mcp_call::listed_server},
-};
+use crate::client::transcript::TranscriptError;
 
 /// Decodes a request.
 ///

@@ -1,8 +1,8 @@
 use rstest::rstest;
+use temporal_agents_core::wire::{AgentRequest, ChatRequest, Item, RequestInput};
 use temporalio_common::search_attributes::SearchAttributeKey;
 
 use super::NewRun;
-use crate::wire::{AgentRequest, ChatRequest, Item, RequestInput};
 
 fn new_run() -> NewRun {
     NewRun::new(AgentRequest::new("desk", "hello"))

@@ -3,6 +3,12 @@
 use std::time::SystemTime;
 
 use serde_json::Value;
+use temporal_agents_core::wire::{
+    EventKind, RunEvent, decode,
+    delta_window::{DELTA_FORMAT, DeltaWindow, SESSION_DELTAS},
+    session_checkpoint::SESSION_FORMAT,
+    tool_batch::{BatchedFailure, BatchedOutcome, TOOLS_UNFINISHED, ToolBatchDetails, calls_in},
+};
 use temporalio_client::{Client, NamespacedClient};
 use temporalio_common::protos::temporal::api::{common::v1::Payloads, workflow::v1::PendingActivityInfo};
 
@@ -10,12 +16,6 @@ use super::{RunEventsError, outside::HeldDeltas, pages::described, sessions::dec
 use crate::{
     client::history::{self, Kind},
     events::{CallOfRun, Role, delta_of, lineage, rfc3339},
-    wire::{
-        EventKind, RunEvent, decode,
-        delta_window::{DELTA_FORMAT, DeltaWindow, SESSION_DELTAS},
-        session_checkpoint::SESSION_FORMAT,
-        tool_batch::{BatchedFailure, BatchedOutcome, TOOLS_UNFINISHED, ToolBatchDetails, calls_in},
-    },
 };
 
 /// Returns the attempts at model calls and tool calls, as deltas.

@@ -3,6 +3,7 @@
 
 use std::collections::VecDeque;
 
+use temporal_agents_core::wire::RunEvent;
 use temporalio_client::{Client, NamespacedClient};
 use temporalio_common::protos::temporal::api::history::v1::HistoryEvent;
 
@@ -12,7 +13,7 @@ use super::{
     execution::{Execution, InitiatedChild, ReadOutcome},
     pages::{Pages, describe},
 };
-use crate::{client::transcript::End, wire::RunEvent};
+use crate::client::transcript::End;
 
 /// The executions of one workflow.
 pub(super) struct Chain {

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
+use temporal_agents_core::wire::{ChatMessage, ChatReply};
 #[cfg(feature = "http")]
 use temporalio_client::{Client, NamespacedClient};
 
@@ -11,7 +12,6 @@ use temporalio_client::{Client, NamespacedClient};
 use super::{RunEventsError, pages::Pages};
 #[cfg(feature = "http")]
 use crate::client::history::{HistoryReader, Record, Start};
-use crate::wire::{ChatMessage, ChatReply};
 
 /// The messages that an execution of a chat begins with.
 #[derive(Debug, Default)]

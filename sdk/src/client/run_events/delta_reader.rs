@@ -3,10 +3,10 @@
 use std::{fmt, sync::Arc};
 
 use futures::stream::BoxStream;
+use temporal_agents_core::wire::RunEvent;
 use temporalio_common::data_converters::DataConverter;
 
 use super::RunEvents;
-use crate::wire::RunEvent;
 
 /// Reads the deltas that a [`DeltaTransport`](crate::worker::DeltaTransport) takes to a place
 /// outside of Temporal, for [`RunEvents::deltas`](crate::client::RunEvents::deltas).

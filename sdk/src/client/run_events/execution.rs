@@ -2,6 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use temporal_agents_core::wire::{
+    AgentDecision, EventKind, Item, ModelRequest, RecordedFailure, RunEvent, ToolReply, ready_made::CHAT_WORKFLOW,
+};
 use temporalio_common::{data_converters::DataConverter, protos::temporal::api::history::v1::HistoryEvent};
 
 use super::{
@@ -16,9 +19,6 @@ use crate::{
     },
     conversations::Recorded,
     events::{Attempts, Facts, Place, Role, ScheduledModelCall, lineage},
-    wire::{
-        AgentDecision, EventKind, Item, ModelRequest, RecordedFailure, RunEvent, ToolReply, ready_made::CHAT_WORKFLOW,
-    },
 };
 
 /// The history of one execution so far.

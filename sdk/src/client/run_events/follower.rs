@@ -6,11 +6,11 @@ use std::{
 };
 
 use futures::{Stream, stream::unfold};
+use temporal_agents_core::wire::RunEvent;
 use temporalio_client::Client;
 use tokio::{sync::watch, task::AbortHandle};
 
 use super::{RunEvents, RunEventsError, cursor::Cursor, merged::Merged};
-use crate::wire::RunEvent;
 
 /// Number of events that a follower holds.
 const MAX_HELD_EVENTS: usize = 1_024;

@@ -6,6 +6,7 @@ use std::{
 };
 
 use futures::{Stream, stream::unfold};
+use temporal_agents_core::wire::{EventKind, RunEvent, delta_window::DeltaWindow};
 use tokio::sync::watch;
 
 use super::{
@@ -14,10 +15,7 @@ use super::{
     live_poller::{LivePoller, Wanted},
     outside::HeldDeltas,
 };
-use crate::{
-    events::{DeltaOrder, attempt_id, delta_of, with_suffix, without_suffix},
-    wire::{EventKind, RunEvent, delta_window::DeltaWindow},
-};
+use crate::events::{DeltaOrder, attempt_id, delta_of, with_suffix, without_suffix};
 
 /// Number of ended calls that are remembered: a snapshot may be a second older than the latest
 /// facts.

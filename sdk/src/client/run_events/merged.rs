@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use futures::{FutureExt, StreamExt, future::BoxFuture, stream::FuturesUnordered};
+use temporal_agents_core::wire::RunEvent;
 use temporalio_client::{Client, NamespacedClient};
 use temporalio_common::protos::temporal::api::history::v1::HistoryEvent;
 
@@ -16,7 +17,6 @@ use super::{
     execution::InitiatedChild,
     pages::{Pages, describe},
 };
-use crate::wire::RunEvent;
 
 /// Maximum number of histories that are polled at the same time; the others wait for their turn.
 const MAX_POLLS: usize = 100;

@@ -82,6 +82,9 @@ use std::{
 };
 
 use futures::{Stream, StreamExt, stream::BoxStream};
+#[cfg(feature = "http")]
+use temporal_agents_core::wire::EventKind;
+use temporal_agents_core::wire::{RunEvent, error_debug};
 use temporalio_client::{Client, NamespacedClient};
 use temporalio_common::{
     data_converters::DataConverter,
@@ -105,9 +108,6 @@ pub(crate) use self::{
     pages::described,
     reading::{ReadItem, cursor_before, execution_of, read_events},
 };
-#[cfg(feature = "http")]
-use crate::wire::EventKind;
-use crate::wire::{RunEvent, error_debug};
 
 /// Reads the events of workflows, for any process with a client of the server. Clones share their
 /// followers.

@@ -13,16 +13,14 @@ use std::{
 };
 
 use futures::{StreamExt, stream::BoxStream};
+use temporal_agents_core::wire::{RunEvent, size::encoded_len};
 use temporalio_client::{Client, NamespacedClient};
 
 use super::{
     attempts::{OpenAttempt, OpenAttempts},
     delta_reader::{DeltaCall, DeltaReader},
 };
-use crate::{
-    events::delta_of,
-    wire::{RunEvent, size::encoded_len},
-};
+use crate::events::delta_of;
 
 /// The maximum size of the deltas of a call that are held, in bytes of JSON. A subscriber that
 /// begins later than that receives none of the attempt.

@@ -8,10 +8,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::{
-    events::{CallOfRun, Role, attempt_id, delta_of, fact_id, lineage, with_suffix},
-    wire::{EventKind, RunEvent},
-};
+use temporal_agents_core::wire::{EventKind, RunEvent};
+
+use crate::events::{CallOfRun, Role, attempt_id, delta_of, fact_id, lineage, with_suffix};
 
 /// Maximum number of attempts that a delta may be ahead of those that were observed: a worker whose
 /// attempt has begun no delta leaves a gap.

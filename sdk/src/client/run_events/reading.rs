@@ -2,6 +2,7 @@
 //! which would hold the latest events for other subscribers.
 
 use futures::{Stream, stream::unfold};
+use temporal_agents_core::wire::RunEvent;
 use temporalio_client::Client;
 
 use super::{
@@ -10,7 +11,7 @@ use super::{
     cursor::Cursor,
     merged::{Merged, MergedRead},
 };
-use crate::{client::transcript::End, wire::RunEvent};
+use crate::client::transcript::End;
 
 /// The next item of a reader.
 #[derive(Debug)]

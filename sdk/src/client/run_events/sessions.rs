@@ -1,6 +1,10 @@
 //! The facts of the agentic sessions that are under way, from the checkpoints in their heartbeats.
 
 use serde_json::Value;
+use temporal_agents_core::wire::{
+    RunEvent, SessionCheckpoint, decode,
+    session_checkpoint::{SESSION_FORMAT, SessionRun},
+};
 use temporalio_client::{Client, NamespacedClient};
 use temporalio_common::{
     data_converters::{ActivitySerializationContext, SerializationContextData},
@@ -8,13 +12,7 @@ use temporalio_common::{
 };
 
 use super::{RunEventsError, pages::described};
-use crate::{
-    events::restored,
-    wire::{
-        RunEvent, SessionCheckpoint, decode,
-        session_checkpoint::{SESSION_FORMAT, SessionRun},
-    },
-};
+use crate::events::restored;
 
 /// Returns the facts of all sessions of the workflow that are under way.
 ///

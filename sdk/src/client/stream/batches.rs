@@ -17,7 +17,7 @@ use tokio::{
 };
 
 use super::{WorkflowStreamError, is_transient};
-use crate::wire::stream::{PublishEntry, PublishInput};
+use crate::workflow::stream::messages::{PublishEntry, PublishInput};
 
 /// Maximum bytes of the items of a batch, unless it has one item: the server refuses a signal of
 /// 2 MB.

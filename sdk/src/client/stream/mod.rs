@@ -12,6 +12,7 @@ mod items;
 mod publisher;
 mod reader;
 
+use temporal_agents_core::wire::error_debug;
 use temporalio_client::errors::{WorkflowInteractionError, WorkflowQueryError, WorkflowUpdateError};
 use tonic::Code;
 
@@ -19,7 +20,7 @@ pub use self::{
     items::{WorkflowStreamItem, WorkflowStreamItems},
     publisher::WorkflowStreamPublisher,
 };
-use crate::wire::{error_debug, stream::MOST_ITEM_BYTES};
+use crate::workflow::stream::messages::MOST_ITEM_BYTES;
 
 /// The failure of a publisher or a subscriber of a workflow's stream. After transient failures of
 /// the server, a poll is sent again without a time limit, and a batch for a limited time.

@@ -23,7 +23,9 @@ use super::{
     WorkflowStreamError,
     batches::{BatchOptions, Batches, Command, LONGEST_RETRY_DURATION, SendBatch, size},
 };
-use crate::wire::stream::{MOST_ITEM_BYTES, PublishEntry, PublishInput, STREAM_PUBLISH, encode_payload, json_payload};
+use crate::workflow::stream::messages::{
+    MOST_ITEM_BYTES, PublishEntry, PublishInput, STREAM_PUBLISH, encode_payload, json_payload,
+};
 
 /// Number of hexadecimal digits of a publisher's id.
 const ID_DIGITS: usize = 16;

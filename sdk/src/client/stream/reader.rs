@@ -19,7 +19,9 @@ use temporalio_common::{
 use tokio::time::{sleep, timeout};
 
 use super::{WorkflowStreamError, WorkflowStreamItem, is_transient};
-use crate::wire::stream::{PollInput, PollResult, STREAM_POLL, STREAM_POLLS_USED_UP, StreamItem, decode_payload};
+use crate::workflow::stream::messages::{
+    PollInput, PollResult, STREAM_POLL, STREAM_POLLS_USED_UP, StreamItem, decode_payload,
+};
 
 /// The pause between two polls.
 const POLL_PAUSE: Duration = Duration::from_millis(100);

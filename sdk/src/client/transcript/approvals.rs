@@ -3,11 +3,10 @@
 
 use std::collections::BTreeMap;
 
+use temporal_agents_core::wire::{AgentDecision, DecisionReply, asked_questions::AskedQuestions, event::NotedDecision};
+
 use super::shape::{Approval, Run};
-use crate::{
-    events::call_id_of,
-    wire::{AgentDecision, DecisionReply, asked_questions::AskedQuestions, event::NotedDecision},
-};
+use crate::events::call_id_of;
 
 /// The approval requests of a history, each with the decision that took effect.
 #[derive(Debug, Default)]

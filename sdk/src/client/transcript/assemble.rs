@@ -3,6 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
+use temporal_agents_core::wire::{
+    Definitions, Item, ItemView, ModelCall, ModelResponse, ToolReply, ToolRequest, TraceSettings, Usage,
+    native_call::call_of,
+    session_call::{SessionOperation, SessionReply, SessionRequest},
+};
 
 use super::{
     Transcript, TranscriptError,
@@ -15,11 +20,6 @@ use crate::{
     client::history::Start,
     conversations::{NotWhole, Recorded},
     events::{Place, Role},
-    wire::{
-        Definitions, Item, ItemView, ModelCall, ModelResponse, ToolReply, ToolRequest, TraceSettings, Usage,
-        native_call::call_of,
-        session_call::{SessionOperation, SessionReply, SessionRequest},
-    },
 };
 
 /// Creates the transcript of the events that were read.

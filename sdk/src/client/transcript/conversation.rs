@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::wire::{Item, ItemDigest};
+use temporal_agents_core::wire::{Item, ItemDigest};
 
 /// The inputs and outputs of a run's model calls.
 #[derive(Debug, Default)]

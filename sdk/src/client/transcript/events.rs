@@ -6,6 +6,12 @@ use std::{
     time::SystemTime,
 };
 
+use temporal_agents_core::wire::{
+    Item, ModelRequest, ModelResponse, ToolReply, ToolRequest, TraceSettings,
+    event::{NoteKind, RunNote},
+    session_call::{SessionReply, SessionRequest},
+    tool_batch::index_in,
+};
 use temporalio_common::{
     data_converters::DataConverter,
     protos::temporal::api::{failure::v1::Failure as WireFailure, history::v1::HistoryEvent},
@@ -19,12 +25,6 @@ use super::{
 use crate::{
     client::history::{self, ActivityKey, HistoryReader, Record as OfEvent, Reply, Request, Start},
     events::Place,
-    wire::{
-        Item, ModelRequest, ModelResponse, ToolReply, ToolRequest, TraceSettings,
-        event::{NoteKind, RunNote},
-        session_call::{SessionReply, SessionRequest},
-        tool_batch::index_in,
-    },
 };
 
 /// The content of a history read so far.

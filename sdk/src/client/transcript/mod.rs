@@ -30,6 +30,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 use serde_json::Value;
+use temporal_agents_core::wire::{ModelCall, Usage, error_debug};
 use temporalio_client::Client;
 use temporalio_common::{data_converters::DataConverter, protos::temporal::api::history::v1::History};
 
@@ -41,10 +42,7 @@ pub use self::shape::{
 pub(crate) use self::shape::{Times, Tripped};
 #[cfg(feature = "http")]
 pub(crate) use self::timeline::FactTimeline;
-use crate::{
-    conversations::{ReadError, Recorded},
-    wire::{ModelCall, Usage, error_debug},
-};
+use crate::conversations::{ReadError, Recorded};
 
 /// The model calls and tool calls of one workflow run.
 ///

@@ -1,10 +1,10 @@
 //! One model call as JSON, as the provider received it.
 
 use serde_json::{Value, json};
+use temporal_agents_core::wire::ModelCall;
 
 #[cfg(feature = "openai")]
 use crate::provider::{ModelError, openai};
-use crate::wire::ModelCall;
 
 /// Converts a complete model call to JSON: an object with the members of [`ModelCall`], absent ones
 /// left out.

@@ -6,8 +6,7 @@ use std::time::SystemTime;
 
 use serde::Serialize;
 use serde_json::Value;
-
-use crate::wire::{Item, RecordedFailure, TraceSettings, Usage, Verdict, event::TrippedGuardrail};
+use temporal_agents_core::wire::{Item, RecordedFailure, TraceSettings, Usage, Verdict, event::TrippedGuardrail};
 
 /// A run of agents: that of one call of a [`Runner`](crate::Runner), or one nested in another run.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -1,5 +1,6 @@
+use temporal_agents_core::wire::{EventKind, RunEvent, delta_window::DeltaWindow, size::encoded_len};
+
 use super::{MAX_WINDOW_BYTES, Window};
-use crate::wire::{EventKind, RunEvent, delta_window::DeltaWindow, size::encoded_len};
 
 fn text(bytes: usize) -> RunEvent {
     let (message_id, delta) = ("r/1-model/0".to_owned(), "x".repeat(bytes));

@@ -1,11 +1,11 @@
 //! Calls of models and tools: turns, messages, calls, outputs, handoffs.
 
 use serde_json::Value;
-
-use super::{Attempts, Effect, Facts, ScheduledModelCall, output_of};
-use crate::wire::{
+use temporal_agents_core::wire::{
     EventKind, Item, ItemView, ModelResponse, RecordedFailure, SideData, incomplete::may_be_cut, native_call::call_of,
 };
+
+use super::{Attempts, Effect, Facts, ScheduledModelCall, output_of};
 
 impl Facts {
     /// Observes that a model call was scheduled, under this activity id.

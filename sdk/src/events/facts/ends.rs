@@ -1,9 +1,9 @@
 //! Ends of runs, and of the workflow that contains them.
 
 use serde_json::Value;
+use temporal_agents_core::wire::EventKind;
 
 use super::Facts;
-use crate::wire::EventKind;
 
 impl Facts {
     /// Reports that the workflow was reset.

@@ -6,8 +6,10 @@
 //! or fails, they are dropped. A local activity leaves no request in history, so it is not known
 //! whether its answer is checked: it waits as well, and is dropped only if a guardrail trips.
 
+use temporal_agents_core::wire::EventKind;
+
 use super::Facts;
-use crate::{events::run::OutputCheck, wire::EventKind};
+use crate::events::run::OutputCheck;
 
 impl Facts {
     /// Records whether output guardrails check the answer of the run's next model call.

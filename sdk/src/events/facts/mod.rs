@@ -16,13 +16,13 @@ use std::{collections::BTreeMap, time::SystemTime};
 use prost_types::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use temporal_agents_core::wire::{EventKind, HandoffSpec, Item, ItemView, RecordedFailure, RunEvent};
 
 use super::{
     activity_id::{Place, Role},
     publisher::rfc3339,
     run::ObservedRun,
 };
-use crate::wire::{EventKind, HandoffSpec, Item, ItemView, RecordedFailure, RunEvent};
 
 /// The runs of one workflow execution, or of one process, and the facts that were not taken yet.
 ///

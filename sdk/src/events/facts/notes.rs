@@ -1,16 +1,14 @@
 //! Notes of runs, and the questions and decisions of their pauses.
 
 use serde_json::Value;
+use temporal_agents_core::wire::{
+    AgentDecision, EventKind, RecordedFailure, Verdict,
+    asked_questions::{AskedQuestions, PendingQuestion},
+    event::{FailedCallNote, GatedCallNote, NoteKind, NotedDecision, NotedOutput, RunNote, TrippedGuardrail},
+};
 
 use super::{Facts, call_id_of};
-use crate::{
-    events::run::ObservedRun,
-    wire::{
-        AgentDecision, EventKind, RecordedFailure, Verdict,
-        asked_questions::{AskedQuestions, PendingQuestion},
-        event::{FailedCallNote, GatedCallNote, NoteKind, NotedDecision, NotedOutput, RunNote, TrippedGuardrail},
-    },
-};
+use crate::events::run::ObservedRun;
 
 impl Facts {
     /// Observes a note of a run, and the questions with which it pauses.

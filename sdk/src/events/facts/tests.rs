@@ -1,10 +1,10 @@
 use serde_json::json;
-
-use super::{Attempts, Facts, ScheduledModelCall, call_id_of, lineage};
-use crate::wire::{
+use temporal_agents_core::wire::{
     EventKind, HandoffSpec, Item, ModelResponse, RecordedFailure, Usage,
     event::{NoteKind, NotedOutput, RunNote},
 };
+
+use super::{Attempts, Facts, ScheduledModelCall, call_id_of, lineage};
 
 fn answered(output: Vec<Item>) -> ModelResponse {
     ModelResponse::new(output, Usage::default())

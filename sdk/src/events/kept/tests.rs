@@ -1,10 +1,10 @@
 use serde_json::{Value, json};
+use temporal_agents_core::wire::{
+    EventKind, Item, NewItem, NewItemKind, RunEvent, RunState, SessionCheckpoint, WIRE_VERSION,
+};
 
 use super::{restored, shortened, whole};
-use crate::{
-    events::Facts,
-    wire::{EventKind, Item, NewItem, NewItemKind, RunEvent, RunState, SessionCheckpoint, WIRE_VERSION},
-};
+use crate::events::Facts;
 
 const RUN: &str = "desk-1/activity-4-0";
 

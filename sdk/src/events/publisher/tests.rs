@@ -1,9 +1,9 @@
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use serde_json::json;
+use temporal_agents_core::wire::EventKind;
 
 use super::EventPublisher;
-use crate::wire::EventKind;
 
 fn emitted(name: &str) -> EventKind {
     EventKind::EmittedDelta { call_id: "c".to_owned(), attempt: 1, name: name.to_owned(), value: json!(1) }
@@ -14,7 +14,7 @@ fn a_subscriber_may_cause_events_and_may_panic() {
     let seen: Arc<Mutex<Vec<String>>> = Arc::default();
     let itself: Arc<OnceLock<Arc<EventPublisher>>> = Arc::default();
     let (names, publisher) = (Arc::clone(&seen), Arc::clone(&itself));
-    let sink = Arc::new(move |event: &crate::wire::RunEvent| {
+    let sink = Arc::new(move |event: &temporal_agents_core::wire::RunEvent| {
         let EventKind::EmittedDelta { name, .. } = &event.kind else { return };
         names.lock().unwrap_or_else(PoisonError::into_inner).push(name.clone());
         match &**name {

@@ -26,6 +26,7 @@ use std::sync::Arc;
 use axum::http::StatusCode;
 use schemars::JsonSchema;
 use serde::Serialize;
+use temporal_agents_core::wire::SpecRef;
 
 pub(super) use self::{
     picture::picture,
@@ -33,10 +34,7 @@ pub(super) use self::{
     read::{list, read, versions},
 };
 use super::{access::Caller, error::ApiError, service::Shared};
-use crate::{
-    store::{AgentStore, AgentVersion},
-    wire::SpecRef,
-};
+use crate::store::{AgentStore, AgentVersion};
 
 /// Returns the store of agents.
 ///

@@ -5,10 +5,13 @@ use axum::{
     extract::{Path, Query, State},
     http::StatusCode,
 };
+use temporal_agents_core::{
+    agent::{AgentDef, Graph, spec::Surroundings},
+    wire::SpecRef,
+};
 
 use super::{read::ReadQuery, store, unavailable};
 use crate::{
-    agent::{AgentDef, Graph, spec::Surroundings},
     http::{
         access::Caller,
         error::ApiError,
@@ -16,7 +19,6 @@ use crate::{
         svg::Svg,
     },
     store::{LoadError, Loaded, Start, load},
-    wire::SpecRef,
 };
 
 /// `GET /agents/{name}/picture.svg`: the agent with all agents that it reaches. An agent in the

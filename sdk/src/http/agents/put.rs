@@ -9,6 +9,7 @@ use axum::{
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
+use temporal_agents_core::{agent::spec::Surroundings, wire::agent_spec::LoadedSpec};
 
 use super::{
     VersionRow, store,
@@ -16,7 +17,6 @@ use super::{
     unavailable,
 };
 use crate::{
-    agent::spec::Surroundings,
     http::{
         access::Caller,
         error::ApiError,
@@ -24,7 +24,6 @@ use crate::{
         service::{Service, Shared},
     },
     store::{AgentStore, AgentVersion, LoadError, Loaded, PutAgentError, Start, load},
-    wire::agent_spec::LoadedSpec,
 };
 
 /// `PUT /agents/{name}`. The body is the spec, which may leave out its name.

@@ -7,12 +7,10 @@ use axum::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use temporal_agents_core::wire::SpecRef;
 
 use super::{VersionRow, store, tagged::Tagged, unavailable, unknown};
-use crate::{
-    http::{access::Caller, error::ApiError, service::Service},
-    wire::SpecRef,
-};
+use crate::http::{access::Caller, error::ApiError, service::Service};
 
 /// Rows in a list by default, and at most.
 const DEFAULT_ROWS: u32 = 50;

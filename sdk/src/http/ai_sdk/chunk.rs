@@ -5,8 +5,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
-
-use crate::wire::Usage;
+use temporal_agents_core::wire::Usage;
 
 /// One chunk of a stream. JSON shape: an object with the kebab-case name of the variant in `type`,
 /// and members in camel case.

@@ -33,6 +33,7 @@ mod texts;
 use std::collections::BTreeSet;
 
 use serde_json::json;
+use temporal_agents_core::wire::{AgentInterruption, RunEvent, RunProblem, Usage};
 
 pub(super) use self::calls::call_in_message;
 use self::{
@@ -41,10 +42,7 @@ use self::{
     subagents::{SubagentStatus, Subagents, is_nested},
     texts::Texts,
 };
-use crate::{
-    http::ai_sdk::chunk::{Chunk, FinishReason, MessageMetadata, MessageUsage},
-    wire::{AgentInterruption, RunEvent, RunProblem, Usage},
-};
+use crate::http::ai_sdk::chunk::{Chunk, FinishReason, MessageMetadata, MessageUsage};
 
 /// Version of the client, and the treatment of model calls that are retried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

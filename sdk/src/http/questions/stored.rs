@@ -3,14 +3,16 @@
 use std::time::{Duration, SystemTime};
 
 use serde::{Deserialize, Serialize};
+use temporal_agents_core::{
+    drive::refusal::refusal,
+    tool::BoxError,
+    wire::{AgentDecision, ApprovalRuling},
+};
 
 use super::{Question, RunQuestions};
 use crate::{
-    drive::refusal::refusal,
     http::{access::Caller, error::ApiError, service::Shared},
     store::StoredQuestion,
-    tool::BoxError,
-    wire::{AgentDecision, ApprovalRuling},
 };
 
 /// Number of questions that are read together, and maximum number of those that a request looks at.

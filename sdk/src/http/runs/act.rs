@@ -7,23 +7,21 @@ use axum::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use temporal_agents_core::wire::{AgentDecision, ChatMessage, ChatRequest, SuppliedOutput};
 use uuid::Uuid;
 
 use super::{
     read::{Found, find, seen},
     row::{Kind, Row},
 };
-use crate::{
-    http::{
-        access::Caller,
-        answers::{self, Answer},
-        error::ApiError,
-        openapi::{Accepted, Acknowledged},
-        questions::answer_stored,
-        service::{Service, Shared},
-        thread::check_message,
-    },
-    wire::{AgentDecision, ChatMessage, ChatRequest, SuppliedOutput},
+use crate::http::{
+    access::Caller,
+    answers::{self, Answer},
+    error::ApiError,
+    openapi::{Accepted, Acknowledged},
+    questions::answer_stored,
+    service::{Service, Shared},
+    thread::check_message,
 };
 
 /// The body of `POST /runs/{id}/decisions`.

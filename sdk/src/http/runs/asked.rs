@@ -1,8 +1,7 @@
 //! The calls that wait according to the facts of a history, without a worker.
 
 use serde_json::json;
-
-use crate::wire::{AgentInterruption, EventKind, RunEvent};
+use temporal_agents_core::wire::{AgentInterruption, EventKind, RunEvent};
 
 /// The questions that are open after the facts so far.
 #[derive(Debug, Default)]

@@ -19,6 +19,7 @@ use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use futures::{StreamExt, stream};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use temporal_agents_core::wire::{RunMode, RunStatus, run_place::RunPlace};
 
 use super::{
     read::with_idleness,
@@ -33,7 +34,6 @@ use crate::{
         error::ApiError,
         service::{Service, Shared},
     },
-    wire::{RunMode, RunStatus, run_place::RunPlace},
 };
 
 /// Runs in a page by default, and at most.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use futures::stream::BoxStream;
+use temporal_agents_core::wire::{RunEvent, run_place::RunPlace};
 
 use super::{
     list::{Filter, Rows},
@@ -11,7 +12,6 @@ use super::{
 use crate::{
     client::{NewRun, StartRunError},
     http::{error::ApiError, service::Shared},
-    wire::{RunEvent, run_place::RunPlace},
 };
 
 /// No database.

@@ -14,6 +14,7 @@ use futures::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use temporal_agents_core::wire::{RunEvent, RunMode, RunStatus};
 use temporalio_client::{
     WorkflowDescribeOptions, WorkflowExecutionDescription, WorkflowGetResultOptions, errors::WorkflowInteractionError,
 };
@@ -34,7 +35,6 @@ use crate::{
         service::{Service, Shared},
         sse::{self, EventStream},
     },
-    wire::{RunEvent, RunMode, RunStatus},
 };
 
 /// Time without a fact after which a history is read to its present end.

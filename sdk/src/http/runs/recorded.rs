@@ -12,6 +12,7 @@ use std::{
     time::Duration,
 };
 
+use temporal_agents_core::wire::asked_questions::{AskedQuestions, QUESTIONS_MEMO};
 use temporalio_client::Memo;
 use temporalio_common::protos::temporal::api::workflow::v1::WorkflowExecutionInfo;
 use tokio::time::{Instant, timeout};
@@ -20,7 +21,6 @@ use super::{asked::AskedInHistory, read::QUIET, row::Row};
 use crate::{
     client::{RunEventsError, TaskQuestions},
     http::{error::ApiError, questions::Question, service::Shared},
-    wire::asked_questions::{AskedQuestions, QUESTIONS_MEMO},
 };
 
 /// Time in which a worker must answer the query for the state of a run.

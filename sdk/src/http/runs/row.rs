@@ -5,19 +5,17 @@ use std::{collections::BTreeMap, sync::Arc, time::SystemTime};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
+use temporal_agents_core::wire::{
+    RunMode, RunProblem, RunStatus,
+    ready_made::{AGENT_WORKFLOW, CHAT_WORKFLOW},
+};
 use temporalio_client::{Memo, WorkflowExecutionDescription};
 use temporalio_common::protos::temporal::api::{
     enums::v1::WorkflowExecutionStatus, workflow::v1::WorkflowExecutionInfo,
 };
 
 use super::recorded::{Recorded, digest};
-use crate::{
-    client::{AGENT_MEMO, LABELS_MEMO, ProcessRow, THREAD_MEMO, TITLE_MEMO},
-    wire::{
-        RunMode, RunProblem, RunStatus,
-        ready_made::{AGENT_WORKFLOW, CHAT_WORKFLOW},
-    },
-};
+use crate::client::{AGENT_MEMO, LABELS_MEMO, ProcessRow, THREAD_MEMO, TITLE_MEMO};
 
 /// The search attribute in which the server reports workflow tasks that fail again and again.
 const REPORTED_PROBLEMS: &str = "TemporalReportedProblems";

@@ -6,6 +6,7 @@ use axum::{Extension, Json, extract::State};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use temporal_agents_core::wire::{AgentRequest, ChatRequest, RequestInput, RunMode, SpecRef};
 use uuid::Uuid;
 
 use crate::{
@@ -13,7 +14,6 @@ use crate::{
     http::{
         access::Caller, agents, error::ApiError, openapi::Created, runs::RunStore, service::Service, thread::check_id,
     },
-    wire::{AgentRequest, ChatRequest, RequestInput, RunMode, SpecRef},
 };
 
 /// The body of `POST /runs`.

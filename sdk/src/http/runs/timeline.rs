@@ -12,6 +12,7 @@ use axum::{
     http::StatusCode,
 };
 use futures::StreamExt;
+use temporal_agents_core::wire::{RunEvent, RunMode};
 use tokio::time::timeout;
 
 use super::{
@@ -26,7 +27,6 @@ use crate::{
         service::{Service, Shared},
         svg::Svg,
     },
-    wire::{RunEvent, RunMode},
 };
 
 /// Maximum number of executions of a workflow that are read at once: the latest ones.

@@ -4,15 +4,13 @@ use axum::{
     Extension, Json,
     extract::{Path, State},
 };
+use temporal_agents_core::wire::{EventKind, Usage};
 
 use super::{
     read::seen,
     timeline::{executions, observe_facts},
 };
-use crate::{
-    http::{access::Caller, error::ApiError, service::Service},
-    wire::{EventKind, Usage},
-};
+use crate::http::{access::Caller, error::ApiError, service::Service};
 
 /// `GET /runs/{id}/usage`: the tokens and the cost of the model calls of a run up to now, nested
 /// runs included; of a workflow that has continued as new often, those of its latest executions.

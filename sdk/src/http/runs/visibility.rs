@@ -10,6 +10,7 @@ use std::collections::VecDeque;
 
 use prost_types::Timestamp;
 use serde::{Deserialize, Serialize};
+use temporal_agents_core::wire::RunStatus;
 use temporalio_client::{Client, Memo, NamespacedClient, grpc::WorkflowService};
 use temporalio_common::{
     data_converters::{SerializationContextData, WorkflowSerializationContext},
@@ -21,7 +22,7 @@ use temporalio_common::{
 };
 
 use super::row::Row;
-use crate::{client::WorkflowRuns, http::error::ApiError, wire::RunStatus};
+use crate::{client::WorkflowRuns, http::error::ApiError};
 
 /// Maximum number of workflows that the server returns together.
 const MAX_PAGE: usize = 500;

@@ -9,7 +9,7 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use crate::wire::{Item, ItemView, RunEvent};
+use temporal_agents_core::wire::{Item, ItemView, RunEvent};
 
 /// Number of messages whose ids are kept after their run has begun. A chat remembers no more.
 const MAX_BEGUN: usize = 101;

@@ -6,7 +6,9 @@
 //! execution names the messages that were open or answered before it: a message that is among these
 //! is looked for in the execution before, one request for each.
 
-use crate::{http::service::Shared, wire::RunMode};
+use temporal_agents_core::wire::RunMode;
+
+use crate::http::service::Shared;
 
 /// The place from which a turn reads. The events of a task are read from their beginning.
 #[derive(Debug, Default)]

@@ -1,7 +1,7 @@
+use temporal_agents_core::wire::{EventKind, RunEvent};
 use tokio::sync::mpsc::{Receiver, channel};
 
 use super::{CallOrders, DeltaFilter, DeltaPublisher, Queued, group_by_fact};
-use crate::wire::{EventKind, RunEvent};
 
 fn text(message: &str, attempt: u32, delta: &str) -> RunEvent {
     let (message_id, delta) = (message.to_owned(), delta.to_owned());

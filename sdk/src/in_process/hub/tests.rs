@@ -1,5 +1,6 @@
+use temporal_agents_core::wire::{EventKind, RunEvent};
+
 use super::{Hub, MAX_HELD_EVENTS, Next};
-use crate::wire::{EventKind, RunEvent};
 
 fn fact() -> RunEvent {
     RunEvent::new(EventKind::TurnStarted {})

@@ -3,12 +3,12 @@
 
 use serde_json::json;
 use tempfile::TempDir;
+use temporal_agents_core::wire::AgentDecision;
 
 use super::{Mail, Posted, answer, decisions_after, leave, post, set_answer, unanswered};
 use crate::{
     in_process::rows::{Task, claim, insert, key_of},
     store::SqlStore,
-    wire::AgentDecision,
 };
 
 /// A store with the task `t` of the process `one`.

@@ -9,6 +9,8 @@ use std::{
     time::Duration,
 };
 
+use temporal_agents_core::wire::AgentDecision;
+
 use super::Owned;
 use crate::{
     events::Facts,
@@ -21,7 +23,6 @@ use crate::{
     inline::InlineRunner,
     resources::Resources,
     store::SqlStore,
-    wire::AgentDecision,
     workflow::{AgentSet, Chat},
 };
 

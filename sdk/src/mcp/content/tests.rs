@@ -1,9 +1,9 @@
 use rstest::rstest;
 use serde::Serialize;
 use serde_json::{Value, json};
+use temporal_agents_core::wire::ToolOutput;
 
 use super::ResultContent;
-use crate::wire::ToolOutput;
 
 fn texts<const N: usize>(texts: [&str; N]) -> Vec<Value> {
     texts.iter().map(|text| json!({"type": "text", "text": text})).collect()

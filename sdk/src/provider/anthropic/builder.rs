@@ -4,18 +4,15 @@ use std::{sync::Arc, time::Duration};
 
 use reqwest::header::HeaderMap;
 use secrecy::{ExposeSecret, SecretString};
+use temporal_agents_core::{tool::BoxError, wire::error_debug};
 
 use super::{Anthropic, KEY_HEADER, MessagesServer, Serves, VERSION, without_namespace};
-use crate::{
-    provider::http::{
-        address,
-        redact::Redactor,
-        server::{self, AddressAdvice, ClientError, InvalidHeader, add_header, header_secrets, variable_suffix},
-        silence::SilenceOptions,
-        transport::Transport,
-    },
-    tool::BoxError,
-    wire::error_debug,
+use crate::provider::http::{
+    address,
+    redact::Redactor,
+    server::{self, AddressAdvice, ClientError, InvalidHeader, add_header, header_secrets, variable_suffix},
+    silence::SilenceOptions,
+    transport::Transport,
 };
 
 const ANTHROPIC: &str = "https://api.anthropic.com";
@@ -168,10 +165,10 @@ impl AnthropicBuilder {
 
     /// Sets the maximum time from sending a streamed request until the first bytes of its answer
     /// arrive. By default it is 5 minutes, or half of
-    /// [`ModelSettings::timeout`](crate::wire::ModelSettings::timeout) if that is longer: a
+    /// [`ModelSettings::timeout`](temporal_agents_core::wire::ModelSettings::timeout) if that is longer: a
     /// reasoning model is silent for minutes, and an attempt has 10 minutes by default. The limit
     /// of the whole request, [`timeout`](Self::timeout), also holds. A call that exceeds it fails
-    /// with [`ModelFailureKind::Timeout`](crate::wire::ModelFailureKind::Timeout) and is retried.
+    /// with [`ModelFailureKind::Timeout`](temporal_agents_core::wire::ModelFailureKind::Timeout) and is retried.
     pub fn first_chunk_timeout(mut self, timeout: Duration) -> Self {
         self.silence.first_chunk = Some(timeout);
         self

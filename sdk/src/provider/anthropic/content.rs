@@ -2,11 +2,9 @@
 
 use base64::{Engine, prelude::BASE64_STANDARD};
 use serde_json::{Map, Value, json};
+use temporal_agents_core::wire::Item;
 
-use crate::{
-    provider::{ModelError, data_url::data_url, http::outgoing::unsupported},
-    wire::Item,
-};
+use crate::provider::{ModelError, data_url::data_url, http::outgoing::unsupported};
 
 /// Returns the content of a message of the user: a text, or blocks.
 ///

@@ -5,12 +5,10 @@
 //! item follows. The results of one round of tools are one message of the user.
 
 use serde_json::{Value, json};
+use temporal_agents_core::wire::{FunctionCall, Item, ItemView};
 
 use super::{content, thoughts};
-use crate::{
-    provider::{ModelError, function_shape::arguments_object, http::outgoing::unsupported},
-    wire::{FunctionCall, Item, ItemView},
-};
+use crate::provider::{ModelError, function_shape::arguments_object, http::outgoing::unsupported};
 
 /// A conversation, as the API takes it.
 #[derive(Debug, Default)]

@@ -39,13 +39,13 @@ mod thoughts;
 
 use std::sync::Arc;
 
-use futures::future::BoxFuture;
-
 #[cfg(feature = "genai")]
 pub(super) use builder::messages_headers;
 pub use builder::{AnthropicBuilder, AnthropicConfigError};
+use futures::future::BoxFuture;
 #[cfg(feature = "genai")]
 pub(super) use response::project as response;
+use temporal_agents_core::wire::{ModelCall, ModelFailureKind, ModelResponse};
 
 pub(super) use self::events::MessageEvents;
 use self::request::Request;
@@ -57,7 +57,6 @@ use super::{
         outgoing::Outgoing, refusals::Refusals, silence::SilenceOptions, streaming::Streamed, transport::Transport,
     },
 };
-use crate::wire::{ModelCall, ModelFailureKind, ModelResponse};
 
 /// The version of the API, in the header `anthropic-version` of each request.
 const VERSION: (&str, &str) = ("anthropic-version", "2023-06-01");

@@ -1,18 +1,18 @@
 //! From a model call to the body of `POST /messages`.
 
 use serde_json::{Map, Value, json};
+use temporal_agents_core::wire::{
+    Definitions, HandoffSpec, ModelCall, ModelSettings, OutputSpec, ToolChoice, ToolSpec,
+};
 
 use super::{
     messages::Conversation,
     models::ModelTraits,
     thinking::{self, Reasoning},
 };
-use crate::{
-    provider::{
-        ModelError, function_shape,
-        http::outgoing::{ExtraSettings, Outgoing, refuse, set, unsupported},
-    },
-    wire::{Definitions, HandoffSpec, ModelCall, ModelSettings, OutputSpec, ToolChoice, ToolSpec},
+use crate::provider::{
+    ModelError, function_shape,
+    http::outgoing::{ExtraSettings, Outgoing, refuse, set, unsupported},
 };
 
 /// A request, and the settings that it does not follow.

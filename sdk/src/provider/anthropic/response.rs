@@ -1,12 +1,10 @@
 //! From a message of the API to a model response.
 
 use serde_json::{Map, Value, json};
+use temporal_agents_core::wire::{InputTokensDetails, Item, ModelResponse, OutputTokensDetails, Usage};
 
 use super::thoughts;
-use crate::{
-    provider::{ModelError, answer_items::assistant_message, http::answer::Answer, stop_reason},
-    wire::{InputTokensDetails, Item, ModelResponse, OutputTokensDetails, Usage},
-};
+use crate::provider::{ModelError, answer_items::assistant_message, http::answer::Answer, stop_reason};
 
 /// Returns the model response of an answer. It has no response id, because no later call can refer
 /// to it by one.

@@ -2,12 +2,10 @@
 
 use reqwest::StatusCode;
 use serde_json::{Value, json};
+use temporal_agents_core::wire::{Definitions, Item, ToolSpec};
 
 use super::*;
-use crate::{
-    provider::http::{answer::Answer, redact::Redactor},
-    wire::{Definitions, Item, ToolSpec},
-};
+use crate::provider::http::{answer::Answer, redact::Redactor};
 
 const CLAUDE: &str = "claude-sonnet-4-5";
 

@@ -17,11 +17,9 @@
 //! conversations were stored.
 
 use serde_json::{Map, Value, json};
+use temporal_agents_core::wire::Item;
 
-use crate::{
-    provider::data::{GENAI, PROVIDER_DATA},
-    wire::Item,
-};
+use crate::provider::data::{GENAI, PROVIDER_DATA};
 
 /// Returns the item that holds these blocks.
 pub(super) fn item(adapter: &str, blocks: Vec<Map<String, Value>>) -> Item {

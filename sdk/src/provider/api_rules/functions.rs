@@ -7,16 +7,16 @@
 //! one odd function costs itself its guarantee, and never the request.
 
 use serde_json::Value;
+use temporal_agents_core::{
+    tool::name::{is_function_name, to_function_name},
+    wire::{Definitions, OutputSpec, Schema, ToolSpec},
+};
 
 use super::{
     Changes,
     families::ModelFamily,
     rules::{ApiRules, OutputForm, RequestLimits, StrictRules},
     schema::{Measures, fit, measure, sound},
-};
-use crate::{
-    tool::name::{is_function_name, to_function_name},
-    wire::{Definitions, OutputSpec, Schema, ToolSpec},
 };
 
 /// Rewrites the functions and the output type to what the API accepts.

@@ -38,15 +38,14 @@ pub(crate) use families::claude_version;
 pub(crate) use items::without_server_items;
 #[cfg(feature = "anthropic")]
 pub(crate) use rules::ANTHROPIC;
-pub(crate) use rules::ApiRules;
 #[cfg(feature = "openai")]
 pub(crate) use rules::{AZURE_CHAT_COMPLETIONS, AZURE_RESPONSES, RESPONSES};
-pub(crate) use rules::{CHAT_COMPLETIONS, XAI};
+pub(crate) use rules::{ApiRules, CHAT_COMPLETIONS, XAI};
 #[cfg(feature = "genai")]
 pub(crate) use rules::{GEMINI, OTHER};
+use temporal_agents_core::wire::ModelCall;
 
 use self::rules::ConversationForm;
-use crate::wire::ModelCall;
 
 /// The provider and the model that a request is for.
 #[derive(Clone, Copy, Debug)]

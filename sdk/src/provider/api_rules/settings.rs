@@ -4,13 +4,13 @@
 //! one seldom knows. So what is known to be refused is left out, and logged once.
 
 use serde_json::{Value, json};
+use temporal_agents_core::wire::{Definitions, ModelSettings, ToolChoice};
 
 use super::{
     Changes,
     families::{ClaudeVersion, EffortWithTools, ModelFamily, Sampling},
     rules::{ApiRules, ConversationForm},
 };
-use crate::wire::{Definitions, ModelSettings, ToolChoice};
 
 const ENCRYPTED_REASONING: &str = "reasoning.encrypted_content";
 

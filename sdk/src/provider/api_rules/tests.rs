@@ -1,7 +1,7 @@
 use serde_json::{Value, json};
+use temporal_agents_core::wire::{Definitions, Item, ModelCall, ToolSpec};
 
 use super::{ANTHROPIC, ApiRules, CHAT_COMPLETIONS, ChangeLog, GEMINI, RESPONSES, RequestTarget, prepare};
-use crate::wire::{Definitions, Item, ModelCall, ToolSpec};
 
 fn prepared(rules: &ApiRules, model: &str, definitions: Definitions, items: Value) -> ModelCall {
     let target = RequestTarget { model, provider: "openai", is_default_provider: true, keeps_empty_reasoning: false };

@@ -1,9 +1,9 @@
 use std::sync::mpsc;
 
 use serde_json::json;
+use temporal_agents_core::wire::{Definitions, Usage};
 
 use super::*;
-use crate::wire::{Definitions, Usage};
 
 fn conversation(ids: &[&str]) -> ModelCall {
     let input = ids.iter().map(|id| Item::function_call(*id, "list_dir", "{}")).collect();

@@ -10,14 +10,11 @@ use ::genai::{
 use secrecy::{ExposeSecret, SecretString};
 
 use super::{Genai, Serves, Shared, dialect};
-use crate::{
-    provider::{
-        http::{address, server::AddressAdvice, silence::SilenceOptions},
-        http_client,
-    },
-    tool::BoxError,
-    wire::error_debug,
+use crate::provider::{
+    http::{address, server::AddressAdvice, silence::SilenceOptions},
+    http_client,
 };
+use temporal_agents_core::{tool::BoxError, wire::error_debug};
 
 const ADVICE: AddressAdvice = AddressAdvice { in_full: "", query: "", credentials: "; set them as API key" };
 
@@ -112,10 +109,10 @@ impl GenaiBuilder {
 
     /// Sets the maximum time from sending a streamed request until the first event of its answer
     /// arrives. By default it is 5 minutes, or half of
-    /// [`ModelSettings::timeout`](crate::wire::ModelSettings::timeout) if that is longer: a
+    /// [`ModelSettings::timeout`](temporal_agents_core::wire::ModelSettings::timeout) if that is longer: a
     /// reasoning model is silent for minutes, and an attempt has 10 minutes by default. The limit
     /// of the whole request, [`timeout`](Self::timeout), also holds. A call that exceeds it fails
-    /// with [`ModelFailureKind::Timeout`](crate::wire::ModelFailureKind::Timeout) and is retried.
+    /// with [`ModelFailureKind::Timeout`](temporal_agents_core::wire::ModelFailureKind::Timeout) and is retried.
     pub fn first_chunk_timeout(mut self, timeout: Duration) -> Self {
         self.silence.first_chunk = Some(timeout);
         self

@@ -68,7 +68,7 @@ impl Dialect {
     /// Returns the features that the adapter of this model supports.
     ///
     /// # Errors
-    /// [`ModelFailureKind::Unsupported`](crate::wire::ModelFailureKind::Unsupported) for an adapter
+    /// [`ModelFailureKind::Unsupported`](temporal_agents_core::wire::ModelFailureKind::Unsupported) for an adapter
     /// that would lose a part of a run.
     fn of(model: &ModelIden) -> Result<Self, ModelError> {
         let adapter = name(model.adapter_kind);

@@ -9,18 +9,16 @@ use ::genai::{Error, resolver, webc};
 use reqwest::{StatusCode, header::HeaderMap};
 use serde_json::Value;
 
-use crate::{
-    provider::{
-        ModelError,
-        http::{
-            answer::Answer,
-            body::{MAX_ERROR_BODY_BYTES, MOST_BYTES},
-            classify::{self, failure},
-            redact::Redactor,
-        },
+use crate::provider::{
+    ModelError,
+    http::{
+        answer::Answer,
+        body::{MAX_ERROR_BODY_BYTES, MOST_BYTES},
+        classify::{self, failure},
+        redact::Redactor,
     },
-    wire::ModelFailureKind,
 };
+use temporal_agents_core::wire::ModelFailureKind;
 
 /// Maximum length of an explanation of the crate, in characters.
 const LONGEST: usize = 300;

@@ -12,10 +12,8 @@ use super::{
     dialect::{Dialect, Shape},
     results, thoughts,
 };
-use crate::{
-    provider::{ModelError, function_shape::arguments_object, http::outgoing::unsupported},
-    wire::{FunctionCall, Item, ItemView},
-};
+use crate::provider::{ModelError, function_shape::arguments_object, http::outgoing::unsupported};
+use temporal_agents_core::wire::{FunctionCall, Item, ItemView};
 
 /// Returns the messages of a conversation.
 ///

@@ -74,7 +74,7 @@ use super::{
         transport::Transport,
     },
 };
-use crate::wire::{ModelCall, ModelFailureKind, ModelResponse};
+use temporal_agents_core::wire::{ModelCall, ModelFailureKind, ModelResponse};
 
 /// The models of Anthropic, Google and others, by the names and keys of the crate
 /// [`genai`](https://docs.rs/genai/0.7.2).

@@ -7,13 +7,11 @@ use super::{
     dialect::{Dialect, Shape},
     messages, settings,
 };
-use crate::{
-    provider::{
-        ModelError,
-        http::outgoing::{refuse, unsupported},
-    },
-    wire::{Definitions, HandoffSpec, ModelCall, ToolSpec},
+use crate::provider::{
+    ModelError,
+    http::outgoing::{refuse, unsupported},
 };
+use temporal_agents_core::wire::{Definitions, HandoffSpec, ModelCall, ToolSpec};
 
 /// The names of functions that the crate would convert to the provider's own tools. Anthropic's
 /// concerns Claude on Vertex.

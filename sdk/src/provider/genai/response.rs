@@ -7,15 +7,13 @@ use super::{
     dialect::{Dialect, Shape},
     thoughts,
 };
-use crate::{
-    provider::{
-        ModelError,
-        answer_items::{assistant_message, with_refusal},
-        http::{answer::Answer, classify::ProviderError, outgoing::unsupported},
-        stop_reason,
-    },
-    wire::{InputTokensDetails, Item, ModelResponse, OutputTokensDetails, Usage},
+use crate::provider::{
+    ModelError,
+    answer_items::{assistant_message, with_refusal},
+    http::{answer::Answer, classify::ProviderError, outgoing::unsupported},
+    stop_reason,
 };
+use temporal_agents_core::wire::{InputTokensDetails, Item, ModelResponse, OutputTokensDetails, Usage};
 
 /// The content of a response, as the crate reads it.
 pub(super) struct ResponseContent {

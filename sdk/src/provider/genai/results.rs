@@ -7,10 +7,8 @@ use super::{
     content::no_part,
     dialect::{Dialect, Shape},
 };
-use crate::{
-    provider::{ModelError, data_url::data_url},
-    wire::Item,
-};
+use crate::provider::{ModelError, data_url::data_url};
+use temporal_agents_core::wire::Item;
 
 /// Converts the result of a call.
 ///

@@ -11,13 +11,11 @@ use ::genai::{
 use serde_json::{Map, Value, json};
 
 use super::dialect::{Dialect, Shape};
-use crate::{
-    provider::{
-        ModelError,
-        http::outgoing::{ExtraSettings, Outgoing, refuse, set, unsupported},
-    },
-    wire::{ModelFailureKind, ModelSettings, OutputSpec, ToolChoice},
+use crate::provider::{
+    ModelError,
+    http::outgoing::{ExtraSettings, Outgoing, refuse, set, unsupported},
 };
+use temporal_agents_core::wire::{ModelFailureKind, ModelSettings, OutputSpec, ToolChoice};
 
 /// Returns the options for a call.
 ///

@@ -18,10 +18,8 @@
 use ::genai::chat::ContentPart;
 use serde_json::{Map, Value, json};
 
-use crate::{
-    provider::data::{GENAI, PROVIDER_DATA},
-    wire::Item,
-};
+use crate::provider::data::{GENAI, PROVIDER_DATA};
+use temporal_agents_core::wire::Item;
 
 /// Returns the item that holds these parts of a response: signatures, reasoning, and blocks that
 /// the crate does not know.

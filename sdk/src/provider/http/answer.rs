@@ -8,6 +8,7 @@ use std::{sync::Arc, time::SystemTime};
 
 use reqwest::{StatusCode, header::HeaderMap};
 use serde_json::{Map, Value};
+use temporal_agents_core::wire::ModelFailureKind;
 
 use super::{
     advice::Advice,
@@ -15,7 +16,7 @@ use super::{
     classify::{self, ProviderError},
     redact::Redactor,
 };
-use crate::{provider::ModelError, wire::ModelFailureKind};
+use crate::provider::ModelError;
 
 /// The maximum length of the excerpt of a body in a message, in characters.
 const EXCERPT: usize = 200;

@@ -2,9 +2,10 @@
 
 use reqwest::StatusCode;
 use serde_json::{Map, Value};
+use temporal_agents_core::wire::ModelFailureKind;
 
 use super::redact::Redactor;
-use crate::{provider::ModelError, wire::ModelFailureKind};
+use crate::provider::ModelError;
 
 /// Returns the kind of failure that a status represents; 400 and 404 are further distinguished by
 /// the provider's code.

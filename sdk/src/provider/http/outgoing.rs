@@ -8,8 +8,9 @@
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use serde::Serialize;
 use serde_json::{Map, Value};
+use temporal_agents_core::wire::ModelFailureKind;
 
-use crate::{provider::ModelError, wire::ModelFailureKind};
+use crate::provider::ModelError;
 
 /// A request without address and credentials.
 #[derive(Debug, Default)]

@@ -11,8 +11,9 @@ use reqwest::{
     header::{HeaderMap, HeaderName, HeaderValue},
 };
 use secrecy::{ExposeSecret, SecretString};
+use temporal_agents_core::tool::BoxError;
 
-use crate::{provider::http_client, tool::BoxError};
+use crate::provider::http_client;
 
 /// What a provider advises for an address that cannot be used, each to follow the reason.
 #[derive(Clone, Copy, Debug)]

@@ -14,12 +14,11 @@
 
 use std::time::Duration;
 
-use tokio::time::Instant;
-
-use crate::{
+use temporal_agents_core::{
     drive::model_limits::{ATTEMPT, attempt_limit},
     wire::ModelSettings,
 };
+use tokio::time::Instant;
 
 /// The limits that a provider is configured with.
 #[derive(Clone, Copy, Debug, Default)]

@@ -13,9 +13,10 @@
 use std::sync::Arc;
 
 use reqwest::{Client, Response, Url, header::HeaderMap};
+use temporal_agents_core::wire::ModelFailureKind;
 
 use super::{address, answer::Answer, body, classify, outgoing::Outgoing, redact::Redactor, refused_place};
-use crate::{provider::ModelError, wire::ModelFailureKind};
+use crate::provider::ModelError;
 
 /// The connection to a server, with what all requests to it have in common.
 pub(crate) struct Transport {

@@ -24,11 +24,11 @@ mod usage;
 
 use std::sync::Arc;
 
-use futures::future::BoxFuture;
-use serde_json::{Value, json};
-
 pub use azure::Azure;
 pub use builder::{OpenAiBuilder, OpenAiConfigError};
+use futures::future::BoxFuture;
+use serde_json::{Value, json};
+use temporal_agents_core::wire::{ModelCall, ModelFailureKind, ModelResponse};
 
 use self::endpoint::Endpoint;
 use super::{
@@ -38,7 +38,6 @@ use super::{
     data::{PROVIDER_DATA, RESPONSES},
     http::{refusals::Refusals, silence::SilenceOptions, streaming::Streamed},
 };
-use crate::wire::{ModelCall, ModelFailureKind, ModelResponse};
 
 /// The models of OpenAI, of Azure OpenAI, or of a compatible server.
 ///

@@ -1,8 +1,7 @@
 //! The token counts in a provider's usage object, under the names of its API.
 
 use serde_json::Value;
-
-use crate::wire::{InputTokensDetails, OutputTokensDetails, Usage};
+use temporal_agents_core::wire::{InputTokensDetails, OutputTokensDetails, Usage};
 
 /// The names of the token counts in the usage object of an API.
 pub(super) struct Names {

@@ -1,12 +1,10 @@
 use std::sync::{Mutex, mpsc};
 
 use futures::future::BoxFuture;
+use temporal_agents_core::wire::{Definitions, Usage};
 
 use super::*;
-use crate::{
-    provider::ModelDelta,
-    wire::{Definitions, Usage},
-};
+use crate::provider::ModelDelta;
 
 /// A model that keeps the handle of its deltas, and answers unless the call is for `"never"`.
 #[derive(Clone, Default)]

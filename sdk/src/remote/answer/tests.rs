@@ -1,11 +1,9 @@
 use rstest::rstest;
 use serde_json::{Value, json};
+use temporal_agents_core::wire::{ToolOutput, remote_call::RemoteTarget};
 
 use super::of_result;
-use crate::{
-    remote::message::ToolResultMessage,
-    wire::{ToolOutput, remote_call::RemoteTarget},
-};
+use crate::remote::message::ToolResultMessage;
 
 fn target(members: Value) -> RemoteTarget {
     let mut target = json!({"toolset": "files", "tool": "list", "timeout_seconds": 60});
@@ -59,7 +57,7 @@ fn an_error_is_told_with_its_code_and_its_issues() {
 #[test]
 fn an_unknown_outcome_is_told_in_the_words_of_every_tool() {
     let error = json!({"error": {"code": "outcome_unknown", "message": "the disk may be erased"}});
-    assert_eq!(told(json!({}), error), Err(crate::tool::OUTCOME_UNKNOWN.to_owned()));
+    assert_eq!(told(json!({}), error), Err(temporal_agents_core::tool::OUTCOME_UNKNOWN.to_owned()));
 }
 
 #[test]

@@ -8,11 +8,12 @@ use std::{
     time::Duration,
 };
 
+use temporal_agents_core::wire::size::encoded_len;
 use tokio::{sync::watch, task::AbortHandle, time::Instant};
 use uuid::Uuid;
 
 use super::request::{NumberedReply, Reply};
-use crate::{remote::one_call::MOST_DELTAS, wire::size::encoded_len};
+use crate::remote::one_call::MOST_DELTAS;
 
 /// Time for which a call is known after its end.
 const RETAINED: Duration = Duration::from_mins(15);

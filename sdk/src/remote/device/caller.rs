@@ -4,6 +4,10 @@ use std::{future::Future, sync::Arc, time::Duration};
 
 use futures::FutureExt;
 use serde_json::{Map, Value};
+use temporal_agents_core::{
+    tool::{ActivityBody, ToolContext, ToolError},
+    wire::{SideData, ToolOutput, remote_call::RemoteTarget},
+};
 use tokio::time::{Instant, sleep, timeout};
 
 use super::{
@@ -13,15 +17,11 @@ use super::{
     key::DeviceKey,
     request::{CallRequest, DeviceRequest, NumberedReply, Reply},
 };
-use crate::{
-    remote::{
-        answer,
-        message::{CallMessage, ToolResultMessage},
-        one_call::{Lost, message_of, output_of, unless_cancelled},
-        transport::{StreamError, Subscription},
-    },
-    tool::{ActivityBody, ToolContext, ToolError},
-    wire::{SideData, ToolOutput, remote_call::RemoteTarget},
+use crate::remote::{
+    answer,
+    message::{CallMessage, ToolResultMessage},
+    one_call::{Lost, message_of, output_of, unless_cancelled},
+    transport::{StreamError, Subscription},
 };
 
 /// Time of silence after which the caller asks again.

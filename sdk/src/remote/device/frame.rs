@@ -9,13 +9,13 @@
 //! | gateway | `{"type": "cancel", "tool_use_id": ".."}` |
 
 use serde::{Deserialize, Serialize};
-
-use super::{DEVICES, key::DeviceKey};
-use crate::{
-    remote::message::{CallMessage, ToolOutputDeltaMessage, ToolResultMessage},
+use temporal_agents_core::{
     tool::schema,
     wire::{GateMode, RemoteTool, SelectedToolset, size::encoded_len},
 };
+
+use super::{DEVICES, key::DeviceKey};
+use crate::remote::message::{CallMessage, ToolOutputDeltaMessage, ToolResultMessage};
 
 /// Most tools of a device.
 const MOST_TOOLS: usize = 128;

@@ -1,9 +1,9 @@
 //! The key of a device: its owner and its name.
 
 use sha2::{Digest, Sha256};
+use temporal_agents_core::wire::remote_call::RemoteTarget;
 
 use super::frame::is_name;
-use crate::wire::remote_call::RemoteTarget;
 
 /// The key of a device. Names are scoped to their owner: two users may each have a `laptop`.
 ///

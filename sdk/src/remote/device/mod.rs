@@ -48,6 +48,7 @@ use std::{
 
 use futures::{FutureExt, future::BoxFuture};
 use serde_json::json;
+use temporal_agents_core::{tool::BoxError, wire::SelectedToolset};
 use uuid::Uuid;
 
 pub(crate) use self::caller::body;
@@ -61,7 +62,6 @@ use super::{
     source::{ToolsetQuery, ToolsetSource},
     transport::{Channels, StreamError},
 };
-use crate::{tool::BoxError, wire::SelectedToolset};
 
 /// Name of the transport of devices.
 pub(crate) const DEVICES: &str = "devices";

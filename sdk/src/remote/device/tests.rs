@@ -1,17 +1,15 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use temporal_agents_core::wire::{GateMode, RemoteTool, ToolsetKind};
 use tokio::time::timeout;
 
 use super::{
     request::{CallRequest, DeviceRequest, NumberedReply, Reply},
     *,
 };
-use crate::{
-    remote::{
-        message::{ToolOutputDeltaMessage, ToolResultMessage},
-        transport::MemoryTransport,
-    },
-    wire::{GateMode, RemoteTool, ToolsetKind},
+use crate::remote::{
+    message::{ToolOutputDeltaMessage, ToolResultMessage},
+    transport::MemoryTransport,
 };
 
 mod attempts;

@@ -12,17 +12,14 @@ use std::{fmt, future::IntoFuture};
 
 use futures::{FutureExt, future::BoxFuture};
 use serde_json::Value;
+use temporal_agents_core::{tool::schema, wire::RemoteTool};
 use uuid::Uuid;
 
 use super::{Gateway, GatewayError, toolset::shown};
-use crate::{
-    remote::{
-        marks::CallStreams,
-        message::{FieldIssue, ToolCallMessage, ToolCallMeta, TraceContext, result_stream},
-        transport::StreamError,
-    },
-    tool::schema,
-    wire::RemoteTool,
+use crate::remote::{
+    marks::CallStreams,
+    message::{FieldIssue, ToolCallMessage, ToolCallMeta, TraceContext, result_stream},
+    transport::StreamError,
 };
 
 /// Most tools that an error names.

@@ -11,12 +11,10 @@
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use temporal_agents_core::wire::absent;
 
 use super::{Toolset, limits::MAX_BYTES};
-use crate::{
-    remote::transport::{Append, Entry, StreamError},
-    wire::absent,
-};
+use crate::remote::transport::{Append, Entry, StreamError};
 
 /// Name of the stream.
 pub(super) const REGISTRATIONS: &str = "toolregistry:registrations";

@@ -1,13 +1,13 @@
 //! The catalogue as a source of toolsets that a run selects.
 
 use futures::{FutureExt, future::BoxFuture};
-
-use super::Gateway;
-use crate::{
-    remote::{ToolsetQuery, ToolsetSource},
+use temporal_agents_core::{
     tool::{BoxError, remote_toolset::DEFAULT_TRANSPORT},
     wire::SelectedToolset,
 };
+
+use super::Gateway;
+use crate::remote::{ToolsetQuery, ToolsetSource};
 
 impl ToolsetSource for Gateway {
     /// Returns the toolsets that are registered and healthy. Their tools are called over the

@@ -6,18 +6,16 @@ mod registrations;
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use temporal_agents_core::wire::RemoteTool;
 use tokio::{
     task::JoinHandle,
     time::{sleep, timeout},
 };
 
 use super::{Gateway, Registration, Toolset};
-use crate::{
-    remote::{
-        message::{ToolCallMessage, toolset_stream},
-        transport::{Append, Entry, MemoryTransport, Streams},
-    },
-    wire::RemoteTool,
+use crate::remote::{
+    message::{ToolCallMessage, toolset_stream},
+    transport::{Append, Entry, MemoryTransport, Streams},
 };
 
 const NOW: Duration = Duration::ZERO;

@@ -4,13 +4,13 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-
-use super::limits::{MAX_BYTES, MAX_DESCRIPTION_BYTES, MAX_NAME, MAX_TAG, MAX_TAGS, MAX_TOOLS};
-use crate::{
-    remote::transport::StreamError,
+use temporal_agents_core::{
     tool::schema,
     wire::{RemoteTool, absent},
 };
+
+use super::limits::{MAX_BYTES, MAX_DESCRIPTION_BYTES, MAX_NAME, MAX_TAG, MAX_TAGS, MAX_TOOLS};
+use crate::remote::transport::StreamError;
 
 /// Most characters of a name that an error repeats.
 const SHOWN: usize = 100;

@@ -2,9 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use temporal_agents_core::wire::absent;
 
 use super::{ToolCallMeta, TraceContext, lenient};
-use crate::wire::absent;
 
 /// A message of the request stream of a toolset. JSON: `{"type": "call" | "ping", ..}`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -2,9 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-
-use crate::tool::Issue;
-use crate::wire::absent;
+use temporal_agents_core::{tool::Issue, wire::absent};
 
 /// An argument that does not fit. Members that say nothing about the constraint are absent.
 ///

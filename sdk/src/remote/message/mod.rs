@@ -22,12 +22,12 @@ mod result;
 mod result_bounds;
 mod stream_name;
 
-pub use crate::{tool::trace_context::TraceContext, wire::tool_call_meta::ToolCallMeta};
 pub use call::{CallMessage, ToolCallMessage};
 pub use delta::ToolOutputDeltaMessage;
 pub use field_issue::FieldIssue;
 pub use result::{RemoteError, ToolResultMessage};
 pub use stream_name::{INIT_EVENT, OUTPUT_DELTA_EVENT, RESULT_EVENT, result_stream, toolset_stream};
+pub use temporal_agents_core::{tool::trace_context::TraceContext, wire::tool_call_meta::ToolCallMeta};
 
 #[cfg(test)]
 mod tests;

@@ -2,9 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use temporal_agents_core::wire::{Bounds, ServerData, absent};
 
 use super::{field_issue::FieldIssue, lenient, result_bounds};
-use crate::wire::{Bounds, ServerData, absent};
 
 /// The one result of a call: a value, or an error.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -2,8 +2,7 @@
 //! `{"Returned": 20, "Total": 1312, "Truncated": true, "NextCursor": "c2", "RefinementHint": ""}`.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
-use crate::wire::{Bounds, absent::or_default};
+use temporal_agents_core::wire::{Bounds, absent::or_default};
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "PascalCase")]

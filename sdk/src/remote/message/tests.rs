@@ -6,14 +6,14 @@ use proptest::prelude::*;
 use rstest::rstest;
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
+use temporal_agents_core::{
+    tool::{Issue, schema::parse_arguments},
+    wire::{Bounds, ServerData},
+};
 
 use super::{
     CallMessage, FieldIssue, RemoteError, ToolCallMessage, ToolCallMeta, ToolOutputDeltaMessage, ToolResultMessage,
     TraceContext, result_stream, toolset_stream,
-};
-use crate::{
-    tool::{Issue, schema::parse_arguments},
-    wire::{Bounds, ServerData},
 };
 
 /// Compares a message with a file of one line, in both directions and byte for byte.
@@ -317,7 +317,7 @@ fn a_call_has_the_trace_in_which_it_is_made() {
     #[expect(clippy::disallowed_types, reason = "the propagators of opentelemetry read this type")]
     type Fields = std::collections::HashMap<String, String>;
 
-    assert_eq!(TraceContext::current(), TraceContext::default());
+    assert_eq!(crate::trace::propagation::current(), TraceContext::default());
     let fields = [
         ("traceparent", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"),
         ("tracestate", "vendor=a1"),
@@ -326,7 +326,7 @@ fn a_call_has_the_trace_in_which_it_is_made() {
     let fields = fields.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect::<Fields>();
     let context = TraceContextPropagator::new().extract_with_context(&Context::new(), &fields);
     let _guard = BaggagePropagator::new().extract_with_context(&context, &fields).attach();
-    let current = TraceContext::current();
+    let current = crate::trace::propagation::current();
     let expected = |name: &str| fields[name].clone();
     assert_eq!(current.traceparent, expected("traceparent"));
     assert_eq!((current.tracestate, current.baggage), (expected("tracestate"), expected("baggage")));

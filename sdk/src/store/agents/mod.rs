@@ -11,9 +11,9 @@ use std::{fmt, sync::Arc, time::SystemTime};
 
 use futures::future::BoxFuture;
 use serde_json::Value;
+use temporal_agents_core::{tool::BoxError, wire::error_debug};
 
 pub(crate) use self::reach::{LoadError, Loaded, Start, load};
-use crate::{tool::BoxError, wire::error_debug};
 
 /// A store of agents as data, from which the worker loads the specs of runs, and which the service
 /// lists and edits. `Resources::agent_store` registers it.

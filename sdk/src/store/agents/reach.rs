@@ -3,9 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use serde_json::Value;
-
-use super::AgentStore;
-use crate::{
+use temporal_agents_core::{
     agent::{
         SpecIssue,
         spec::{MAX_AGENTS, MAX_RECORD_BYTES, listed, read, suggestion},
@@ -16,6 +14,8 @@ use crate::{
         agent_spec::{LoadedSpec, SpecHandoff},
     },
 };
+
+use super::AgentStore;
 
 /// Maximum number of names of a store that are compared with an unknown one.
 const MAX_KNOWN: u32 = 200;

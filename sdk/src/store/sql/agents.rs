@@ -9,16 +9,14 @@ use std::{cmp::Ordering, time::SystemTime};
 use futures::future::{BoxFuture, FutureExt};
 use serde_json::Value;
 use sqlx::{Row as _, any::AnyRow};
+use temporal_agents_core::tool::BoxError;
 
 use super::{
     SqlStore, SqlStoreError,
     text::{restored, storable},
     time::{millis, time},
 };
-use crate::{
-    store::{AgentStore, AgentVersion, PutAgentError},
-    tool::BoxError,
-};
+use crate::store::{AgentStore, AgentVersion, PutAgentError};
 
 /// Longest name that is looked up, in bytes: names of stored agents have at most 50.
 const MAX_NAME_BYTES: usize = 500;

@@ -4,17 +4,14 @@ use std::time::SystemTime;
 
 use futures::future::{BoxFuture, FutureExt};
 use sqlx::{Row as _, any::AnyRow};
+use temporal_agents_core::{tool::BoxError, wire::kept_decision::KeptDecision};
 
 use super::{
     SqlStore, SqlStoreError,
     text::{indexed, restored, storable},
     time::{millis, time},
 };
-use crate::{
-    store::{DecisionStore, StoredDecision},
-    tool::BoxError,
-    wire::kept_decision::KeptDecision,
-};
+use crate::store::{DecisionStore, StoredDecision};
 
 impl DecisionStore for SqlStore {
     fn decisions<'a>(&'a self, user: &'a str, limit: u32) -> BoxFuture<'a, Result<Vec<StoredDecision>, BoxError>> {

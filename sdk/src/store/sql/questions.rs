@@ -7,17 +7,14 @@ use std::time::SystemTime;
 
 use futures::future::{BoxFuture, FutureExt};
 use sqlx::{Row as _, any::AnyRow};
+use temporal_agents_core::{tool::BoxError, wire::ApprovalRuling};
 
 use super::{
     SqlStore, SqlStoreError,
     text::{indexed, restored, storable},
     time::{millis, time},
 };
-use crate::{
-    store::{QuestionStore, StoredQuestion},
-    tool::BoxError,
-    wire::ApprovalRuling,
-};
+use crate::store::{QuestionStore, StoredQuestion};
 
 impl QuestionStore for SqlStore {
     fn ask<'a>(&'a self, question: &'a StoredQuestion) -> BoxFuture<'a, Result<StoredQuestion, BoxError>> {

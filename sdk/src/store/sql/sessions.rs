@@ -11,9 +11,10 @@
 
 use futures::future::BoxFuture;
 use sqlx::Row as _;
+use temporal_agents_core::{tool::BoxError, wire::Item};
 
 use super::{SqlStore, SqlStoreError, Transaction, text::indexed};
-use crate::{store::Session, tool::BoxError, wire::Item};
+use crate::store::Session;
 
 /// Maximum number of items of one statement. Each is three parameters, of which SQLite allows
 /// 32,766.

@@ -6,6 +6,8 @@ use std::{
     time::SystemTime,
 };
 
+use temporal_agents_core::wire::RecordedFailure;
+
 use super::reader::{Path, Reader};
 use crate::{
     events::{Aside, AsideKind, fact_id_at},
@@ -13,7 +15,6 @@ use crate::{
         attributes::{self, Described},
         ids::SpanId,
     },
-    wire::RecordedFailure,
 };
 
 /// The effects so far that no event has reported.

@@ -31,6 +31,7 @@ mod writer;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use opentelemetry::{Context, trace::TraceContextExt};
+use temporal_agents_core::wire::RunEvent;
 
 use self::{reader::Reader, writer::Writer};
 use super::{
@@ -38,10 +39,7 @@ use super::{
     ids::{Caller, SpanId, TraceId},
     live::Queue,
 };
-use crate::{
-    events::{Aside, AttemptContext, AttemptOf, RunObserver, RunTracer},
-    wire::RunEvent,
-};
+use crate::events::{Aside, AttemptContext, AttemptOf, RunObserver, RunTracer};
 
 /// Returns the maker of the traces of runs.
 pub(super) fn tracer(queue: Arc<Queue>) -> RunTracer {

@@ -7,6 +7,7 @@ use std::{
 
 use prost_types::Timestamp;
 use serde_json::Value;
+use temporal_agents_core::wire::{EventKind, Item, RecordedFailure, RunEvent, Usage};
 
 use super::{
     agents::{Working, is_judge},
@@ -20,7 +21,6 @@ use crate::{
         attributes::{self, Described},
         ids::SpanId,
     },
-    wire::{EventKind, Item, RecordedFailure, RunEvent, Usage},
 };
 
 /// The path of a nested run; empty for the outermost run.

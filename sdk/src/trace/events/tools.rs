@@ -3,13 +3,10 @@
 use std::time::SystemTime;
 
 use serde_json::Value;
+use temporal_agents_core::wire::{RecordedFailure, RunEvent};
 
 use super::reader::{Path, Reader};
-use crate::{
-    events::fact_id_at,
-    trace::attributes,
-    wire::{RecordedFailure, RunEvent},
-};
+use crate::{events::fact_id_at, trace::attributes};
 
 /// The prefix of the names of handoffs, unless their author chooses another.
 const HANDOFF: &str = "transfer_to_";

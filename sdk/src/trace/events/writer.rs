@@ -7,6 +7,7 @@ use opentelemetry::{
     trace::{SpanContext, TraceContextExt, TraceFlags},
 };
 use serde_json::Value;
+use temporal_agents_core::wire::{RecordedFailure, TraceSettings};
 
 use crate::{
     events::{AttemptOf, TracedRun, is_aside},
@@ -16,7 +17,6 @@ use crate::{
         live::{Job, Queue},
         span::Span,
     },
-    wire::{RecordedFailure, TraceSettings},
 };
 
 /// Sends the spans of one run.

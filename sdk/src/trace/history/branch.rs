@@ -3,6 +3,7 @@
 use std::{collections::BTreeMap, time::SystemTime};
 
 use serde_json::Value;
+use temporal_agents_core::wire::{Item, RecordedFailure, event::TrippedGuardrail};
 
 use super::{Part, places::Places, tree::Tree};
 use crate::{
@@ -14,7 +15,6 @@ use crate::{
         attributes::{self, Described, content},
         ids::{Execution, SpanId},
     },
-    wire::{Item, RecordedFailure, event::TrippedGuardrail},
 };
 
 /// The spans of one execution.

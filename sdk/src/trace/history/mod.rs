@@ -10,6 +10,7 @@ use std::{
     time::SystemTime,
 };
 
+use temporal_agents_core::wire::{RecordedFailure, error_debug};
 use temporalio_client::Client;
 use temporalio_common::{data_converters::DataConverter, protos::temporal::api::history::v1::History};
 
@@ -24,10 +25,7 @@ use super::{
     otlp::{Otlp, OtlpError},
     span::Span,
 };
-use crate::{
-    client::transcript::{End, Transcript, TranscriptError},
-    wire::{RecordedFailure, error_debug},
-};
+use crate::client::transcript::{End, Transcript, TranscriptError};
 
 /// The error of a trace that cannot be read or exported.
 #[derive(thiserror::Error)]

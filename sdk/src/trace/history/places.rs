@@ -1,9 +1,10 @@
 //! The traces of the runs of a workflow.
 
+use temporal_agents_core::wire::TraceSettings;
+
 use crate::{
     client::transcript::Transcript,
     trace::ids::{Caller, Execution, TraceId},
-    wire::TraceSettings,
 };
 
 /// The rule by which a run of a workflow has its trace.

@@ -2,6 +2,8 @@
 
 use std::time::SystemTime;
 
+use temporal_agents_core::wire::Verdict;
+
 use super::{
     branch::{Branch, failure_of, is_pending, retried, times_of_call},
     tree::Tree,
@@ -9,7 +11,6 @@ use super::{
 use crate::{
     client::transcript::{Approval, Run, ToolKind, ToolUse, Turn},
     trace::{attributes, ids::SpanId},
-    wire::Verdict,
 };
 
 impl<'t> Branch<'t> {

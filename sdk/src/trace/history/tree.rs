@@ -2,6 +2,8 @@
 
 use std::time::SystemTime;
 
+use temporal_agents_core::wire::{RecordedFailure, TraceSettings};
+
 use crate::{
     client::transcript::{Activity, ToolUse},
     trace::{
@@ -9,7 +11,6 @@ use crate::{
         ids::{SpanId, TraceId},
         span::Span,
     },
-    wire::{RecordedFailure, TraceSettings},
 };
 
 /// The spans so far.

@@ -5,6 +5,10 @@ use std::{sync::Arc, time::SystemTime};
 use opentelemetry::Context;
 use serde::Deserialize;
 use serde_json::{Map, Value};
+use temporal_agents_core::wire::{
+    Item, Json, MODEL_ACTIVITY, RecordedFailure, TraceSettings, mcp_call, remote_call, tool_call::TOOL_PREFIX,
+    trace_settings::TRACE_HEADER,
+};
 use temporalio_sdk::activities::{ActivityContext, ActivityError};
 
 use super::{
@@ -18,10 +22,6 @@ use crate::{
         attributes::{self, content, may_have_content},
         ids::SpanId,
         span::Span,
-    },
-    wire::{
-        Item, MODEL_ACTIVITY, RecordedFailure, TraceSettings, mcp_call, remote_call, tool_call::TOOL_PREFIX,
-        trace_settings::TRACE_HEADER,
     },
 };
 
@@ -96,9 +96,9 @@ impl Attempt {
         let settings = ctx.headers().get(TRACE_HEADER).and_then(|settings| serde_json::from_slice(&settings.data).ok());
         let info = ctx.info();
         let (workflow_id, run_id) = (info.workflow_id.clone()?, info.workflow_run_id.clone()?);
-        let names = match request {
-            Request::Text(text) => serde_json::from_slice(text).ok()?,
-            Request::Value(value) => Names::deserialize(value).ok()?,
+        let names = match &request.0 {
+            Json::Text(text) => serde_json::from_slice(text).ok()?,
+            Json::Value(value) => Names::deserialize(value).ok()?,
         };
         Some(Self {
             queue: Arc::clone(queue),

@@ -6,6 +6,8 @@ use std::{
     sync::Arc,
 };
 
+use temporal_agents_core::wire::TraceSettings;
+
 use super::{
     execution_of,
     queue::{Job, Queue},
@@ -13,9 +15,8 @@ use super::{
     sent::SentContext,
 };
 use crate::{
-    tool::{OpenedSpan, OpenedSpans},
     trace::{attributes, ids::TraceId, span::Span},
-    wire::TraceSettings,
+    workflow::headers::{OpenedSpan, OpenedSpans},
 };
 
 /// The spans that the author of one execution opens.

@@ -5,12 +5,15 @@ use std::collections::HashMap;
 
 use opentelemetry::Context;
 use serde_json::json;
+use temporal_agents_core::{
+    tool::trace_context::TraceContext,
+    wire::{TraceSettings, trace_settings::TRACER_DATA},
+};
 use temporalio_common::protos::temporal::api::common::v1::Payload;
 
-use crate::{
-    tool::trace_context::TraceContext,
-    trace::ids::{Caller, SpanId, TraceId},
-    wire::{TraceSettings, trace_settings::TRACER_DATA},
+use crate::trace::{
+    ids::{Caller, SpanId, TraceId},
+    propagation,
 };
 
 const TRACEPARENT: &str = "traceparent";
@@ -113,7 +116,7 @@ impl SentContext {
     pub(super) fn to_context(&self) -> Context {
         let field = |value: &Option<String>| value.clone().unwrap_or_default();
         let (tracestate, baggage) = (field(&self.tracestate), field(&self.baggage));
-        TraceContext { traceparent: self.caller.to_traceparent(), tracestate, baggage }.to_context()
+        propagation::to_context(&TraceContext { traceparent: self.caller.to_traceparent(), tracestate, baggage })
     }
 }
 

@@ -6,6 +6,7 @@ use std::{
     sync::Arc,
 };
 
+use temporal_agents_core::wire::trace_settings::TRACER_DATA;
 use temporalio_common::protos::temporal::api::common::v1::Payload;
 #[cfg(feature = "nexus")]
 use temporalio_workflow::workflow_interceptors::{StartNexusOperationInput, StartNexusOperationResult};
@@ -27,9 +28,8 @@ use super::{
 };
 use crate::{
     events::Place,
-    tool::{SpansKey, ToolCallKey, TraceKey},
     trace::ids::{Caller, TraceId},
-    wire::trace_settings::TRACER_DATA,
+    workflow::headers::{SpansKey, ToolCallKey, TraceKey},
 };
 
 /// Sends the context of a trace on, and reports the end of an execution.

@@ -3,12 +3,11 @@
 use prost::Message;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
+use temporal_agents_core::wire::{RunEvent, decode};
 use temporalio_common::{
     data_converters::{ActivitySerializationContext, DataConverter, SerializationContextData},
     protos::temporal::api::common::v1::Payload,
 };
-
-use crate::wire::{RunEvent, decode};
 
 /// Returns the name of the stream of a call: `deltas:` and a digest of its namespace, workflow id,
 /// run id and id, which may be any strings.

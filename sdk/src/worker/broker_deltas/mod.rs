@@ -22,6 +22,10 @@ mod in_process;
 use std::{fmt, sync::Arc, time::Duration};
 
 use futures::{FutureExt, StreamExt, future::BoxFuture, stream::BoxStream};
+use temporal_agents_core::{
+    drive::guard::guarded,
+    wire::{RunEvent, tool_batch::calls_in},
+};
 use temporalio_client::NamespacedClient;
 use temporalio_common::data_converters::DataConverter;
 
@@ -29,10 +33,8 @@ use self::entry::{decode_batch, encode_batch, stream_of};
 use crate::{
     client::{DeltaCall, DeltaReader},
     deltas::{DeltaBatch, DeltaChannel, DeltaSource, DeltaTransport},
-    drive::guard::guarded,
     events::{CallOfRun, delta_of},
     remote::{BATCH_INTERVAL, BatchWriter, read_batches, transport::Streams},
-    wire::{RunEvent, tool_batch::calls_in},
 };
 
 /// A transport over a broker that workers and readers share: `RedisTransport` (feature `redis`), or

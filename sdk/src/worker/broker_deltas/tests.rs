@@ -1,6 +1,7 @@
 use std::{sync::Arc, time::Duration};
 
 use futures::{FutureExt, StreamExt, future::BoxFuture, stream::BoxStream};
+use temporal_agents_core::wire::{EventKind, RunEvent};
 use temporalio_common::data_converters::DataConverter;
 use tokio::time::{Instant, timeout};
 
@@ -12,7 +13,6 @@ use crate::{
         BatchWriter,
         transport::{Append, Appended, Entry, EntryId, GroupMember, MemoryTransport, StreamError, Streams},
     },
-    wire::{EventKind, RunEvent},
 };
 
 const CALL: &str = "r/1-model";

@@ -6,11 +6,12 @@
 //! long as its process, and a call that times out while it waits in the queue proves that the
 //! process is gone.
 
+use temporal_agents_core::{tool::BoxError, wire::error_debug};
 use temporalio_client::Client;
 use temporalio_sdk::{Runtime, Worker, WorkerOptions, WorkerRunError};
 
 use super::{AgentsPlugin, InstallError};
-use crate::{client::check_run_attributes, tool::BoxError, wire::error_debug};
+use crate::client::check_run_attributes;
 
 /// A worker that runs agents. It does what [`AgentsPlugin::install`] and a [`Worker`] do, and also
 /// holds sessions with stateful MCP servers (`McpServer::stateful`). Each session is a connection

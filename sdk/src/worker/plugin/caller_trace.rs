@@ -8,6 +8,7 @@
 
 use std::{cell::RefCell, collections::HashMap};
 
+use temporal_agents_core::wire::trace_settings::TRACER_DATA;
 use temporalio_workflow::{
     common::protos::temporal::api::common::v1::Payload,
     workflow_interceptors::{
@@ -17,8 +18,6 @@ use temporalio_workflow::{
         WorkflowInterceptorContext, WorkflowInterceptorFuture, WorkflowNext,
     },
 };
-
-use crate::wire::trace_settings::TRACER_DATA;
 
 /// Maximum bytes of a header that is passed on: each activity repeats it in history.
 const MAX_BYTES: usize = 8_192;

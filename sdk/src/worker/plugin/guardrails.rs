@@ -1,10 +1,11 @@
 //! The guardrails of a worker's runs: their activities, and the agents that judge.
 
-use super::AgentsPlugin;
-use crate::{
+use temporal_agents_core::{
     agent::{IntoInputGuardrail, IntoOutputGuardrail},
     tool::{ToolInputGuardrail, ToolOutputGuardrail},
 };
+
+use super::AgentsPlugin;
 
 impl AgentsPlugin {
     /// Registers the activity or the agent that an input guardrail of a `RunConfig` needs. The
@@ -28,7 +29,7 @@ impl AgentsPlugin {
     }
 
     /// Registers the activity or the agent that a guardrail in
-    /// [`RunConfig::tool_input_guardrails`](crate::RunConfig::tool_input_guardrails) needs. The guardrails of tools
+    /// [`RunConfig::tool_input_guardrails`](temporal_agents_core::drive::RunConfig::tool_input_guardrails) needs. The guardrails of tools
     /// are registered with the agents that have them.
     #[must_use]
     #[expect(clippy::needless_pass_by_value, reason = "as the other guardrails, for `fold`")]
@@ -39,7 +40,7 @@ impl AgentsPlugin {
     }
 
     /// Registers the activity or the agent that a guardrail in
-    /// [`RunConfig::tool_output_guardrails`](crate::RunConfig::tool_output_guardrails) needs.
+    /// [`RunConfig::tool_output_guardrails`](temporal_agents_core::drive::RunConfig::tool_output_guardrails) needs.
     #[must_use]
     #[expect(clippy::needless_pass_by_value, reason = "as the other guardrails, for `fold`")]
     pub fn tool_output_guardrail(mut self, guardrail: ToolOutputGuardrail) -> Self {

@@ -1,6 +1,6 @@
 //! The error of [`AgentsPlugin::install`](super::AgentsPlugin::install).
 
-use crate::{agent::GraphIssue, wire::error_debug};
+use temporal_agents_core::{agent::GraphIssue, wire::error_debug};
 
 /// All issues that prevent a worker from running its agents.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
+use temporal_agents_core::agent::AgentDef;
 #[cfg(feature = "mcp")]
 use temporalio_sdk::WorkerOptions;
 
 use super::{AgentsPlugin, InstallIssue};
 #[cfg(feature = "mcp")]
 use crate::activity::{heartbeat::HeartbeatSender, registration::NamedActivities};
-use crate::agent::AgentDef;
 
 #[cfg(feature = "mcp")]
 impl AgentsPlugin {

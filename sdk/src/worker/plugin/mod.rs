@@ -18,14 +18,22 @@ use std::{
 use futures::FutureExt;
 use serde::Serialize;
 use serde_json::Value;
+use temporal_agents_core::{
+    agent::{AgentDef, AgentSource, AgentSources, Graph},
+    drive::installed::plugin_installed,
+    tool::{Tool, ToolBinding, ToolDef},
+    wire::{MODEL_ACTIVITY, conversation::RECORD_ACTIVITY, session_call::SESSION_ACTIVITY, tool_call::TOOL_PREFIX},
+};
 use temporalio_common::error::ApplicationFailure;
 use temporalio_sdk::{WorkerOptions, activities::ActivityError};
 use temporalio_workflow::workflow_interceptors::WorkflowInterceptorConstructor;
 
-pub use self::agents_worker::{AgentsWorker, AgentsWorkerError};
-pub use self::install_error::{InstallError, InstallIssue};
 #[cfg(feature = "nexus")]
 use self::shared_activities::looking_up_endpoints;
+pub use self::{
+    agents_worker::{AgentsWorker, AgentsWorkerError},
+    install_error::{InstallError, InstallIssue},
+};
 use self::{
     caller_trace::CallerTrace,
     shared_activities::{batches_of, state_activities},
@@ -43,15 +51,12 @@ use crate::{
         tool::ToolActivity,
         tool_versions::ToolVersions,
     },
-    agent::{AgentDef, AgentSource, AgentSources, Graph},
     conversations::{ConversationCache, ForgetEnded},
     deltas::{DeltaTransport, Deltas},
-    drive::installed::plugin_installed,
     metrics::Metrics,
     resources::Resources,
     secret::Destination,
-    tool::{Tool, ToolBinding, ToolCallHeader, ToolDef, TraceHeader},
-    wire::{MODEL_ACTIVITY, conversation::RECORD_ACTIVITY, session_call::SESSION_ACTIVITY, tool_call::TOOL_PREFIX},
+    workflow::headers::{ToolCallHeader, TraceHeader},
 };
 
 /// Registers with a worker the model activity and the tools of its agents, after checking that
@@ -154,7 +159,7 @@ impl AgentsPlugin {
     /// registered, and those that agents as data may use.
     ///
     /// Tools with the same name and different parameters are versions of one tool, and run side by
-    /// side; see [`ToolDef::versioned`](crate::tool::ToolDef::versioned).
+    /// side; see [`ToolDef::versioned`](temporal_agents_core::tool::ToolDef::versioned).
     #[must_use]
     pub fn agents(mut self, agents: impl AgentSources) -> Self {
         self.versioned.extend(agents.versioned_tools());

@@ -3,23 +3,23 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use futures::FutureExt;
+#[cfg(feature = "nexus")]
+use temporal_agents_core::wire::nexus_endpoint::NEXUS_ENDPOINT_ACTIVITY;
+use temporal_agents_core::wire::{
+    carried::{KEEP_STATE_ACTIVITY, LOAD_STATE_ACTIVITY},
+    tool_batch::TOOL_BATCH_ACTIVITY,
+};
 
 use super::json;
 #[cfg(feature = "nexus")]
-use crate::{activity::nexus_endpoint, wire::nexus_endpoint::NEXUS_ENDPOINT_ACTIVITY};
-use crate::{
-    activity::{
-        heartbeat::HeartbeatSender,
-        kept_state,
-        message::Reply,
-        registration::{Body, of_values},
-        tool_batch::ToolBatchActivity,
-        tool_versions::ToolVersions,
-    },
-    wire::{
-        carried::{KEEP_STATE_ACTIVITY, LOAD_STATE_ACTIVITY},
-        tool_batch::TOOL_BATCH_ACTIVITY,
-    },
+use crate::activity::nexus_endpoint;
+use crate::activity::{
+    heartbeat::HeartbeatSender,
+    kept_state,
+    message::Reply,
+    registration::{Body, of_values},
+    tool_batch::ToolBatchActivity,
+    tool_versions::ToolVersions,
 };
 
 /// Returns the activity of runs that make several tool calls in one activity.

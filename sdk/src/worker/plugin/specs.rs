@@ -3,15 +3,15 @@
 use std::sync::Arc;
 
 use futures::FutureExt;
-
-use super::{AgentsPlugin, InstallIssue, json};
-use crate::{
-    activity::{
-        load_agent,
-        registration::{Body, of_values},
-    },
+use temporal_agents_core::{
     agent::{AgentDef, Graph, spec::PARTS},
     wire::load_agent::LOAD_AGENT_ACTIVITY,
+};
+
+use super::{AgentsPlugin, InstallIssue, json};
+use crate::activity::{
+    load_agent,
+    registration::{Body, of_values},
 };
 
 impl AgentsPlugin {

@@ -2,11 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{AgentsPlugin, InstallIssue, mcp};
-use crate::{
+use temporal_agents_core::{
     agent::Graph,
     tool::{OversizedOutput, ToolBinding, ToolDef, schema},
 };
+
+use super::{AgentsPlugin, InstallIssue, mcp};
 
 /// The tools of a worker by activity type, each with its versions: tools with the same name and
 /// different parameters.

@@ -3,6 +3,7 @@
 
 use std::{sync::Arc, time::Duration};
 
+use temporal_agents_core::wire::EventKind;
 use tokio::{sync::mpsc, task::JoinHandle, time::timeout};
 
 use crate::{
@@ -11,7 +12,6 @@ use crate::{
         message::{OUTPUT_DELTA_EVENT, ToolOutputDeltaMessage},
         transport::{Append, Streams},
     },
-    wire::EventKind,
 };
 
 /// Most parts that wait to be published; further ones are dropped.

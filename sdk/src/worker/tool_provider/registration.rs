@@ -16,14 +16,11 @@
 use std::{sync::atomic::Ordering, time::Duration};
 
 use serde_json::Value;
+use temporal_agents_core::{tool::ToolDef, wire::RemoteTool};
 use tokio::time::{sleep, timeout};
 
 use super::{Shared, ToolProvider};
-use crate::{
-    remote::gateway::{Registration, RegistrationError, Toolset},
-    tool::ToolDef,
-    wire::RemoteTool,
-};
+use crate::remote::gateway::{Registration, RegistrationError, Toolset};
 
 /// Default time between two registrations.
 pub(super) const REGISTRATION_INTERVAL: Duration = Duration::from_secs(30);

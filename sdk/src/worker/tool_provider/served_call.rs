@@ -3,6 +3,10 @@
 use std::{future::IntoFuture, sync::Arc};
 
 use serde_json::Value;
+use temporal_agents_core::{
+    tool::{ToolDef, ToolFailure, ToolFailureKind, value_of},
+    wire::{SideData, ToolOutput},
+};
 use tokio_util::sync::CancellationToken;
 
 use super::{Shared, leases::RunningCall, output::OutputDeltas};
@@ -12,8 +16,6 @@ use crate::{
         message::{CallMessage, FieldIssue, ToolResultMessage},
         transport::{Append, Appended, EntryId, StreamError},
     },
-    tool::{ToolDef, ToolFailure, ToolFailureKind, value_of},
-    wire::{SideData, ToolOutput},
     worker::tool_registry::{DispatchError, DispatchResult, Served},
 };
 

@@ -18,6 +18,10 @@ use std::{
 
 use futures::{FutureExt, future::BoxFuture};
 use serde_json::{Map, Value, json};
+use temporal_agents_core::{
+    tool::{CallInfo, Heartbeat, RunContext, ToolActivityOptions, ToolContext, ToolDef, ToolError},
+    wire::remote_call::RemoteTarget,
+};
 use tokio::{
     sync::{Notify, oneshot},
     task::{JoinHandle, spawn_blocking},
@@ -25,14 +29,12 @@ use tokio::{
 };
 
 use crate::{
-    Resources, ToolContext, ToolDef, ToolError,
+    Resources,
     remote::{
         ToolTransport,
         message::{RESULT_EVENT, ToolCallMessage, ToolResultMessage, result_stream, toolset_stream},
         transport::{Append, MemoryTransport, Streams},
     },
-    tool::{CallInfo, Heartbeat, RunContext, ToolActivityOptions},
-    wire::remote_call::RemoteTarget,
     worker::{ToolProvider, ToolRegistry},
 };
 

@@ -7,20 +7,22 @@ use std::{
     sync::{Arc, atomic::AtomicU32},
 };
 
+use temporal_agents_core::{
+    drive::{SingleAnswer, SingleCall, SingleError, call_single},
+    engine::RunError,
+    tool::{CallInfo, RunContext, ToolBinding, ToolDef, ToolFailure, idempotency_key, trace_context::TraceContext},
+    wire::{SideData, ToolOutput, tool_call_meta::ToolCallMeta},
+};
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use super::{ToolRegistry, error::DispatchError};
 use crate::{
-    drive::{SingleAnswer, SingleCall, SingleError, call_single},
-    engine::RunError,
     events::{AttemptContext, EventPublisher, EventSink, RunObserver, within},
     inline::{
         host::{InlineHost, Patience},
         run_threads::{BodyThread, run_on_run_thread},
     },
-    tool::{CallInfo, RunContext, ToolBinding, ToolDef, ToolFailure, idempotency_key, trace_context::TraceContext},
-    wire::{SideData, ToolOutput, tool_call_meta::ToolCallMeta},
 };
 
 impl ToolRegistry {
@@ -245,7 +247,7 @@ impl Served {
 /// Returns the context of code in this trace; `None` without one.
 #[cfg(feature = "otel")]
 fn entered(trace: &TraceContext) -> Option<AttemptContext> {
-    let context = trace.to_context();
+    let context = crate::trace::propagation::to_context(trace);
     (*trace != TraceContext::default()).then(|| AttemptContext::new(move || Box::new(context.clone().attach())))
 }
 

@@ -1,6 +1,6 @@
 //! Errors of the registration and the dispatch of tools.
 
-use crate::{engine::RunError, tool::ToolIssue, wire::error_debug};
+use temporal_agents_core::{engine::RunError, tool::ToolIssue, wire::error_debug};
 
 /// The reason that a tool was not registered.
 #[derive(thiserror::Error)]
@@ -40,7 +40,7 @@ pub enum RegisterError {
         /// Name of the server.
         server: String,
         /// Failure of the last attempt.
-        source: crate::tool::BoxError,
+        source: temporal_agents_core::tool::BoxError,
     },
     /// An MCP server is configured with a term that needs a run.
     #[cfg(feature = "mcp")]

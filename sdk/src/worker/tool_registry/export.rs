@@ -1,9 +1,10 @@
 //! The definitions in the form of each provider, in the order of registration.
 
 use serde_json::Value;
+use temporal_agents_core::{tool::ToolDef, wire::ToolSpec};
 
 use super::ToolRegistry;
-use crate::{provider::function_shape, tool::ToolDef, wire::ToolSpec};
+use crate::provider::function_shape;
 
 impl ToolRegistry {
     /// Returns the `tools` of a request to OpenAI's Chat Completions API: `{"type": "function",

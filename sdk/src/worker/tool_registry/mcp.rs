@@ -2,12 +2,10 @@
 
 use std::sync::Arc;
 
+use temporal_agents_core::tool::{ActivityBody, McpServer, ToolDef};
+
 use super::{RegisterError, ToolRegistry};
-use crate::{
-    inline::mcp::Unlisted,
-    mcp,
-    tool::{ActivityBody, McpServer, ToolDef},
-};
+use crate::{inline::mcp::Unlisted, mcp};
 
 impl ToolRegistry {
     /// Requests the tools of a server, and adds them on these terms; each call is a request to the
@@ -16,7 +14,7 @@ impl ToolRegistry {
     ///
     /// They are tools with bodies of their own: an agent that has them needs no `mcp_server`, and
     /// in a workflow their activities are `agents.tool.<name>`. The list is that of the time of
-    /// registration. In a workflow, [`Agent::mcp_server`](crate::Agent::mcp_server), whose list is
+    /// registration. In a workflow, [`Agent::mcp_server`](temporal_agents_core::agent::Agent::mcp_server), whose list is
     /// in history, is safer with a server that may change. A function that returns `_meta` receives
     /// the call, and of the run context only the keys that the tool names.
     ///
@@ -68,7 +66,7 @@ impl ToolRegistry {
         let pause = |attempt| self.patience.pause(attempt);
         let listed = self.resources.list_mcp_tools_with_retries(&server, None, pause).await;
         let listed = listed.map_err(|Unlisted { error, .. }| RegisterError::Mcp { server: name, source: error })?;
-        let body = |binding: &crate::tool::McpBinding| -> ActivityBody {
+        let body = |binding: &temporal_agents_core::tool::McpBinding| -> ActivityBody {
             let (connections, binding) = (Arc::clone(&connections), binding.clone());
             Arc::new(move |ctx, arguments| {
                 let meta = binding.server().meta_rule().map(|meta| meta(ctx.run(), ctx.info())).unwrap_or_default();

@@ -20,16 +20,14 @@ mod mcp;
 
 use std::{collections::BTreeSet, fmt, time::Duration};
 
+use temporal_agents_core::tool::{Tool, ToolDef, schema};
+
 pub(super) use self::dispatch::Served;
 pub use self::{
     dispatch::{Dispatch, DispatchResult},
     error::{DispatchError, RegisterError},
 };
-use crate::{
-    inline::host::Patience,
-    resources::Resources,
-    tool::{Tool, ToolDef, schema},
-};
+use crate::{inline::host::Patience, resources::Resources};
 
 /// Tools by name, in the order of their registration: to call them by hand, in an activity or a
 /// loop of your own, and to offer them to a model through any client. An agent that is built with
@@ -93,7 +91,7 @@ impl ToolRegistry {
     }
 
     /// Adds tools, in this order: a set, `register_all(Desk::tools())`, or [those of an MCP
-    /// server](crate::tool::McpServer::tools_with_client).
+    /// server](temporal_agents_core::tool::McpServer::tools_with_client).
     ///
     /// # Errors
     /// [`RegisterError`] of the first tool that cannot be added.
@@ -145,7 +143,7 @@ impl ToolRegistry {
     }
 
     /// Returns the tools, in the order of their registration, for
-    /// [`Agent::tools`](crate::Agent::tools). The runner or worker that runs the agent has states
+    /// [`Agent::tools`](temporal_agents_core::agent::Agent::tools). The runner or worker that runs the agent has states
     /// of its own.
     pub fn tools(&self) -> Vec<ToolDef> {
         self.tools.clone()

@@ -1,7 +1,7 @@
 use serde_json::json;
+use temporal_agents_core::tool::{ToolBinding, ToolIssue};
 
 use super::*;
-use crate::tool::{ToolBinding, ToolIssue};
 
 #[derive(serde::Deserialize, schemars::JsonSchema)]
 #[expect(dead_code, reason = "only the schema is looked at")]

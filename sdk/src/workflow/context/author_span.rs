@@ -8,7 +8,7 @@
 
 use temporalio_workflow::WorkflowContext;
 
-use crate::tool::{EnclosingSpanKey, OpenedSpan, SpansKey};
+use crate::workflow::headers::{EnclosingSpanKey, OpenedSpan, SpansKey};
 
 /// Runs a part of a workflow within a span of this name, which the worker sends with the trace of
 /// the workflow (`AgentsPlugin::tracing`); otherwise only runs it.

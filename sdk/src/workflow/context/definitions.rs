@@ -3,27 +3,25 @@
 //! can be checked; the results of others are returned unchanged.
 
 use serde_json::Value;
+#[cfg(feature = "nexus")]
+use temporal_agents_core::wire::nexus_endpoint::{NEXUS_ENDPOINT_ACTIVITY, NexusEndpointRequest};
+use temporal_agents_core::wire::{
+    MODEL_ACTIVITY, ModelRequest, ToolRequest,
+    conversation::{RECORD_ACTIVITY, RecordRequest},
+    mcp_call::McpRequest,
+    session_call::SessionRequest,
+    tool_batch::{TOOL_BATCH_ACTIVITY, ToolBatchRequest},
+};
 use temporalio_workflow::common::{ActivityDefinition, WorkflowDefinition};
 
-#[cfg(feature = "nexus")]
-use crate::wire::nexus_endpoint::{NEXUS_ENDPOINT_ACTIVITY, NexusEndpointRequest};
-use crate::{
-    wire::{
-        Json, MODEL_ACTIVITY, ModelRequest, ToolRequest,
-        conversation::{RECORD_ACTIVITY, RecordRequest},
-        mcp_call::McpRequest,
-        session_call::SessionRequest,
-        tool_batch::{TOOL_BATCH_ACTIVITY, ToolBatchRequest},
-    },
-    workflow::effect::json::Foreign,
-};
+use crate::workflow::effect::json::{Foreign, JsonPayload};
 
 /// The activity that calls a model.
 pub(super) struct ModelActivity;
 
 impl ActivityDefinition for ModelActivity {
     type Input = ModelRequest;
-    type Output = Json;
+    type Output = JsonPayload;
 
     fn name(&self) -> &str {
         MODEL_ACTIVITY
@@ -35,7 +33,7 @@ pub(super) struct RecordActivity;
 
 impl ActivityDefinition for RecordActivity {
     type Input = RecordRequest;
-    type Output = Json;
+    type Output = JsonPayload;
 
     fn name(&self) -> &str {
         RECORD_ACTIVITY
@@ -47,7 +45,7 @@ pub(super) struct ToolActivity(pub(super) String);
 
 impl ActivityDefinition for ToolActivity {
     type Input = ToolRequest;
-    type Output = Json;
+    type Output = JsonPayload;
 
     fn name(&self) -> &str {
         &self.0
@@ -59,7 +57,7 @@ pub(super) struct ToolBatchActivity;
 
 impl ActivityDefinition for ToolBatchActivity {
     type Input = ToolBatchRequest;
-    type Output = Json;
+    type Output = JsonPayload;
 
     fn name(&self) -> &str {
         TOOL_BATCH_ACTIVITY
@@ -97,7 +95,7 @@ pub(super) struct NexusEndpointActivity;
 #[cfg(feature = "nexus")]
 impl ActivityDefinition for NexusEndpointActivity {
     type Input = NexusEndpointRequest;
-    type Output = Json;
+    type Output = JsonPayload;
 
     fn name(&self) -> &str {
         NEXUS_ENDPOINT_ACTIVITY
@@ -109,7 +107,7 @@ pub(super) struct SessionActivity(pub(super) String);
 
 impl ActivityDefinition for SessionActivity {
     type Input = SessionRequest;
-    type Output = Json;
+    type Output = JsonPayload;
 
     fn name(&self) -> &str {
         &self.0
@@ -121,7 +119,7 @@ pub(super) struct McpActivity(pub(super) String);
 
 impl ActivityDefinition for McpActivity {
     type Input = McpRequest;
-    type Output = Json;
+    type Output = JsonPayload;
 
     fn name(&self) -> &str {
         &self.0
@@ -133,7 +131,7 @@ pub(super) struct StateActivity(pub(super) &'static str);
 
 impl ActivityDefinition for StateActivity {
     type Input = Value;
-    type Output = Json;
+    type Output = JsonPayload;
 
     fn name(&self) -> &str {
         self.0

@@ -10,8 +10,18 @@ use std::{
     time::{Duration, SystemTime},
 };
 
+pub use author_span::span;
 use futures::future::LocalBoxFuture;
 use serde_json::Value;
+#[cfg(feature = "nexus")]
+use temporal_agents_core::wire::nexus_endpoint::NexusEndpointRequest;
+use temporal_agents_core::{
+    drive::watch::RunWatch,
+    wire::{
+        ModelRequest, ToolRequest, TraceSettings, conversation::RecordRequest, mcp_call::McpRequest,
+        session_call::SessionRequest, tool_batch::ToolBatchRequest,
+    },
+};
 use temporalio_workflow::{
     ActivityExecutionError, ActivityOptions, ChildWorkflowOptions, LocalActivityOptions, TimerOptions,
     WorkflowCancellationToken,
@@ -24,18 +34,9 @@ use temporalio_workflow::{
 };
 
 use super::{continuing::NotContinued, effect::json::Foreign, replay_journal::ReplayJournal};
-use crate::drive::watch::RunWatch;
-use crate::tool::ScheduledBy;
-#[cfg(feature = "nexus")]
-use crate::wire::nexus_endpoint::NexusEndpointRequest;
-use crate::wire::{
-    Json, ModelRequest, ToolRequest, TraceSettings, conversation::RecordRequest, mcp_call::McpRequest,
-    session_call::SessionRequest, tool_batch::ToolBatchRequest,
-};
+use crate::workflow::{effect::json::JsonPayload, headers::ScheduledBy};
 
-pub use author_span::span;
-
-pub(super) type ActivityResult = Result<Json, ActivityExecutionError>;
+pub(super) type ActivityResult = Result<JsonPayload, ActivityExecutionError>;
 
 /// A request to an MCP server, with the type of the activity that sends it.
 pub(super) struct McpCall {

@@ -7,6 +7,18 @@ use std::{
 
 use futures::{FutureExt, future::LocalBoxFuture};
 use serde_json::Value;
+#[cfg(feature = "nexus")]
+use temporal_agents_core::wire::nexus_endpoint::NexusEndpointRequest;
+use temporal_agents_core::{
+    drive::watch::RunWatch,
+    wire::{
+        ModelRequest, ToolRequest, TraceSettings,
+        conversation::RecordRequest,
+        run_attributes::{AGENT_ATTRIBUTE, STATUS_ATTRIBUTE, WAITS_FOR_ATTRIBUTE},
+        session_call::SessionRequest,
+        tool_batch::ToolBatchRequest,
+    },
+};
 use temporalio_workflow::{
     ActivityExecutionError, ActivityOptions, ChildWorkflowOptions, LocalActivityOptions, MemoValue, TimerOptions,
     TimerResult, WaitConditionOptions, WorkflowCancellationToken, WorkflowContext,
@@ -23,32 +35,22 @@ use temporalio_workflow::{
     },
 };
 
-#[cfg(feature = "nexus")]
-use super::definitions::NexusEndpointActivity;
-use super::definitions::{
-    ExternalActivity, ExternalWorkflow, McpActivity, ModelActivity, RecordActivity, SessionActivity, StateActivity,
-    ToolActivity, ToolBatchActivity,
+use super::{
+    ActivityResult, ChildWorkflowError, DurableContext, McpCall, RunIndex,
+    definitions::{
+        ExternalActivity, ExternalWorkflow, McpActivity, ModelActivity, RecordActivity, SessionActivity, StateActivity,
+        ToolActivity, ToolBatchActivity,
+    },
 };
-use crate::drive::watch::{RunWatch, RunWatchKey};
-use crate::tool::{ScheduledBy, SpansKey, ToolCallKey};
 #[cfg(feature = "nexus")]
-use crate::wire::nexus_endpoint::NexusEndpointRequest;
-use crate::wire::{
-    ModelRequest, ToolRequest, TraceSettings,
-    conversation::RecordRequest,
-    run_attributes::{AGENT_ATTRIBUTE, STATUS_ATTRIBUTE, WAITS_FOR_ATTRIBUTE},
-    session_call::SessionRequest,
-    tool_batch::ToolBatchRequest,
-};
+use super::{NexusError, definitions::NexusEndpointActivity};
 use crate::workflow::{
     continuing::{NotContinued, continued_from},
     effect::json::Foreign,
+    headers::{ScheduledBy, SpansKey, ToolCallKey},
     replay_journal::{ReplayJournal, ReplayJournalKey},
+    watch_key::RunWatchKey,
 };
-
-#[cfg(feature = "nexus")]
-use super::NexusError;
-use super::{ActivityResult, ChildWorkflowError, DurableContext, McpCall, RunIndex};
 
 const AGENT: SearchAttributeKey<String> = SearchAttributeKey::keyword(AGENT_ATTRIBUTE);
 const STATUS: SearchAttributeKey<String> = SearchAttributeKey::keyword(STATUS_ATTRIBUTE);

@@ -3,6 +3,10 @@
 
 use std::{cell::RefCell, rc::Rc};
 
+use temporal_agents_core::{
+    engine::RunError,
+    wire::{Ledger, RunState, carried::CarriedState},
+};
 use temporalio_workflow::WorkflowCancellationToken;
 
 use super::{
@@ -10,11 +14,7 @@ use super::{
     stored::{self, Loaded, StoreError},
     task_failure::fail_task,
 };
-use crate::{
-    engine::RunError,
-    wire::{Ledger, RunState, carried::CarriedState},
-    workflow::{context::DurableContext, limits::size::content_of},
-};
+use crate::workflow::{context::DurableContext, limits::size::content_of};
 
 /// Properties of the run that an execution received from the previous one.
 #[derive(Clone, Copy, Debug)]

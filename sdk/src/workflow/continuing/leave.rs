@@ -15,6 +15,12 @@
 use std::rc::Rc;
 
 use futures::future::{Either, select};
+use temporal_agents_core::{
+    drive::{Stays, guard::guarded},
+    engine::RunError,
+    tool::BoxError,
+    wire::{Carried, RunState, carried::CarriedState, run_state::Phase},
+};
 use temporalio_workflow::{
     WorkflowCancellationToken, WorkflowTermination,
     common::protos::{
@@ -28,16 +34,10 @@ use super::{
     pace::PATCH_COUNT_EVERYTHING,
     stored::{StateWriter, StoreError},
 };
-use crate::{
-    drive::{Stays, guard::guarded},
-    engine::RunError,
-    tool::BoxError,
-    wire::{Carried, RunState, carried::CarriedState, run_state::Phase},
-    workflow::{
-        context::DurableContext,
-        inbox::RunInbox,
-        limits::size::{MOST_BYTES, content_of, kept_len},
-    },
+use crate::workflow::{
+    context::DurableContext,
+    inbox::RunInbox,
+    limits::size::{MOST_BYTES, content_of, kept_len},
 };
 
 /// The patch of runs that measure a state as history holds it. Only evaluated where that measure

@@ -32,6 +32,7 @@ use std::{
     rc::Rc,
 };
 
+use temporal_agents_core::{engine::RunError, wire::Carried};
 use temporalio_workflow::WorkflowTermination;
 
 pub use self::options::ContinueOptions;
@@ -43,7 +44,7 @@ pub(super) use self::{
     task_failure::{fail_task, record_deploy_patch},
 };
 use super::context::DurableContext;
-use crate::{engine::RunError, wire::Carried, workflow::inbox::RunInbox};
+use crate::workflow::inbox::RunInbox;
 
 /// Ends an execution so that the next one receives the carried run.
 pub(super) type Next = Rc<dyn Fn(Carried) -> WorkflowTermination>;

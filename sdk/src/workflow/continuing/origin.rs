@@ -13,12 +13,11 @@
 //! cron schedules fill the same field and are refused. A state must be at `turn_due`, `interrupted`
 //! or `finished`. The other restrictions on callers are in `workflow/ready_made/admission.rs`.
 
-use temporalio_workflow::{WorkflowContextView, common::protos::temporal::api::enums::v1::ContinueAsNewInitiator};
-
-use crate::{
+use temporal_agents_core::{
     engine::RunError,
     wire::{RunState, carried::CarriedState},
 };
+use temporalio_workflow::{WorkflowContextView, common::protos::temporal::api::enums::v1::ContinueAsNewInitiator};
 
 /// The reason why the content that an input carries was not left by a previous execution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]

@@ -18,25 +18,26 @@
 use std::{cell::Cell, rc::Rc, time::Duration};
 
 use serde_json::Value;
-use temporalio_workflow::{ActivityCloseTimeouts, ActivityOptions, RetryPolicy, WorkflowCancellationToken};
-
-use crate::{
+use temporal_agents_core::{
     engine::TriedFor,
     tool::BoxError,
     wire::{
-        Json, RunState, WIRE_VERSION,
+        RunState, WIRE_VERSION,
         carried::{
             KEEP_STATE_ACTIVITY, KeepStateReply, KeepStateRequest, KeptState, LOAD_STATE_ACTIVITY, LoadStateReply,
             LoadStateRequest, StateText,
         },
         digest::Digest,
     },
-    workflow::{
-        context::DurableContext,
-        effect::{
-            failure::{EffectFailure, NEVER_RETRIED, is_not_registered},
-            until_deployed::{Answered, Requirement, Unanswered, Wanted, with_activity_id},
-        },
+};
+use temporalio_workflow::{ActivityCloseTimeouts, ActivityOptions, RetryPolicy, WorkflowCancellationToken};
+
+use crate::workflow::{
+    context::DurableContext,
+    effect::{
+        failure::{EffectFailure, NEVER_RETRIED, is_not_registered},
+        json::JsonPayload,
+        until_deployed::{Answered, Requirement, Unanswered, Wanted, with_activity_id},
     },
 };
 
@@ -189,7 +190,7 @@ async fn call(
     id: &str,
     request: Value,
     token: &WorkflowCancellationToken,
-) -> Result<Answered<Json>, StoreError> {
+) -> Result<Answered<JsonPayload>, StoreError> {
     let times =
         ActivityCloseTimeouts::ScheduleAndStartToClose { start_to_close: ONE_ATTEMPT, schedule_to_close: ALL_ATTEMPTS };
     let options = ActivityOptions::with_close_timeouts(times)

@@ -1,7 +1,7 @@
+use temporal_agents_core::wire::RunState;
 use temporalio_workflow::WorkflowCancellationToken;
 
 use super::*;
-use crate::wire::RunState;
 
 fn begin(continuing: &AutoContinue, arrived: Option<RestoredRun>) -> Result<ContinuableRun, RunError> {
     let options = ContinueOptions::default();

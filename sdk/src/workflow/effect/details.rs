@@ -3,7 +3,7 @@
 //! People decide by what they read there: a model's string stays inside its code span or block, and
 //! is truncated if it is long.
 
-use crate::wire::ApprovalRequest;
+use temporal_agents_core::wire::ApprovalRequest;
 
 /// Maximum number of characters of the arguments of a call, and of a name.
 const MAX_SHOWN_CHARS: usize = 10_000;

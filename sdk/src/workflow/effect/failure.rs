@@ -8,10 +8,21 @@
 //! **For a workflow's own retry policy, the outer failure of a failed model call is retryable,** as
 //! the activity's failure was. The classification of the call is in the cause.
 
-use std::time::Duration;
+use std::{fmt, time::Duration};
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use temporal_agents_core::{
+    agent::SpecError,
+    drive::{RunFailure, write_structure},
+    engine::{ConversationLost, RunError, TriedFor},
+    tool::{BoxError, WorkflowToolError},
+    wire::{
+        AgentReport, RunState, decode,
+        error_debug::{ErrorStructure, structure_and_message},
+        failure::AGENTS_WORKFLOW_ERROR,
+    },
+};
 use temporalio_workflow::{
     ActivityExecutionError, WorkflowTermination,
     common::{
@@ -23,14 +34,7 @@ use temporalio_workflow::{
     },
 };
 
-use crate::{
-    agent::SpecError,
-    drive::RunFailure,
-    engine::{ConversationLost, RunError, TriedFor},
-    tool::{BoxError, WorkflowToolError},
-    wire::{AgentReport, decode, failure::AGENTS_WORKFLOW_ERROR},
-    workflow::continuing::NextExecution,
-};
+use crate::workflow::continuing::NextExecution;
 
 /// The failure type that a worker returns for an activity that it does not have. The worker marks
 /// it as retryable, so that the server would retry it forever; `until_deployed.rs` schedules such
@@ -198,6 +202,57 @@ pub(in crate::workflow) fn is_not_registered(failure: &ActivityExecutionError) -
 
 /// Converts the error of a failed run into the end of its workflow, so that the author can use `?`.
 ///
+/// A run that failed in a workflow: the [`RunFailure`] of other hosts, with the end of the workflow
+/// that `?` makes of it.
+#[derive(thiserror::Error)]
+#[error("{error}")]
+#[non_exhaustive]
+pub struct RunFailed {
+    /// The error that ended the run.
+    #[source]
+    pub error: RunError,
+    /// The state of the run at its end; see [`RunFailure::state`].
+    pub state: Option<Box<RunState>>,
+}
+
+impl RunFailed {
+    /// Returns `true` if nothing has failed: the run continues in the next execution of its
+    /// workflow, if the author returns this value with `?`.
+    pub fn continues_as_new(&self) -> bool {
+        matches!(self.error, RunError::ContinuesAsNew { .. })
+    }
+}
+
+impl ErrorStructure for RunFailed {
+    fn structure(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write_structure("RunFailed", &self.error, self.state.as_deref(), f)
+    }
+}
+
+impl fmt::Debug for RunFailed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        structure_and_message(self, f)
+    }
+}
+
+impl From<RunFailure> for RunFailed {
+    fn from(failure: RunFailure) -> Self {
+        Self { error: failure.error, state: failure.state }
+    }
+}
+
+impl From<RunError> for RunFailed {
+    fn from(error: RunError) -> Self {
+        Self { error, state: None }
+    }
+}
+
+impl From<RunFailed> for RunFailure {
+    fn from(failed: RunFailed) -> Self {
+        Self::new(failed.error, failed.state)
+    }
+}
+
 /// A run that continues in the next execution makes the workflow continue as new. A cancelled run
 /// cancels the workflow. Any other error becomes an ApplicationFailure of type
 /// `AgentsWorkflowError`, whose message is that of the [`RunError`]: agent, turn, model and reason
@@ -209,9 +264,9 @@ pub(in crate::workflow) fn is_not_registered(failure: &ActivityExecutionError) -
 /// A workflow's own retry policy considers the outermost failure. This is retryable after a failed
 /// model call, including one that its worker has not retried: another execution has a conversation
 /// of its own. A policy that must not repeat it lists `AgentsWorkflowError`.
-impl From<RunError> for WorkflowTermination {
-    fn from(error: RunError) -> Self {
-        termination(error, None)
+impl From<RunFailed> for WorkflowTermination {
+    fn from(failed: RunFailed) -> Self {
+        termination(failed.error, None)
     }
 }
 
@@ -268,12 +323,6 @@ pub(in crate::workflow) fn termination(error: RunError, report: Option<AgentRepo
 /// inside it, as a cause.
 fn in_words(source: BoxError) -> (BoxError, Option<IncomingError>) {
     (source.to_string().into(), cause_of(source))
-}
-
-impl From<RunFailure> for WorkflowTermination {
-    fn from(failure: RunFailure) -> Self {
-        failure.error.into()
-    }
 }
 
 fn application_failure(

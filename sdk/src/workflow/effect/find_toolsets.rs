@@ -2,14 +2,7 @@
 
 use std::{rc::Rc, time::Duration};
 
-use temporalio_workflow::{ActivityCloseTimeouts, ActivityOptions, RetryPolicy, WorkflowCancellationToken};
-
-use super::{
-    failure::{EffectFailure, NEVER_RETRIED, is_not_registered},
-    summary::one_line,
-    until_deployed::{Requirement, Unanswered, Wanted, with_activity_id},
-};
-use crate::{
+use temporal_agents_core::{
     drive::{SourceEffectError, ToolsetsEffect},
     engine::TriedFor,
     tool::BoxError,
@@ -17,8 +10,15 @@ use crate::{
         SelectedToolset, WIRE_VERSION,
         find_toolsets::{FIND_TOOLSETS_ACTIVITY, FindToolsetsReply, FindToolsetsRequest},
     },
-    workflow::context::DurableContext,
 };
+use temporalio_workflow::{ActivityCloseTimeouts, ActivityOptions, RetryPolicy, WorkflowCancellationToken};
+
+use super::{
+    failure::{EffectFailure, NEVER_RETRIED, is_not_registered},
+    summary::one_line,
+    until_deployed::{Requirement, Unanswered, Wanted, with_activity_id},
+};
+use crate::workflow::context::DurableContext;
 
 const ONE_ATTEMPT: Duration = Duration::from_mins(1);
 /// Maximum time of all attempts: a run does not end because its source is unavailable for a while.

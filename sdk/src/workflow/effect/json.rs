@@ -2,6 +2,7 @@
 //! workflows.
 
 use serde_json::Value;
+use temporal_agents_core::wire::{Json, WireDecodeError, version::Versioned};
 use temporalio_workflow::common::{
     data_converters::{
         ErasedSerdePayloadConverter, PayloadConversionError, SerializationContext, TemporalDeserializable,
@@ -10,13 +11,46 @@ use temporalio_workflow::common::{
     protos::temporal::api::common::v1::Payload,
 };
 
-use crate::wire::Json;
+/// The payload of an activity's input or result, as JSON that is not yet parsed.
+pub(crate) struct JsonPayload(pub(crate) Json);
 
-impl TemporalDeserializable for Json {
+impl JsonPayload {
+    /// Reads the message, its version first.
+    ///
+    /// # Errors
+    /// [`WireDecodeError`].
+    pub(crate) fn read<T: Versioned>(self, message: &'static str) -> Result<T, WireDecodeError> {
+        self.0.read(message)
+    }
+
+    /// Reads the message like [`read`](Self::read), and keeps the JSON for further use.
+    ///
+    /// # Errors
+    /// [`WireDecodeError`].
+    #[cfg(feature = "worker")]
+    pub(crate) fn look<T: Versioned>(&self, message: &'static str) -> Result<T, WireDecodeError> {
+        self.0.look(message)
+    }
+
+    /// Returns the JSON itself.
+    ///
+    /// # Errors
+    /// Text that is not JSON.
+    #[cfg(feature = "worker")]
+    pub(crate) fn to_value(&self) -> Result<Value, serde_json::Error> {
+        self.0.to_value()
+    }
+}
+
+impl TemporalDeserializable for JsonPayload {
     /// Reads plain JSON without parsing it: the SDK's converter would parse it, and the result
     /// would be parsed once more.
     fn from_payload(_: &SerializationContext<'_>, payload: Payload) -> Result<Self, PayloadConversionError> {
-        if is_plain_json(&payload) { Ok(Self::Text(payload.data)) } else { Err(PayloadConversionError::WrongEncoding) }
+        if is_plain_json(&payload) {
+            Ok(Self(Json::Text(payload.data)))
+        } else {
+            Err(PayloadConversionError::WrongEncoding)
+        }
     }
 
     /// Reads plain JSON without parsing it, for converters that bypass types that convert
@@ -27,9 +61,9 @@ impl TemporalDeserializable for Json {
         payload: Payload,
     ) -> Result<Self, PayloadConversionError> {
         if is_plain_json(&payload) {
-            return Ok(Self::Text(payload.data));
+            return Ok(Self(Json::Text(payload.data)));
         }
-        Value::from_serde(converter, ctx, payload).map(Self::Value)
+        Value::from_serde(converter, ctx, payload).map(|value| Self(Json::Value(value)))
     }
 }
 
@@ -39,7 +73,7 @@ fn is_plain_json(payload: &Payload) -> bool {
 }
 
 /// This library never serializes this type.
-impl TemporalSerializable for Json {}
+impl TemporalSerializable for JsonPayload {}
 
 /// The result of an activity or a workflow that does not belong to this library; a missing result
 /// is `null`.
@@ -64,7 +98,7 @@ impl Foreign {
 
 impl TemporalDeserializable for Foreign {
     fn from_payload(ctx: &SerializationContext<'_>, payload: Payload) -> Result<Self, PayloadConversionError> {
-        Json::from_payload(ctx, payload).map(|json| Self(Some(json)))
+        JsonPayload::from_payload(ctx, payload).map(|json| Self(Some(json.0)))
     }
 
     fn from_serde(
@@ -72,7 +106,7 @@ impl TemporalDeserializable for Foreign {
         ctx: &SerializationContext<'_>,
         payload: Payload,
     ) -> Result<Self, PayloadConversionError> {
-        Json::from_serde(converter, ctx, payload).map(|json| Self(Some(json)))
+        JsonPayload::from_serde(converter, ctx, payload).map(|json| Self(Some(json.0)))
     }
 
     /// Also accepts an empty list of payloads, which functions without a result leave in some

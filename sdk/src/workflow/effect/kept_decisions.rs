@@ -2,14 +2,7 @@
 
 use std::{rc::Rc, time::Duration};
 
-use temporalio_workflow::{ActivityCloseTimeouts, ActivityOptions, RetryPolicy, WorkflowCancellationToken};
-
-use super::{
-    failure::{EffectFailure, NEVER_RETRIED, is_not_registered},
-    summary::one_line,
-    until_deployed::{Requirement, Unanswered, Wanted, with_activity_id},
-};
-use crate::{
+use temporal_agents_core::{
     drive::{KeptDecisionsEffect, SourceEffectError},
     engine::TriedFor,
     tool::BoxError,
@@ -17,8 +10,15 @@ use crate::{
         WIRE_VERSION,
         kept_decision::{KEPT_DECISIONS_ACTIVITY, KeptDecision, KeptDecisionsReply, KeptDecisionsRequest},
     },
-    workflow::context::DurableContext,
 };
+use temporalio_workflow::{ActivityCloseTimeouts, ActivityOptions, RetryPolicy, WorkflowCancellationToken};
+
+use super::{
+    failure::{EffectFailure, NEVER_RETRIED, is_not_registered},
+    summary::one_line,
+    until_deployed::{Requirement, Unanswered, Wanted, with_activity_id},
+};
+use crate::workflow::context::DurableContext;
 
 const ONE_ATTEMPT: Duration = Duration::from_secs(20);
 /// Maximum time of all attempts to read: a run does not end because its store is unavailable for a

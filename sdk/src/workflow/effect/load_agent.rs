@@ -2,21 +2,21 @@
 
 use std::{rc::Rc, time::Duration};
 
-use temporalio_workflow::{ActivityCloseTimeouts, ActivityOptions, RetryPolicy};
-
-use super::{
-    failure::{EffectFailure, NEVER_RETRIED, is_not_registered},
-    until_deployed::{Requirement, Unanswered, Wanted, with_activity_id},
-};
-use crate::{
+use temporal_agents_core::{
     engine::{RunError, TriedFor},
     tool::BoxError,
     wire::{
         SpecRef, WIRE_VERSION,
         load_agent::{LOAD_AGENT_ACTIVITY, LoadAgentReply, LoadAgentRequest},
     },
-    workflow::context::DurableContext,
 };
+use temporalio_workflow::{ActivityCloseTimeouts, ActivityOptions, RetryPolicy};
+
+use super::{
+    failure::{EffectFailure, NEVER_RETRIED, is_not_registered},
+    until_deployed::{Requirement, Unanswered, Wanted, with_activity_id},
+};
+use crate::workflow::context::DurableContext;
 
 /// Id of the activity: a workflow loads a spec once, before its first run.
 const ACTIVITY_ID: &str = "load-agent";

@@ -3,6 +3,15 @@
 use std::rc::Rc;
 
 use serde_json::Value;
+use temporal_agents_core::{
+    drive::McpEffectError,
+    engine::TriedFor,
+    tool::{BoxError, McpServer},
+    wire::{
+        McpTool, WIRE_VERSION,
+        mcp_call::{MCP_ACTIVITY, McpOperation, McpReply, McpRequest, McpSession},
+    },
+};
 use temporalio_workflow::WorkflowCancellationToken;
 
 use super::{
@@ -11,18 +20,9 @@ use super::{
     tool_call::activity::activity_options,
     until_deployed::{Requirement, Unanswered, Wanted, with_activity_id},
 };
-use crate::{
-    drive::McpEffectError,
-    engine::TriedFor,
-    tool::{BoxError, McpServer},
-    wire::{
-        McpTool, WIRE_VERSION,
-        mcp_call::{MCP_ACTIVITY, McpOperation, McpReply, McpRequest, McpSession},
-    },
-    workflow::{
-        context::{DurableContext, McpCall},
-        limits::size,
-    },
+use crate::workflow::{
+    context::{DurableContext, McpCall},
+    limits::size,
 };
 
 /// No worker on the task queue has the server.

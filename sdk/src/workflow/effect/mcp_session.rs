@@ -6,6 +6,15 @@
 
 use std::{rc::Rc, time::Duration};
 
+use temporal_agents_core::{
+    drive::{McpEffect, McpEffectError},
+    tool::{BoxError, McpServer, ToolActivityOptions},
+    wire::{
+        WIRE_VERSION,
+        failure::{MCP_CALL_BEGAN, MCP_SESSION_LOST},
+        mcp_call::{MCP_ACTIVITY, McpOpened, McpOperation, McpRequest, McpSession},
+    },
+};
 use temporalio_workflow::{
     ActivityCloseTimeouts, ActivityExecutionError, ActivityOptions, RetryPolicy, WorkflowCancellationToken,
     common::protos::temporal::api::enums::v1::TimeoutType,
@@ -15,16 +24,7 @@ use super::{
     failure::{NEVER_RETRIED, WORKER_SHUTDOWN, detail, failure_type, timeout_of},
     mcp_call::{self, Asked},
 };
-use crate::{
-    drive::{McpEffect, McpEffectError},
-    tool::{BoxError, McpServer, ToolActivityOptions},
-    wire::{
-        WIRE_VERSION,
-        failure::{MCP_CALL_BEGAN, MCP_SESSION_LOST},
-        mcp_call::{MCP_ACTIVITY, McpOpened, McpOperation, McpRequest, McpSession},
-    },
-    workflow::context::{DurableContext, McpCall},
-};
+use crate::workflow::context::{DurableContext, McpCall};
 
 /// Disables waiting for a deploy: the task queue of a session's only worker never gets another
 /// release.

@@ -8,6 +8,16 @@
 
 use std::time::Duration;
 
+use temporal_agents_core::{
+    drive::{
+        guard::Panic,
+        model_limits::{
+            ALL_ATTEMPTS, ATTEMPT, FACTOR, FIRST_PAUSE, LONGEST_PAUSE, Retries, TIMEOUT_SETTING, attempt_limit,
+            exceeded,
+        },
+    },
+    wire::{ModelCall, ModelSettings},
+};
 use temporalio_workflow::{
     ActivityCancellationType, ActivityCloseTimeouts, ActivityOptions, LocalActivityOptions, RetryPolicy,
     WorkflowCancellationToken, common::Priority,
@@ -17,16 +27,6 @@ use super::{
     failure::NEVER_RETRIED,
     summary::Summary,
     time::{LONGEST, accepted},
-};
-use crate::{
-    drive::{
-        guard::Panic,
-        model_limits::{
-            ALL_ATTEMPTS, ATTEMPT, FACTOR, FIRST_PAUSE, LONGEST_PAUSE, Retries, TIMEOUT_SETTING, attempt_limit,
-            exceeded,
-        },
-    },
-    wire::{ModelCall, ModelSettings},
 };
 
 /// Options for scheduling model calls as activities. With the defaults, attempts continue for 6

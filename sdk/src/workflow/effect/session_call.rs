@@ -3,6 +3,15 @@
 use std::{pin::pin, rc::Rc, time::Duration};
 
 use futures::future::{Either, select};
+use temporal_agents_core::{
+    agent::AgentInfo,
+    drive::{SessionAction, SessionEffect, SessionEffectError},
+    tool::BoxError,
+    wire::{
+        Item, WIRE_VERSION,
+        session_call::{SESSION_ACTIVITY, SessionOperation, SessionReply, SessionRequest},
+    },
+};
 use temporalio_workflow::{ActivityCloseTimeouts, ActivityOptions, RetryPolicy, WorkflowCancellationToken};
 
 use super::{
@@ -10,16 +19,7 @@ use super::{
     summary::one_line,
     until_deployed::{Answered, Requirement, Unanswered, Wanted, with_activity_id},
 };
-use crate::{
-    agent::AgentInfo,
-    drive::{SessionAction, SessionEffect, SessionEffectError},
-    tool::BoxError,
-    wire::{
-        Item, Json, WIRE_VERSION,
-        session_call::{SESSION_ACTIVITY, SessionOperation, SessionReply, SessionRequest},
-    },
-    workflow::{context::DurableContext, limits::size},
-};
+use crate::workflow::{context::DurableContext, effect::json::JsonPayload, limits::size};
 
 const ONE_ATTEMPT: Duration = Duration::from_mins(1);
 const ALL_ATTEMPTS: Duration = Duration::from_hours(6);
@@ -75,9 +75,9 @@ fn parts(items: Vec<Item>) -> Result<Vec<Vec<Item>>, BoxError> {
     Ok(full)
 }
 
-type Reply = Result<Answered<Json>, Unanswered>;
+type Reply = Result<Answered<JsonPayload>, Unanswered>;
 
-fn settled(reply: Reply) -> Result<Json, SessionEffectError> {
+fn settled(reply: Reply) -> Result<JsonPayload, SessionEffectError> {
     match reply {
         Ok(answered) => Ok(answered.result),
         Err(Unanswered::Cancelled) => Err(SessionEffectError::Cancelled),

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::{
+use temporal_agents_core::{
     drive::guard::{Panic, guarded},
     wire::{Item, ModelCall},
 };

@@ -52,10 +52,11 @@ use std::{
 };
 
 use futures::future::LocalBoxFuture;
+use temporal_agents_core::wire::failure::WIRE_VERSION_MISMATCH;
 use temporalio_workflow::{ActivityExecutionError, ActivityOptions, TimerOptions, WorkflowCancellationToken};
 
 use super::failure::{NOT_REGISTERED, NOT_REGISTERED_IN_GO, failure_type, is_non_retryable, message_of};
-use crate::{wire::failure::WIRE_VERSION_MISMATCH, workflow::context::DurableContext};
+use crate::workflow::context::DurableContext;
 
 /// The patch of runs that wait for deploys.
 const WAITS_FOR_DEPLOYS: &str = "temporal-agents/waits-for-deploys";

@@ -12,21 +12,21 @@ use futures::{
     future::{Either, select},
     poll,
 };
-use temporalio_workflow::WorkflowCancellationToken;
-
-use super::WorkflowHost;
-use crate::{
+use temporal_agents_core::{
     drive::{WaitOutcome, watch::Seen},
     wire::{
         AgentInterruption, RunState,
         event::{NoteKind, NotedDecision, RunNote},
         run_state::Expiry,
     },
-    workflow::inbox::RunInbox,
 };
+use temporalio_workflow::WorkflowCancellationToken;
+
+use super::WorkflowHost;
+use crate::workflow::inbox::RunInbox;
 
 impl WorkflowHost {
-    /// See [`Host::wait_for_decisions`](crate::drive::Host::wait_for_decisions).
+    /// See [`Host::wait_for_decisions`](temporal_agents_core::drive::Host::wait_for_decisions).
     pub(super) async fn wait_until_decided(
         &self,
         state: &mut RunState,

@@ -2,17 +2,17 @@
 //! the record of a pause.
 
 use serde_json::Value;
-
-use super::WorkflowHost;
-use crate::{
+use temporal_agents_core::{
     drive::watch::Seen,
     wire::{
         AgentInterruption, Item, TraceSettings,
         asked_questions::{AskedQuestions, QUESTIONS_MEMO},
         event::{NoteKind, RUN_NOTE_MEMO, RunNote},
     },
-    workflow::{continuing::ContinuableRun, inbox::RunInbox},
 };
+
+use super::WorkflowHost;
+use crate::workflow::{continuing::ContinuableRun, inbox::RunInbox};
 
 /// The patch of executions that record notes about their runs. It costs a marker and an update of
 /// the search attribute `TemporalChangeVersion`, once for each execution.

@@ -3,16 +3,17 @@
 //! They are upserted when the run pauses, when it continues after that, and when it ends. The patch
 //! is for workflows that a new client has started on workers of an earlier release.
 
-use super::WorkflowHost;
-use crate::{
+use temporal_agents_core::{
     drive::{RunFailure, RunOutcome},
     engine::RunError,
     wire::{
         AgentInterruption, InterruptionKind,
         run_attributes::{NOBODY, agent_value},
     },
-    workflow::context::RunIndex,
 };
+
+use super::WorkflowHost;
+use crate::workflow::context::RunIndex;
 
 /// The patch of executions whose search attributes follow their runs.
 const RUN_INDEXED: &str = "temporal-agents/run-indexed";

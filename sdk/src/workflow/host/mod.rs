@@ -21,11 +21,25 @@ use std::{
 };
 
 use futures::{FutureExt, future::LocalBoxFuture};
+use temporal_agents_core::{
+    drive::{
+        EffectId, Host, KeptDecisionsEffect, LoopEvent, McpEffect, McpEffectError, ModelEffectError, SessionAction,
+        SessionEffect, SessionEffectError, SourceEffectError, ToolAnswer, ToolEffect, ToolEffectError, ToolsetsEffect,
+        WaitOutcome,
+        watch::{RunWatch, Seen},
+    },
+    engine::RunError,
+    wire::{
+        Interruption, Item, Ledger, McpTool, ModelCall, ModelResponse, RunState, SelectedToolset, TraceSettings,
+        event::RunNote,
+        kept_decision::KeptDecision,
+        mcp_call::{McpOperation, McpSession},
+    },
+};
 use temporalio_workflow::WorkflowCancellationToken;
 
 pub(super) use self::run_id::{run_id, short_id};
 use self::{history::json_len, progress::Tokens};
-
 #[cfg(feature = "nexus")]
 use super::limits::nexus::Nexus;
 use super::{
@@ -40,21 +54,6 @@ use super::{
         size::encoded_len,
     },
     replay_journal::note_event,
-};
-use crate::{
-    drive::{
-        EffectId, Host, KeptDecisionsEffect, LoopEvent, McpEffect, McpEffectError, ModelEffectError, SessionAction,
-        SessionEffect, SessionEffectError, SourceEffectError, ToolAnswer, ToolEffect, ToolEffectError, ToolsetsEffect,
-        WaitOutcome,
-        watch::{RunWatch, Seen},
-    },
-    engine::RunError,
-    wire::{
-        Interruption, Item, Ledger, McpTool, ModelCall, ModelResponse, RunState, SelectedToolset, TraceSettings,
-        event::RunNote,
-        kept_decision::KeptDecision,
-        mcp_call::{McpOperation, McpSession},
-    },
 };
 
 /// The host of one durable run. Its activity ids begin with the id of the run, so that the ids of

@@ -11,14 +11,15 @@
 
 use std::cell::Cell;
 
-use super::WorkflowHost;
-use crate::{
+use temporal_agents_core::{
     drive::{LoopEvent, RunFailure, RunOutcome},
     wire::{Interruption, Usage},
-    workflow::{
-        effect::details::{asked_call, name},
-        replay_journal::note_failure,
-    },
+};
+
+use super::WorkflowHost;
+use crate::workflow::{
+    effect::details::{asked_call, name},
+    replay_journal::note_failure,
 };
 
 /// Maximum number of tools, and of calls that wait, that are named.

@@ -1,13 +1,13 @@
 //! Requests of a run in a workflow to sources and stores of the worker.
 
+use temporal_agents_core::{
+    drive::{KeptDecisionsEffect, SourceEffectError, ToolsetsEffect},
+    wire::{SelectedToolset, kept_decision::KeptDecision, size::encoded_len},
+};
 use temporalio_workflow::WorkflowCancellationToken;
 
 use super::WorkflowHost;
-use crate::{
-    drive::{KeptDecisionsEffect, SourceEffectError, ToolsetsEffect},
-    wire::{SelectedToolset, kept_decision::KeptDecision, size::encoded_len},
-    workflow::effect::{find_toolsets, kept_decisions},
-};
+use crate::workflow::effect::{find_toolsets, kept_decisions};
 
 impl WorkflowHost {
     /// Finds the toolsets that are selected for the run.

@@ -4,20 +4,20 @@
 use std::rc::Rc;
 
 use futures::FutureExt;
-use temporalio_workflow::WorkflowCancellationToken;
-
-use super::WorkflowHost;
-use crate::{
+use temporal_agents_core::{
     drive::{ToolAnswer, ToolEffect, ToolEffectError, join::join_in_order},
     tool::{ToolBinding, ToolDef},
     wire::digest::Digest,
-    workflow::{
-        effect::tool_call::{
-            self, Passage,
-            batch::{self, Batched, Member},
-        },
-        limits::{gate::Cancelled, size::encoded_len},
+};
+use temporalio_workflow::WorkflowCancellationToken;
+
+use super::WorkflowHost;
+use crate::workflow::{
+    effect::tool_call::{
+        self, Passage,
+        batch::{self, Batched, Member},
     },
+    limits::{gate::Cancelled, size::encoded_len},
 };
 
 impl WorkflowHost {

@@ -1,17 +1,17 @@
 //! The parts of a run that its watch sees.
 
-use temporalio_workflow::WorkflowCancellationToken;
-
-use super::WorkflowHost;
-use crate::{
+use temporal_agents_core::{
     drive::{
         LoopEvent, Stays,
         watch::{Moment, Seen},
     },
     engine::RunError,
     wire::RunState,
-    workflow::continuing::ContinuableRun,
 };
+use temporalio_workflow::WorkflowCancellationToken;
+
+use super::WorkflowHost;
+use crate::workflow::continuing::ContinuableRun;
 
 impl WorkflowHost {
     /// Shows the watch of the run a part of it, if there is a watch.

@@ -17,17 +17,7 @@ mod restore;
 mod run_inbox;
 
 use serde::{Deserialize, Serialize};
-
-pub use self::context::HasAgentInbox;
-use self::questions::Asked;
-pub(in crate::workflow) use self::record::decide;
-pub use self::record::{agent_decide, agent_supply_output};
-pub(crate) use self::{
-    context::InboxContext,
-    run_inbox::{RunInbox, Waits},
-};
-use super::stream::StreamLog;
-use crate::{
+use temporal_agents_core::{
     drive::refusal::refusal,
     wire::{
         AgentDecision, AgentInterruption, AgentState, Carried, DecidedInterruption, DecisionAnswer, RunStatus,
@@ -35,6 +25,18 @@ use crate::{
         agent_handlers::{first_version, readable_version},
     },
 };
+
+use self::questions::Asked;
+pub(in crate::workflow) use self::record::decide;
+pub use self::{
+    context::HasAgentInbox,
+    record::{agent_decide, agent_supply_output},
+};
+pub(crate) use self::{
+    context::InboxContext,
+    run_inbox::{RunInbox, Waits},
+};
+use super::stream::StreamLog;
 
 /// Maximum number of decisions that are kept although no run has requested them, and maximum total
 /// bytes of their strings.
@@ -148,7 +150,7 @@ pub struct AgentInbox {
     #[serde(
         default,
         skip_serializing_if = "Option::is_none",
-        serialize_with = "crate::wire::run_status::ended_in_first_words"
+        serialize_with = "temporal_agents_core::wire::run_status::ended_in_first_words"
     )]
     ended: Option<RunStatus>,
     /// Ids of the open questions in the workflow's memo; empty before the first pause, and in an

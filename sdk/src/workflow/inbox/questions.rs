@@ -9,10 +9,12 @@
 //! and a late decision never counts for another one.
 
 use serde::{Deserialize, Serialize};
+use temporal_agents_core::{
+    drive::refusal::refusal,
+    wire::{AgentInterruption, Interruption, RunState, RunStatus},
+};
 
 use super::AgentInbox;
-use crate::drive::refusal::refusal;
-use crate::wire::{AgentInterruption, Interruption, RunState, RunStatus};
 
 /// Maximum number of remembered ids of questions that had no decision when their run ended.
 const MOST_GIVEN_UP: usize = 1000;
@@ -29,7 +31,7 @@ pub(in crate::workflow) struct Asked {
 impl AgentInbox {
     /// Returns `true` if a run that paused with this state could continue, because one of its calls
     /// is decided. Use it in `ctx.wait_condition` after a run
-    /// [until it paused](crate::run::RunRequest::until_paused). The run that is resumed with the
+    /// [until it paused](temporal_agents_core::run::RunRequest::until_paused). The run that is resumed with the
     /// state takes the decision from this inbox: from then on this returns `false`.
     ///
     /// # Determinism

@@ -13,13 +13,13 @@
 //! `temporal-agents/run-noted`) never begin to.
 
 use serde_json::Value;
-use temporalio_workflow::{MemoValue, SyncWorkflowContext, WorkflowContext};
-
-use super::{AgentInbox, HasAgentInbox};
-use crate::wire::{
+use temporal_agents_core::wire::{
     AgentDecision, AgentInterruption, DecisionReply, SuppliedOutput,
     asked_questions::{AskedQuestions, QUESTIONS_MEMO},
 };
+use temporalio_workflow::{MemoValue, SyncWorkflowContext, WorkflowContext};
+
+use super::{AgentInbox, HasAgentInbox};
 
 impl AgentInbox {
     /// Returns the open questions for the memo of a workflow, after a change; `None` if the memo has

@@ -1,8 +1,10 @@
 //! The inbox of the previous execution, in the next one: restored before anything else, or merged
 //! into an inbox that has already received decisions.
 
+use temporal_agents_core::wire::Carried;
+
 use super::AgentInbox;
-use crate::{wire::Carried, workflow::stream::StreamLog};
+use crate::workflow::stream::StreamLog;
 
 impl AgentInbox {
     /// Merges the inbox of the previous execution into this one. Decisions that have already

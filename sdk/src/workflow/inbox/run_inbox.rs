@@ -16,13 +16,7 @@ use std::{
 };
 
 use serde_json::Value;
-use temporalio_workflow::WorkflowCancellationToken;
-
-use super::{
-    InboxContext,
-    questions::{Asked, questions},
-};
-use crate::{
+use temporal_agents_core::{
     drive::{RunFailure, RunOutcome, Stays, WaitOutcome},
     engine::RunError,
     wire::{
@@ -30,8 +24,14 @@ use crate::{
         asked_questions::AskedQuestions,
         run_state::{Decision, Expiry},
     },
-    workflow::limits::size::{MOST_BYTES, encoded_len},
 };
+use temporalio_workflow::WorkflowCancellationToken;
+
+use super::{
+    InboxContext,
+    questions::{Asked, questions},
+};
+use crate::workflow::limits::size::{MOST_BYTES, encoded_len};
 
 /// The one who decides about a question that has expired.
 const EXPIRED: &str = "expired";

@@ -1,13 +1,11 @@
 use serde_json::json;
+use temporal_agents_core::wire::{
+    McpQuestion,
+    run_state::{Decision, InterruptionKind, content},
+};
 
 use super::*;
-use crate::{
-    wire::{
-        McpQuestion,
-        run_state::{Decision, InterruptionKind, content},
-    },
-    workflow::limits::size::MOST_BYTES,
-};
+use crate::workflow::limits::size::MOST_BYTES;
 
 fn call(id: &str) -> AgentInterruption {
     AgentInterruption {

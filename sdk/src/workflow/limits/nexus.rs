@@ -10,23 +10,23 @@
 
 use std::{cell::RefCell, collections::BTreeSet, rc::Rc, time::Duration};
 
-use temporalio_workflow::{ActivityCloseTimeouts, ActivityOptions, WorkflowCancellationToken};
-
-use super::gate::{Cancelled, Gate, Place};
-use crate::{
+use temporal_agents_core::{
     drive::{ToolEffect, ToolEffectError},
     tool::{NexusOperation, ToolBinding},
     wire::{
         WIRE_VERSION,
         nexus_endpoint::{NEXUS_ENDPOINT_ACTIVITY, NexusEndpointReply, NexusEndpointRequest},
     },
-    workflow::{
-        context::DurableContext,
-        effect::{
-            failure::NEVER_RETRIED,
-            tool_call::activity::retry_policy,
-            until_deployed::{Requirement, Unanswered, Wanted, with_activity_id},
-        },
+};
+use temporalio_workflow::{ActivityCloseTimeouts, ActivityOptions, WorkflowCancellationToken};
+
+use super::gate::{Cancelled, Gate, Place};
+use crate::workflow::{
+    context::DurableContext,
+    effect::{
+        failure::NEVER_RETRIED,
+        tool_call::activity::retry_policy,
+        until_deployed::{Requirement, Unanswered, Wanted, with_activity_id},
     },
 };
 

@@ -3,12 +3,13 @@
 //! # Determinism
 //! The sizes decide which activities are scheduled: a change of them needs a patch.
 
-use super::size::encoded_len;
-use crate::{
+use temporal_agents_core::{
     tool::BoxError,
     wire::{Folded, Item, ItemView, ModelCall, definitions::DefinitionsPart},
-    workflow::effect::model_activity_options::ModelActivityOptions,
 };
+
+use super::size::encoded_len;
+use crate::workflow::effect::model_activity_options::ModelActivityOptions;
 
 /// The assumed size of a reference, in bytes, for the limit on requests.
 const REFERENCE_BYTES: usize = 100;

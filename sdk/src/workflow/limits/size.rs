@@ -3,8 +3,8 @@
 //! Only content from author, model and history is measured, not the message around it, so that a
 //! release that encodes its messages differently makes the same decision on replay.
 
-pub(in crate::workflow) use crate::wire::size::{MOST_BYTES, encoded_len};
-use crate::{
+pub(in crate::workflow) use temporal_agents_core::wire::size::{MOST_BYTES, encoded_len};
+use temporal_agents_core::{
     tool::BoxError,
     wire::{Item, RunState, size::encoded_len_in_json_string},
 };

@@ -5,9 +5,10 @@
 //! workflow's own.
 
 use serde_json::{Map, Value};
+use temporal_agents_core::{engine::RunError, wire::Item};
 
 use super::agent_set::AgentSet;
-use crate::{engine::RunError, wire::Item, workflow::continuing::refused};
+use crate::workflow::continuing::refused;
 
 /// Roles of the messages that a caller may send.
 const OPEN_ROLES: [&str; 2] = ["user", "assistant"];

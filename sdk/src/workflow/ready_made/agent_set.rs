@@ -2,15 +2,15 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use temporalio_workflow::{WorkflowContext, WorkflowTermination};
-
-use super::{threads::ThreadStore, versions::AgentVersion};
-use crate::{
+use temporal_agents_core::{
     agent::{AgentDef, AgentSources, Graph, SpecParts},
     drive::RunConfig,
     engine::{ReasoningItemIds, RunError},
-    workflow::{ActivityBackedModel, ContinueOptions, HasAgentInbox, ModelActivityOptions, Runner},
 };
+use temporalio_workflow::{WorkflowContext, WorkflowTermination};
+
+use super::{threads::ThreadStore, versions::AgentVersion};
+use crate::workflow::{ActivityBackedModel, ContinueOptions, HasAgentInbox, ModelActivityOptions, RunFailed, Runner};
 
 /// The start agents of a ready-made workflow, by name, and the settings of their runs.
 ///
@@ -137,7 +137,7 @@ impl AgentSet {
     }
 
     /// Permits callers to choose, with
-    /// [`ChatRequest::last_agent_continues`](crate::wire::ChatRequest::last_agent_continues), that
+    /// [`ChatRequest::last_agent_continues`](temporal_agents_core::wire::ChatRequest::last_agent_continues), that
     /// messages begin [with the agent that answered last](Self::last_agent_continues). A caller may
     /// always choose that messages do not begin with that agent.
     #[must_use]
@@ -201,7 +201,7 @@ impl AgentSet {
 
 /// Returns the failure of a workflow that was started with invalid input; it is not retried.
 pub(super) fn nonsense(agent: &str, message: String) -> WorkflowTermination {
-    invalid_input_error(agent, message).into()
+    RunFailed::from(invalid_input_error(agent, message)).into()
 }
 
 pub(super) fn invalid_input_error(agent: &str, message: String) -> RunError {

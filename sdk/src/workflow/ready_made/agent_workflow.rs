@@ -3,6 +3,15 @@
 use std::sync::Arc;
 
 use serde_json::Value;
+use temporal_agents_core::{
+    drive::{RunFailure, RunResult},
+    engine::RunError,
+    tool::BoxError,
+    wire::{
+        AgentDecision, AgentState, DecisionReply, SuppliedOutput,
+        ready_made::{AgentReport, AgentRequest, Malformed},
+    },
+};
 use temporalio_workflow::{
     SyncWorkflowContext, WorkflowContext, WorkflowContextView, WorkflowResult, WorkflowTermination,
     common::data_converters::RawValue, workflow, workflow_methods,
@@ -15,23 +24,13 @@ use super::{
     toolsets::AskedTools,
     versions::{Chosen, carried_version},
 };
-use crate::{
-    drive::{RunFailure, RunResult},
-    engine::RunError,
-    tool::BoxError,
-    wire::{
-        AgentDecision, AgentState, DecisionReply, SuppliedOutput,
-        ready_made::{AgentReport, AgentRequest, Malformed},
-        stream::PollResult,
-    },
-    workflow::{
-        AgentInbox, HasAgentInbox, WorkflowStream,
-        continuing::{continued_from, fail_task, record_deploy_patch, refused},
-        effect::failure::termination,
-        inbox::decide,
-        limits::size::{MOST_BYTES, encoded_len},
-        stream::{stream_admits_poll, stream_offset, stream_poll, stream_publish, stream_read},
-    },
+use crate::workflow::{
+    AgentInbox, HasAgentInbox, RunFailed, Runner, WorkflowStream,
+    continuing::{continued_from, fail_task, record_deploy_patch, refused},
+    effect::failure::termination,
+    inbox::decide,
+    limits::size::{MOST_BYTES, encoded_len},
+    stream::{PollResult, stream_admits_poll, stream_offset, stream_poll, stream_publish, stream_read},
 };
 
 /// Runs an agent by name: the input is an [`AgentRequest`], the result the final output as JSON.
@@ -145,7 +144,7 @@ async fn run(ctx: &WorkflowContext<AgentWorkflow>, request: AgentRequest) -> Wor
     if request.carries_something() {
         if let Err(why) = &continued {
             let agent = request.agent.as_deref().unwrap_or_default();
-            return Err(refused(agent, "the run that the input carries", why).into());
+            return Err(RunFailed::from(refused(agent, "the run that the input carries", why)).into());
         }
         record_deploy_patch(ctx);
     }
@@ -189,17 +188,21 @@ async fn run(ctx: &WorkflowContext<AgentWorkflow>, request: AgentRequest) -> Wor
     let session = agents.thread_session(&name, thread.as_deref());
     let session = found_or_fail_task(ctx, &name, session, is_carried).await?;
     if carried.is_none() {
-        agents.admit_tools(&name, &tools)?;
+        agents.admit_tools(&name, &tools).map_err(RunFailed::from)?;
         let version = agent_version.as_deref();
-        agents.admit(&name, &Asked { input: input.items(), context: &context, max_turns, version, is_child })?;
+        agents
+            .admit(&name, &Asked { input: input.items(), context: &context, max_turns, version, is_child })
+            .map_err(RunFailed::from)?;
     }
     let (Chosen { agent, version: agent_version }, loaded) = match (&spec, &carried) {
         (Some(spec), _) => {
             let SpecAgent { agent, loaded } = Box::pin(spec_agent(ctx, &agents, spec, loaded)).await?;
             (Chosen { agent, version: None }, loaded)
         }
-        (None, None) => (agents.choose(&name, |patch| ctx.patched(patch))?, Vec::new()),
-        (None, Some(_)) => (carried_version(ctx, &agents, &name, agent_version.as_deref())?, Vec::new()),
+        (None, None) => (agents.choose(&name, |patch| ctx.patched(patch)).map_err(RunFailed::from)?, Vec::new()),
+        (None, Some(_)) => {
+            (carried_version(ctx, &agents, &name, agent_version.as_deref()).map_err(RunFailed::from)?, Vec::new())
+        }
     };
     let runner = if spec.is_some() { agents.runner_of(ctx, &agent) } else { agents.runner(ctx) };
     let mut runner = runner.asked_trace(trace.clone()).continue_with(move |carried| AgentRequest {
@@ -219,9 +222,7 @@ async fn run(ctx: &WorkflowContext<AgentWorkflow>, request: AgentRequest) -> Wor
     if let Some(session) = session {
         runner = runner.session(session);
     }
-    if let Some(max_turns) = max_turns {
-        runner = runner.max_turns(max_turns);
-    }
+    runner = max_turns.into_iter().fold(runner, Runner::max_turns);
     if batch_tools {
         runner = runner.batch_tools();
     }
@@ -232,7 +233,7 @@ async fn run(ctx: &WorkflowContext<AgentWorkflow>, request: AgentRequest) -> Wor
         Some(carried) => runner.run_def(&agent, *carried).await,
     };
     if !report {
-        return Ok(ended?.final_output);
+        return Ok(ended.map_err(RunFailed::from)?.final_output);
     }
     let result = ended.map_err(reported)?;
     written(&agent.name, result, report_items)
@@ -245,11 +246,11 @@ async fn found_or_fail_task<T>(
     agent: &str,
     found: Result<T, RunError>,
     is_carried: bool,
-) -> Result<T, RunError> {
+) -> Result<T, RunFailed> {
     if let (Err(error), true) = (&found, is_carried) {
         fail_task(ctx, agent, error).await;
     }
-    found
+    Ok(found?)
 }
 
 /// Returns the error of an input that is not a request. That of a continued run fails the workflow

@@ -4,12 +4,7 @@ use std::time::Duration;
 
 use futures::future::{Either, select};
 use serde_json::Value;
-use temporalio_workflow::{
-    SyncWorkflowContext, TimerOptions, WaitConditionOptions, WorkflowContext, WorkflowContextView, WorkflowResult,
-    workflow, workflow_methods,
-};
-
-use crate::{
+use temporal_agents_core::{
     tool::BoxError,
     wire::{
         AgentDecision, AgentState, DecidedInterruption, DecisionAnswer, DecisionReply, RunStatus, SuppliedOutput,
@@ -17,8 +12,13 @@ use crate::{
         approval::{ApprovalRequest, ApprovalRuling},
         run_state::{Decision, InterruptionKind},
     },
-    workflow::effect::details::asked,
 };
+use temporalio_workflow::{
+    SyncWorkflowContext, TimerOptions, WaitConditionOptions, WorkflowContext, WorkflowContextView, WorkflowResult,
+    workflow, workflow_methods,
+};
+
+use crate::workflow::effect::details::asked;
 
 /// Waits for a person's decision on one call of an agentic session, whose activity cannot receive
 /// messages itself. An `AgentHandle` on this workflow's id shows the call and decides; `temporal

@@ -6,14 +6,12 @@
 use std::collections::{BTreeSet, VecDeque};
 
 use serde::{Deserialize, Serialize};
-
-use crate::{
-    wire::{
-        Item, WIRE_VERSION,
-        ready_made::{CarriedChat, ChatMessage, ChatOutcome, ChatReply, ChatTranscript},
-    },
-    workflow::limits::open_updates::MAX_HELD_MESSAGES,
+use temporal_agents_core::wire::{
+    Item, WIRE_VERSION,
+    ready_made::{CarriedChat, ChatMessage, ChatOutcome, ChatReply, ChatTranscript},
 };
+
+use crate::workflow::limits::open_updates::MAX_HELD_MESSAGES;
 
 /// Maximum bytes of messages that wait, and of answers that are kept: both are part of the next
 /// execution's input.
@@ -59,7 +57,7 @@ impl Chat {
     /// Creates the data of a chat that this request, as JSON, begins.
     #[cfg(any(feature = "postgres", feature = "sqlite"))]
     pub(crate) fn from_request_json(json: &str) -> Self {
-        let request: Option<crate::wire::ready_made::ChatRequest> = serde_json::from_str(json).ok();
+        let request: Option<temporal_agents_core::wire::ready_made::ChatRequest> = serde_json::from_str(json).ok();
         Self { toolsets: request.map(|request| request.toolsets).unwrap_or_default(), ..Self::default() }
     }
 
@@ -77,7 +75,7 @@ impl Chat {
     }
 
     /// Returns the data for the next execution, without the conversation.
-    pub(crate) fn leave(&self, run: crate::wire::Carried) -> CarriedChat {
+    pub(crate) fn leave(&self, run: temporal_agents_core::wire::Carried) -> CarriedChat {
         CarriedChat {
             run,
             current: self.current.clone(),

@@ -17,13 +17,13 @@
 
 use std::sync::Arc;
 
+use temporal_agents_core::{agent::AgentDef, engine::RunError};
 use temporalio_workflow::WorkflowContext;
 
 use super::{
     agent_set::AgentSet,
     versions::{Chosen, carried_version},
 };
-use crate::{agent::AgentDef, engine::RunError};
 
 /// The patch of messages that begin with the agent that answered last, where the set says so.
 const LAST_AGENT: &str = "temporal-agents/chat-last-agent";

@@ -18,6 +18,16 @@
 use std::sync::Arc;
 
 use futures::future::Either;
+use temporal_agents_core::{
+    agent::AgentDef,
+    drive::{PausedRun, RunFailure, RunResult, SessionRef},
+    engine::{RunError, without_orphan_calls},
+    wire::{
+        Carried, Item, RunState,
+        ready_made::{ChatOutcome, ChatRequest, Malformed},
+        run_state::Phase,
+    },
+};
 use temporalio_workflow::{WorkflowContext, WorkflowResult};
 
 use super::{
@@ -28,19 +38,9 @@ use super::{
     threads::{message_input, rereads_thread},
     toolsets::AskedTools,
 };
-use crate::{
-    agent::AgentDef,
-    drive::{PausedRun, RunFailure, RunResult, SessionRef},
-    engine::{RunError, without_orphan_calls},
-    wire::{
-        Carried, Item, RunState,
-        ready_made::{ChatOutcome, ChatRequest, Malformed},
-        run_state::Phase,
-    },
-    workflow::{
-        Runner, WorkflowStream,
-        continuing::{continued_from, fail_task, record_deploy_patch, refused},
-    },
+use crate::workflow::{
+    RunFailed, Runner, WorkflowStream,
+    continuing::{continued_from, fail_task, record_deploy_patch, refused},
 };
 
 /// The parts of a chat that all its messages use.
@@ -59,7 +59,7 @@ pub(super) async fn answer_messages(ctx: &WorkflowContext<ChatWorkflow>, request
     while !ctx.state(|workflow| workflow.chat.is_over()) {
         let has_enough = runner.has_enough();
         if has_enough {
-            Box::pin(leave(ctx, &runner, agents.latest(), &start)).await?;
+            Box::pin(leave(ctx, &runner, agents.latest(), &start)).await.map_err(RunFailed::from)?;
         }
         let max_polls = runner.polls_until_enough().filter(|_| !has_enough);
         ctx.wait_condition(|workflow| workflow.has_something_to_do(max_polls)).await?;
@@ -84,7 +84,7 @@ async fn begin(ctx: &WorkflowContext<ChatWorkflow>, request: ChatRequest) -> Wor
     if request.carries_something() {
         if let Err(why) = &continued {
             let agent = request.agent.as_deref().unwrap_or_default();
-            return Err(refused(agent, "the chat that the input carries", why).into());
+            return Err(RunFailed::from(refused(agent, "the chat that the input carries", why)).into());
         }
         record_deploy_patch(ctx);
     }
@@ -115,22 +115,22 @@ async fn begin(ctx: &WorkflowContext<ChatWorkflow>, request: ChatRequest) -> Wor
     if let (Err(error), true) = (&start, carried.is_some()) {
         fail_task(ctx, agent.as_deref().unwrap_or_default(), error).await;
     }
-    let start = start?;
+    let start = start.map_err(RunFailed::from)?;
     let session = set.thread_session(&start, thread.as_deref());
     if let (Err(error), true) = (&session, carried.is_some()) {
         fail_task(ctx, &start, error).await;
     }
-    let session = session?;
+    let session = session.map_err(RunFailed::from)?;
     let mut keeps_agent = last_agent_continues.unwrap_or(set.last_agent_continues);
     if carried.is_none() {
-        set.admit_conversation(&start, thread.as_deref(), &conversation)?;
+        set.admit_conversation(&start, thread.as_deref(), &conversation).map_err(RunFailed::from)?;
         let tools = AskedTools { toolsets: toolsets.clone(), user: user.clone(), untrusted, ..AskedTools::default() };
-        set.admit_tools(&start, &tools)?;
-        keeps_agent = set.admit_last_agent(&start, last_agent_continues)?;
+        set.admit_tools(&start, &tools).map_err(RunFailed::from)?;
+        keeps_agent = set.admit_last_agent(&start, last_agent_continues).map_err(RunFailed::from)?;
     }
     let version = carried.as_ref().and_then(|carried| carried.agent_version.clone());
     let source = match &spec {
-        None => Either::Left(ChatAgents::new(ctx, Arc::clone(&set), start.clone(), version)?),
+        None => Either::Left(ChatAgents::new(ctx, Arc::clone(&set), start.clone(), version).map_err(RunFailed::from)?),
         Some(spec) => Either::Right(spec),
     };
     let run = ctx.state_mut(|workflow| {
@@ -169,7 +169,9 @@ async fn begin(ctx: &WorkflowContext<ChatWorkflow>, request: ChatRequest) -> Wor
     let runner = runner(ctx, next, agents.latest(), session);
     if let Some(run) = run {
         let last_agent = ctx.state(|workflow| workflow.chat.last_agent.clone());
-        Box::pin(go_on(ctx, &runner, &agents.goes_on(ctx, last_agent), run, has_thread)).await?;
+        Box::pin(go_on(ctx, &runner, &agents.goes_on(ctx, last_agent), run, has_thread))
+            .await
+            .map_err(RunFailed::from)?;
     }
     Ok(ChatSetup { start, agents, runner, has_thread })
 }
@@ -198,10 +200,10 @@ async fn answer_next(
     let conversation = ctx.state(|workflow| workflow.chat.conversation.clone());
     let input = message_input(conversation, message.text, has_thread);
     let (number, last_agent) = ctx.state(|workflow| (workflow.chat.number(), workflow.chat.last_agent.clone()));
-    let Begins { agent, version, last_agent } = agents.begin(ctx, number, last_agent)?;
+    let Begins { agent, version, last_agent } = agents.begin(ctx, number, last_agent).map_err(RunFailed::from)?;
     ctx.state_mut(|workflow| (workflow.chat.version, workflow.chat.last_agent) = (version, last_agent));
     let ended = runner.run_def(&agent, input).await;
-    answer(ctx, ended, has_thread)?;
+    answer(ctx, ended, has_thread).map_err(RunFailed::from)?;
     Ok(true)
 }
 

@@ -2,24 +2,23 @@
 
 use std::sync::Arc;
 
+use temporal_agents_core::{
+    tool::BoxError,
+    wire::{
+        AgentDecision, AgentState, DecisionReply, SuppliedOutput,
+        ready_made::{ChatMessage, ChatOutcome, ChatReply, ChatRequest, ChatTranscript},
+    },
+};
 use temporalio_workflow::{
     SyncWorkflowContext, WorkflowContext, WorkflowContextView, WorkflowResult, common::data_converters::RawValue,
     workflow, workflow_methods,
 };
 
 use super::{agent_set::AgentSet, chat::Chat, chat_loop::answer_messages};
-use crate::{
-    tool::BoxError,
-    wire::{
-        AgentDecision, AgentState, DecisionReply, SuppliedOutput,
-        ready_made::{ChatMessage, ChatOutcome, ChatReply, ChatRequest, ChatTranscript},
-        stream::PollResult,
-    },
-    workflow::{
-        AgentInbox, HasAgentInbox, WorkflowStream,
-        inbox::decide,
-        stream::{stream_admits_poll, stream_offset, stream_poll, stream_publish, stream_read},
-    },
+use crate::workflow::{
+    AgentInbox, HasAgentInbox, WorkflowStream,
+    inbox::decide,
+    stream::{PollResult, stream_admits_poll, stream_offset, stream_poll, stream_publish, stream_read},
 };
 
 /// The patch of chats in which few handlers wait for answers, so that the server also admits

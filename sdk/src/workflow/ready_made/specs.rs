@@ -13,10 +13,7 @@
 
 use std::{collections::BTreeSet, rc::Rc, sync::Arc};
 
-use temporalio_workflow::WorkflowContext;
-
-use super::agent_set::{AgentSet, invalid_input_error};
-use crate::{
+use temporal_agents_core::{
     agent::{AgentDef, SpecParts, spec::Surroundings},
     engine::RunError,
     wire::{
@@ -24,17 +21,21 @@ use crate::{
         agent_spec::LoadedSpec,
         load_agent::{LOAD_AGENT_ACTIVITY, LoadAgentReply},
     },
-    workflow::{
-        context::DurableContext,
-        continuing::{fail_task, refused},
-        effect::load_agent::load,
-    },
+};
+use temporalio_workflow::WorkflowContext;
+
+use super::agent_set::{AgentSet, invalid_input_error};
+use crate::workflow::{
+    RunFailed,
+    context::DurableContext,
+    continuing::{fail_task, refused},
+    effect::load_agent::load,
 };
 
 impl AgentSet {
     /// Permits callers to run agents as data
-    /// ([`AgentRequest::of_spec`](crate::wire::AgentRequest::of_spec),
-    /// [`ChatRequest::of_spec`](crate::wire::ChatRequest::of_spec)), which may use these parts. The
+    /// ([`AgentRequest::of_spec`](temporal_agents_core::wire::AgentRequest::of_spec),
+    /// [`ChatRequest::of_spec`](temporal_agents_core::wire::ChatRequest::of_spec)), which may use these parts. The
     /// worker's `Resources` need the store from which they are loaded.
     ///
     /// ```
@@ -125,7 +126,7 @@ pub(super) async fn spec_agent<W: 'static>(
     set: &AgentSet,
     spec: &SpecRef,
     loaded: Vec<LoadedSpec>,
-) -> Result<SpecAgent, RunError> {
+) -> Result<SpecAgent, RunFailed> {
     let invalid = |source| RunError::Spec { agent: spec.name.clone(), source };
     let is_carried = !loaded.is_empty();
     let resolved = match set.check_permits_specs(spec) {
@@ -140,7 +141,7 @@ pub(super) async fn spec_agent<W: 'static>(
                 load(&durable, spec, set.calls_models_elsewhere()).await?;
             if specs.first().is_some_and(|first| first.spec.name != spec.name) {
                 let message = format!("{LOAD_AGENT_ACTIVITY} has returned another agent than {:?}", spec.name);
-                return Err(invalid(message.into()));
+                return Err(invalid(message.into()).into());
             }
             let resolved = set.agent_of_record(spec, &specs, issues);
             resolved.map(|agent| SpecAgent { agent: Arc::new(agent), loaded: specs })
@@ -149,5 +150,5 @@ pub(super) async fn spec_agent<W: 'static>(
     if let (Err(error), true) = (&resolved, is_carried) {
         fail_task(ctx, &spec.name, error).await;
     }
-    resolved
+    Ok(resolved?)
 }

@@ -19,13 +19,14 @@
 //! **Runs of one thread at the same time** do not see each other's items, and their turns lie in
 //! the thread in the order in which they were completed.
 
-use super::agent_set::{AgentSet, invalid_input_error};
-use crate::{
+use temporal_agents_core::{
     drive::{RunInput, SessionRef},
     engine::RunError,
     wire::Item,
-    workflow::continuing::refused,
 };
+
+use super::agent_set::{AgentSet, invalid_input_error};
+use crate::workflow::continuing::refused;
 
 /// The store of the threads of a set of agents.
 #[derive(Clone, Debug)]
@@ -35,7 +36,7 @@ pub(super) struct ThreadStore {
 }
 
 impl AgentSet {
-    /// Lets callers name a [thread](crate::wire::AgentRequest::thread) for a run: a session in the
+    /// Lets callers name a [thread](temporal_agents_core::wire::AgentRequest::thread) for a run: a session in the
     /// store with this name, which the workers have registered with `Resources::session_store`. The
     /// run begins with the thread's conversation, and adds its own items to it. Without a store, a
     /// run with a thread fails.
@@ -44,7 +45,7 @@ impl AgentSet {
     /// conversation of that thread through the model. A session in the
     /// [configuration](Self::config) is not used for runs with a thread.
     ///
-    /// A chat may also name a thread ([`ChatRequest::thread`](crate::wire::ChatRequest::thread));
+    /// A chat may also name a thread ([`ChatRequest::thread`](temporal_agents_core::wire::ChatRequest::thread));
     /// without one it keeps its conversation in its workflow only, unless the set
     /// [keeps chats](Self::keep_chats).
     ///
@@ -65,7 +66,7 @@ impl AgentSet {
     /// ([`AgentsService::agents`](crate::http::AgentsService::agents)) and by runs in a process. When a
     /// message arrives for a chat whose workflow has ended, or was deleted by the server, the service
     /// starts the chat again, and it continues the conversation. A program that starts a `ChatWorkflow`
-    /// by itself sets [`ChatRequest::thread`](crate::wire::ChatRequest::thread).
+    /// by itself sets [`ChatRequest::thread`](temporal_agents_core::wire::ChatRequest::thread).
     ///
     /// Costs one write (an activity, 3 events) for each admitted message and each turn, and one read with
     /// the first message.

@@ -1,15 +1,16 @@
 //! What a caller asks for the tools of a run of a ready-made workflow: additional toolsets and
 //! devices, the user, whether the content is untrusted, and the gates to obey.
 
-use super::agent_set::{AgentSet, invalid_input_error};
-use crate::{
+use temporal_agents_core::{
     agent::permits_toolset,
     drive::RunConfig,
     engine::RunError,
     gate::{Gate, MAX_CALLERS},
     wire::PassedGate,
-    workflow::continuing::refused,
 };
+
+use super::agent_set::{AgentSet, invalid_input_error};
+use crate::workflow::continuing::refused;
 
 /// The part of a request about the tools of its runs.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -50,7 +51,7 @@ impl AskedTools {
 
 impl AgentSet {
     /// Permits callers to select these toolsets and devices for a run
-    /// ([`AgentRequest::toolsets`](crate::wire::AgentRequest::toolsets)): names, or prefixes that
+    /// ([`AgentRequest::toolsets`](temporal_agents_core::wire::AgentRequest::toolsets)): names, or prefixes that
     /// end in `*`. By default they may select none.
     ///
     /// A device must belong to the user of the request. Whoever may start the workflow writes that

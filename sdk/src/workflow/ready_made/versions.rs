@@ -23,15 +23,15 @@ use std::{
     sync::Arc,
 };
 
-use temporalio_workflow::WorkflowContext;
-
-use super::agent_set::{AgentSet, invalid_input_error};
-use crate::{
+use temporal_agents_core::{
     agent::{AgentDef, AgentSources, Graph, SpecParts},
     engine::RunError,
     tool::{ToolBinding, ToolDef},
     wire::digest::Digest,
 };
+use temporalio_workflow::WorkflowContext;
+
+use super::agent_set::{AgentSet, invalid_input_error};
 
 /// Agents that replace earlier ones from a patch on.
 #[derive(Clone, Debug)]

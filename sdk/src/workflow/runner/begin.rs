@@ -4,21 +4,22 @@ use std::{cell::OnceCell, rc::Rc, sync::Arc};
 
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::Value;
-use temporalio_workflow::WorkflowCancellationToken;
-
-use super::Runner;
-use crate::{
+use temporal_agents_core::{
     agent::{AgentDef, Graph},
     drive::{Outputs, Run, RunFailure, RunOutcome, check_resumed, installed::warn_without_plugin, run_graph},
     engine::RunError,
-    tool::{BoxError, TraceKey},
+    tool::BoxError,
     wire::{Carried, RunState},
-    workflow::{
-        continuing::{ContinuableRun, RestoredRun, arrive, check_origin, fail_task, record_deploy_patch},
-        host::{self, WorkflowHost},
-        inbox::{AgentInbox, RunInbox, Waits},
-        replay_journal::{ReplayNote, note, note_failure},
-    },
+};
+use temporalio_workflow::WorkflowCancellationToken;
+
+use super::Runner;
+use crate::workflow::{
+    continuing::{ContinuableRun, RestoredRun, arrive, check_origin, fail_task, record_deploy_patch},
+    headers::TraceKey,
+    host::{self, WorkflowHost},
+    inbox::{AgentInbox, RunInbox, Waits},
+    replay_journal::{ReplayNote, note, note_failure},
 };
 
 /// The origin of a run of a request.

@@ -3,18 +3,18 @@
 use std::{cell::OnceCell, rc::Rc, sync::Arc};
 
 use serde_json::Value;
-use temporalio_workflow::{__private::sdk::WorkflowImplementation, ContinueAsNewOptions, common::WorkflowDefinition};
-
-use super::{Runner, begin::Beginning};
-use crate::{
+use temporal_agents_core::{
     agent::AgentDef,
     drive::{Compaction, IntoRun, Outputs, RunFailure, RunResult, Stays, continue_idle, finished},
     engine::RunError,
     wire::{Carried, RunState},
-    workflow::{
-        continuing::{AutoContinue, ContinuableRun, ContinueOptions, RestoredRun},
-        inbox::{RunInbox, Waits},
-    },
+};
+use temporalio_workflow::{__private::sdk::WorkflowImplementation, ContinueAsNewOptions, common::WorkflowDefinition};
+
+use super::{Runner, begin::Beginning};
+use crate::workflow::{
+    continuing::{AutoContinue, ContinuableRun, ContinueOptions, RestoredRun},
+    inbox::{RunInbox, Waits},
 };
 
 impl<W: 'static> Runner<W> {
@@ -60,7 +60,7 @@ impl<W: 'static> Runner<W> {
     /// ```
     ///
     /// The `?` ends this execution: the run fails with
-    /// [`RunError::ContinuesAsNew`](crate::RunError::ContinuesAsNew), which becomes Temporal's
+    /// [`RunError::ContinuesAsNew`](temporal_agents_core::engine::RunError::ContinuesAsNew), which becomes Temporal's
     /// continue-as-new. Code that handles failures must pass this one on
     /// ([`continues_as_new`](RunFailure::continues_as_new)).
     ///

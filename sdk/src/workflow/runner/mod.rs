@@ -21,6 +21,11 @@ use std::{cell::RefCell, collections::BTreeSet, rc::Rc, sync::Arc};
 
 use serde::Serialize;
 use serde_json::{Map, Value};
+use temporal_agents_core::{
+    drive::{RunConfig, SessionRef},
+    tool::OnToolError,
+    wire::{Ledger, ModelSettings},
+};
 use temporalio_workflow::{WorkflowCancellationToken, WorkflowContext};
 
 use super::{
@@ -29,11 +34,6 @@ use super::{
     continuing::{ActiveRuns, Announcement, AutoContinue, ContinueOptions},
     effect::model_activity_options::ModelActivityOptions,
     inbox::{HasAgentInbox, InboxContext},
-};
-use crate::{
-    drive::{RunConfig, SessionRef},
-    tool::OnToolError,
-    wire::{Ledger, ModelSettings},
 };
 
 /// Runs agents durably inside a workflow.
@@ -278,11 +278,11 @@ impl<W: 'static> Runner<W> {
     /// Sets the token that cancels the runs of this runner. Default: the workflow's own token. Use
     /// a child of that token, so that the run also ends with its workflow. A cancelled run cancels
     /// its activities, awaits its tools and fails with
-    /// [`RunError::Cancelled`](crate::RunError::Cancelled).
+    /// [`RunError::Cancelled`](temporal_agents_core::engine::RunError::Cancelled).
     ///
     /// ```
     /// # use std::time::Duration;
-    /// # use temporal_agents::{Agent, Runner, run::{RunError, RunFailure}};
+    /// # use temporal_agents::{Agent, Runner, RunFailed, run::RunError};
     /// # use temporalio_macros::{workflow, workflow_methods};
     /// # use temporalio_workflow::{WorkflowContext, WorkflowResult, workflows::join};
     /// # fn main() {}
@@ -306,7 +306,7 @@ impl<W: 'static> Runner<W> {
     /// };
     /// let (answer, ()) = join!(runner.run(&agent, question).into_future(), hurry);
     /// match answer {
-    ///     Err(RunFailure { error: RunError::Cancelled { .. }, .. }) => {
+    ///     Err(RunFailed { error: RunError::Cancelled { .. }, .. }) => {
     ///         Ok("That takes too long.".to_owned())
     ///     }
     ///     answer => Ok(answer?.final_output),

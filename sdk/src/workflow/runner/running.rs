@@ -4,17 +4,17 @@ use std::sync::Arc;
 
 use futures::{FutureExt, future::LocalBoxFuture};
 use serde::de::DeserializeOwned;
+use temporal_agents_core::{
+    agent::{Agent, AgentDef},
+    drive::{AgentRunner, IntoRun, Outputs, RunEnd, RunRequest, RunResult, RunsTo},
+    wire::Carried,
+};
 
 use super::{
     Runner,
     begin::{Beginning, Start},
 };
-use crate::{
-    agent::{Agent, AgentDef},
-    drive::{AgentRunner, IntoRun, Outputs, RunEnd, RunFailure, RunRequest, RunResult, RunsTo},
-    wire::Carried,
-    workflow::inbox::Waits,
-};
+use crate::workflow::{effect::failure::RunFailed, inbox::Waits};
 
 impl<W: 'static> Runner<W> {
     /// Runs an agent, and the agents it hands off to, until there is a final output. With an
@@ -27,10 +27,10 @@ impl<W: 'static> Runner<W> {
     ///
     /// ```
     /// use temporal_agents::{Agent, Runner, run::RunOutcome};
-    /// # use temporal_agents::{RunFailure, wire::RunState};
+    /// # use temporal_agents::{wire::RunState, workflow::RunFailed};
     /// # async fn example<W: 'static>(
     /// #     runner: Runner<W>, triage: Agent, paused: RunState,
-    /// # ) -> Result<(), RunFailure> {
+    /// # ) -> Result<(), RunFailed> {
     ///
     /// let result = runner.run(&triage, "Is it warm in Oslo?").await?;
     /// let answer: String = result.final_output;
@@ -49,7 +49,7 @@ impl<W: 'static> Runner<W> {
     /// ```
     ///
     /// # A paused run
-    /// A run from a [`RunState`](crate::wire::RunState) is resumed, after decisions on its calls:
+    /// A run from a [`RunState`](temporal_agents_core::wire::RunState) is resumed, after decisions on its calls:
     /// in this workflow, after continue-as-new, or with the state of a run that paused elsewhere.
     /// With an [inbox](Self::with_inbox), the run waits for the decisions that are missing. Without
     /// an inbox, undecided calls keep the run paused: the request fails, or returns the paused run
@@ -80,27 +80,28 @@ impl<W: 'static> Runner<W> {
     /// the run.
     ///
     /// # Errors
-    /// The request fails with a [`RunFailure`], with the state of the run. An invalid graph fails
+    /// The request fails with a [`RunFailed`], with the state of the run. An invalid graph fails
     /// before any model call, and so does one whose agents have different output types, unless the
     /// request is [`untyped`](RunRequest::untyped). Without an inbox, a call that needs approval
     /// fails the run, unless the request is [`until_paused`](RunRequest::until_paused).
     ///
     /// In an execution that was not continued as new, a state that does not fit the agents fails
     /// with a list of what is missing. A carried run that no previous execution has left fails with
-    /// [`RunError::Refused`](crate::RunError::Refused), one whose state cannot be loaded with
-    /// [`RunError::Continuation`](crate::RunError::Continuation).
+    /// [`RunError::Refused`](temporal_agents_core::engine::RunError::Refused), one whose state cannot be loaded with
+    /// [`RunError::Continuation`](temporal_agents_core::engine::RunError::Continuation).
     pub fn run<'a, O>(&'a self, agent: &'a Agent<O>, from: impl IntoRun<Self>) -> RunRequest<'a, Self, RunResult<O>> {
         RunRequest::new(self, agent, from)
     }
 }
 
 impl<W: 'static> AgentRunner for Runner<W> {
+    type Error = RunFailed;
     type Start = Start;
 }
 
 impl<W: 'static, T: RunEnd<Output: DeserializeOwned>> RunsTo<T> for Runner<W> {
     type Running<'a>
-        = LocalBoxFuture<'a, Result<T, RunFailure>>
+        = LocalBoxFuture<'a, Result<T, RunFailed>>
     where
         T: 'a;
 
@@ -110,7 +111,7 @@ impl<W: 'static, T: RunEnd<Output: DeserializeOwned>> RunsTo<T> for Runner<W> {
     {
         let waits = if T::MAY_PAUSE { Waits::NotAtAll } else { Waits::UntilDecided };
         let agent = Arc::new(agent.clone());
-        async move { T::of(self.run_to_outcome(&agent, Beginning::Requested(start), waits, outputs).await?) }
+        async move { Ok(T::of(self.run_to_outcome(&agent, Beginning::Requested(start), waits, outputs).await?)?) }
             .boxed_local()
     }
 }

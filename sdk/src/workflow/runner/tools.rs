@@ -3,12 +3,13 @@
 
 use std::time::Duration;
 
-use super::Runner;
-use crate::{
+use temporal_agents_core::{
     gate::Gate,
     wire::{Decision, TraceSettings},
-    workflow::ready_made::AskedTools,
 };
+
+use super::Runner;
+use crate::workflow::ready_made::AskedTools;
 
 impl<W: 'static> Runner<W> {
     /// Sets what a request says about the tools of the run.
@@ -28,7 +29,7 @@ impl<W: 'static> Runner<W> {
         self
     }
 
-    /// See [`RunConfig::gate`](crate::RunConfig::gate).
+    /// See [`RunConfig::gate`](temporal_agents_core::drive::RunConfig::gate).
     #[must_use]
     pub fn gate(mut self, gate: Gate) -> Self {
         self.config_mut().gate = Some(gate);
@@ -36,28 +37,28 @@ impl<W: 'static> Runner<W> {
     }
 
     /// Makes questions expire: see
-    /// [`RunConfig::question_expiry`](crate::RunConfig::question_expiry).
+    /// [`RunConfig::question_expiry`](temporal_agents_core::drive::RunConfig::question_expiry).
     #[must_use]
     pub fn questions_expire(mut self, after: Duration, decision: Decision) -> Self {
         self.config_mut().question_expiry = Some((after, decision));
         self
     }
 
-    /// See [`RunConfig::toolsets`](crate::RunConfig::toolsets).
+    /// See [`RunConfig::toolsets`](temporal_agents_core::drive::RunConfig::toolsets).
     #[must_use]
     pub fn toolsets<N: Into<String>>(mut self, names: impl IntoIterator<Item = N>) -> Self {
         self.config_mut().toolsets = names.into_iter().map(Into::into).collect();
         self
     }
 
-    /// See [`RunConfig::keep_decisions`](crate::RunConfig::keep_decisions).
+    /// See [`RunConfig::keep_decisions`](temporal_agents_core::drive::RunConfig::keep_decisions).
     #[must_use]
     pub fn keep_decisions(mut self, keeps: bool) -> Self {
         self.config_mut().keep_decisions = keeps;
         self
     }
 
-    /// See [`RunConfig::user`](crate::RunConfig::user).
+    /// See [`RunConfig::user`](temporal_agents_core::drive::RunConfig::user).
     #[must_use]
     pub fn user(mut self, user: impl Into<String>) -> Self {
         self.config_mut().user = Some(user.into());

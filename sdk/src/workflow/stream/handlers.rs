@@ -18,17 +18,17 @@ use std::{
     time::{Duration, SystemTime},
 };
 
+use temporal_agents_core::tool::BoxError;
 use temporalio_workflow::{
     SyncWorkflowContext, TimerOptions, WaitConditionOptions, WorkflowCancellationToken, WorkflowContext,
     common::data_converters::RawValue, select,
 };
 
-use super::StreamLog;
-use crate::{
-    tool::BoxError,
-    wire::stream::{PollInput, PollResult, STREAM_POLLS_USED_UP, read_argument},
-    workflow::{AgentInbox, HasAgentInbox},
+use super::{
+    StreamLog,
+    messages::{PollInput, PollResult, STREAM_POLLS_USED_UP, read_argument},
 };
+use crate::workflow::{AgentInbox, HasAgentInbox};
 
 /// Handles the signal that publishes a batch.
 pub fn stream_publish<W>(inbox: &mut AgentInbox, ctx: &SyncWorkflowContext<W>, input: &RawValue) {

@@ -19,12 +19,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::polls::Polls;
-use crate::{
-    wire::stream::{
-        CarriedStream, MAX_TOPIC_BYTES, MOST_ITEM_BYTES, PollInput, PollResult, PublishEntry, PublishInput,
-        RUN_EVENTS_TOPIC, StreamItem, StreamPublisher, decode_payload,
-    },
-    workflow::limits::size::encoded_len,
+use crate::workflow::limits::size::encoded_len;
+use crate::workflow::stream::messages::{
+    CarriedStream, MAX_TOPIC_BYTES, MOST_ITEM_BYTES, PollInput, PollResult, PublishEntry, PublishInput,
+    RUN_EVENTS_TOPIC, StreamItem, StreamPublisher, decode_payload,
 };
 
 /// Maximum number of items in the log, and of bytes that they take.

@@ -21,21 +21,22 @@
 
 mod handlers;
 mod log;
+pub(crate) mod messages;
 mod polls;
 
 use std::rc::Rc;
 
 use serde::Serialize;
+use temporal_agents_core::wire::{error_debug, failure::AGENTS_WORKFLOW_ERROR};
 use temporalio_workflow::{WorkflowContext, WorkflowTermination, common::error::ApplicationFailure};
 
-pub use self::handlers::{stream_admits_poll, stream_offset, stream_poll, stream_publish, stream_read};
 pub(super) use self::log::StreamLog;
-use super::inbox::{HasAgentInbox, InboxContext};
-use crate::wire::{
-    error_debug,
-    failure::AGENTS_WORKFLOW_ERROR,
-    stream::{MAX_TOPIC_BYTES, MOST_ITEM_BYTES, encode_payload, json_payload},
+use self::messages::{MAX_TOPIC_BYTES, MOST_ITEM_BYTES, encode_payload, json_payload};
+pub use self::{
+    handlers::{stream_admits_poll, stream_offset, stream_poll, stream_publish, stream_read},
+    messages::PollResult,
 };
+use super::inbox::{HasAgentInbox, InboxContext};
 
 /// The stream of a workflow with `#[agent_handlers]`, in the workflow's own code.
 ///

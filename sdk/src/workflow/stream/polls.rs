@@ -30,7 +30,8 @@
 
 use std::{collections::VecDeque, time::Duration};
 
-use crate::{wire::stream::MOST_ITEM_BYTES, workflow::limits::open_updates::HELD_STREAM_POLLS};
+use crate::workflow::limits::open_updates::HELD_STREAM_POLLS;
+use crate::workflow::stream::messages::MOST_ITEM_BYTES;
 
 /// The first time limit of a poll that has one.
 const FIRST_TIME_LIMIT: Duration = Duration::from_secs(3);

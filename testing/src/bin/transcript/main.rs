@@ -15,8 +15,8 @@ use std::{error::Error, io::Write, path::Path, process::ExitCode};
 
 use serde_json::Value;
 use temporal_agents::{
+    __internal::transcript::{openai_request_body, request_json},
     client::{event_lines::visible, transcript::Transcript},
-    internal::transcript::{openai_request_body, request_json},
     provider::OpenAiApi,
 };
 use temporal_agents_testing::{

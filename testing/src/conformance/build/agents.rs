@@ -9,8 +9,8 @@ use serde_json::Value;
 use temporal_agents::{
     Agent, Instructions,
     agent::{AgentDef, AgentTool, ToolResult, ToolUseBehavior},
-    internal::agent::OutputDef,
 };
+use temporal_agents_core::agent::OutputDef;
 
 use super::{
     BuildError, Witness, agent_tools, guardrails, handoffs, hosted,

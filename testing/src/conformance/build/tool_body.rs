@@ -4,12 +4,8 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use futures::future::BoxFuture;
 use serde_json::{Map, Value, json};
-use temporal_agents::{
-    RunContext, State, ToolContext, ToolDef, ToolError,
-    internal::tool::{ActivityBody, ToolBinding},
-    tool::FromToolContext,
-    wire::ToolOutput,
-};
+use temporal_agents::{RunContext, State, ToolContext, ToolDef, ToolError, tool::FromToolContext, wire::ToolOutput};
+use temporal_agents_core::tool::{ActivityBody, ToolBinding};
 use tokio::time::sleep;
 
 use super::{text::compact, tools::once};

@@ -3,9 +3,9 @@
 use serde_json::{Value, json};
 use temporal_agents::{
     State, ToolDef,
-    internal::tool::ToolBinding,
     tool::{Enabled, FromToolContext, NeedsApproval, OnToolError, ToolActivityOptions},
 };
+use temporal_agents_core::tool::ToolBinding;
 
 use super::{guardrails, text::filled, tool_body};
 use crate::conformance::{

@@ -105,6 +105,5 @@ fn result_of(output: &ToolOutput) -> Value {
     match output {
         ToolOutput::Text(text) => text.as_str().into(),
         ToolOutput::Content(parts) => parts.iter().map(without_type).collect(),
-        other => json!(other),
     }
 }

@@ -1,7 +1,8 @@
 //! Reports runs that have failed.
 
 use serde_json::{Value, json};
-use temporal_agents::{RunError, RunFailure, internal::engine::ReferenceError, wire::RunState};
+use temporal_agents::{RunError, RunFailure, wire::RunState};
+use temporal_agents_core::engine::ReferenceError;
 
 use super::{
     items::{input_result, output_result},

@@ -1,13 +1,11 @@
 //! Reports new items, pending calls, usage and the findings of guardrails.
 
 use serde_json::{Map, Value, json};
-use temporal_agents::{
-    internal::wire::run_state::HandoffEnds,
-    wire::{
-        GuardrailResults, InputGuardrailResult, InputTokensDetails, Interruption, NewItem, OutputGuardrailResult,
-        OutputTokensDetails, ToolGuardrailResult, Usage,
-    },
+use temporal_agents::wire::{
+    GuardrailResults, InputGuardrailResult, InputTokensDetails, Interruption, NewItem, OutputGuardrailResult,
+    OutputTokensDetails, ToolGuardrailResult, Usage,
 };
+use temporal_agents_core::wire::run_state::HandoffEnds;
 
 /// Reports the items of a run.
 pub(super) fn new_items(items: &[NewItem]) -> Value {

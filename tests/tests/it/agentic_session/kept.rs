@@ -1,7 +1,8 @@
 //! What the server holds of a session: the details of its activity's last heartbeat.
 
 use serde_json::Value;
-use temporal_agents::{internal::wire::session_checkpoint::EffectAnswer, wire::SessionCheckpoint};
+use temporal_agents::wire::SessionCheckpoint;
+use temporal_agents_core::wire::session_checkpoint::EffectAnswer;
 use temporal_agents_examples::stage::server::pending;
 use temporalio_client::Client;
 

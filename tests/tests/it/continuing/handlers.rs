@@ -4,9 +4,8 @@ use std::time::Duration;
 
 use rstest::rstest;
 use serde::{Deserialize, Serialize};
-use temporal_agents::{
-    Runner, internal::wire::carried::CarriedState, tool::BoxError, wire::Carried, workflow::ContinueOptions,
-};
+use temporal_agents::{Runner, tool::BoxError, wire::Carried, workflow::ContinueOptions};
+use temporal_agents_core::wire::carried::CarriedState;
 use temporal_agents_testing::{AgentEnvironment, FakeModel, environment::activities};
 use temporalio_client::{
     Client, RpcOptions, WorkflowExecuteUpdateOptions, WorkflowHandle, WorkflowStartUpdateOptions,

@@ -120,8 +120,7 @@ pub(crate) fn of(change: &str) -> Option<(&'static str, Build)> {
             sale(Build::with(|| triage_to(desk().model("gpt-6")), |runner| runner.model("gpt-7")))
         }
         "model settings" => sale(Build::of(|| {
-            let mut settings = ModelSettings::default();
-            settings.temperature = Some(0.5);
+            let settings = ModelSettings { temperature: Some(0.5), ..ModelSettings::default() };
             triage_to(desk().settings(settings))
         })),
         "timeouts, retries, heartbeat or summary of model calls" => sale(Build::with(triage, |runner| {

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use temporal_agents::{
-    Agent, Handoff, RunConfig, RunFailure, RunResult, Runner, Tool,
+    Agent, Handoff, RunConfig, RunFailed, RunResult, Runner, Tool,
     agent::{GuardrailOutput, OutputType},
     agent_handlers, guardrail, tool,
     workflow::AgentInbox,
@@ -74,7 +74,7 @@ pub(crate) fn handoff_of(agent: Agent<Sold>, change: impl FnOnce(Handoff) -> Han
     Agent::new("triage").model("gpt-5").handoff(change(Handoff::to_agent(agent))).output::<Sold>()
 }
 
-type Runs = dyn Fn(Runner<Shop>, String) -> LocalBoxFuture<'static, Result<RunResult<Value>, RunFailure>> + Send + Sync;
+type Runs = dyn Fn(Runner<Shop>, String) -> LocalBoxFuture<'static, Result<RunResult<Value>, RunFailed>> + Send + Sync;
 
 /// A build of the shop: its agents, and how they run.
 #[derive(Clone)]

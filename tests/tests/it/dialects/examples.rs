@@ -16,10 +16,11 @@ use super::apis::{APIS, Door};
 /// The definitions of an agent, without what a run computes.
 fn definitions<O: OutputType>(agent: &Agent<O>) -> Definitions {
     let agent = agent.def();
-    let mut definitions = Definitions::default();
-    definitions.tools = agent.tools.iter().map(ToolDef::spec).collect();
-    definitions.output = agent.output.as_ref().map(|output| output.spec().clone());
-    definitions
+    Definitions {
+        tools: agent.tools.iter().map(ToolDef::spec).collect(),
+        output: agent.output.as_ref().map(|output| output.spec().clone()),
+        ..Definitions::default()
+    }
 }
 
 fn agents() -> Vec<Definitions> {

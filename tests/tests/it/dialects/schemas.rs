@@ -1,10 +1,8 @@
 //! Random schemas: of the shapes that `schemars` writes, and any JSON Schema.
 
 use serde_json::{Map, Value, json};
-use temporal_agents::{
-    internal::tool::schema::{strict, wrap_output},
-    wire::{Definitions, HandoffSpec, Item, ModelCall, OutputSpec, ToolSpec},
-};
+use temporal_agents::wire::{Definitions, HandoffSpec, Item, ModelCall, OutputSpec, ToolSpec};
+use temporal_agents_core::tool::schema::{strict, wrap_output};
 
 use super::{
     apis::{APIS, Door},

@@ -11,10 +11,8 @@ use std::{
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use temporal_agents::{
-    internal::tool::schema::{schema_of, strict, wrap_output},
-    wire::{Definitions, Item, ModelCall, OutputSpec, ToolSpec},
-};
+use temporal_agents::wire::{Definitions, Item, ModelCall, OutputSpec, ToolSpec};
+use temporal_agents_core::tool::schema::{schema_of, strict, wrap_output};
 
 use super::{
     apis::{APIS, Door},

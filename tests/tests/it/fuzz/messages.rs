@@ -1,29 +1,27 @@
 //! Messages of the wire contract: the golden files of all versions, changed.
 
 use serde::{Serialize, de::DeserializeOwned};
-use temporal_agents::{
-    internal::wire::{
-        asked_questions::AskedQuestions,
-        carried::{KeepStateReply, KeepStateRequest, LoadStateReply, LoadStateRequest},
-        conversation::RecordRequest,
-        delta_window::DeltaWindow,
-        event::RunNote,
-        failure::ConversationUnavailable,
-        find_toolsets::{FindToolsetsReply, FindToolsetsRequest},
-        kept_decision::{KeptDecisionsReply, KeptDecisionsRequest},
-        load_agent::{LoadAgentReply, LoadAgentRequest},
-        mcp_call::{McpReply, McpRequest},
-        nexus_endpoint::{NexusEndpointReply, NexusEndpointRequest},
-        session_call::{SessionReply, SessionRequest},
-        session_checkpoint::KeptCheckpoint,
-        tool_batch::{ToolBatchDetails, ToolBatchReply, ToolBatchRequest},
-        tool_error::FailureDetail,
-    },
-    wire::{
-        AgentDecision, AgentReport, AgentRequest, AgentSpec, AgentState, ApprovalRequest, ApprovalRuling, Carried,
-        ChatMessage, ChatReply, ChatRequest, ChatTranscript, DecisionReply, ModelFailureDetails, ModelReply,
-        ModelRequest, RunEvent, RunState, SessionCheckpoint, SuppliedOutput, ToolReply, ToolRequest,
-    },
+use temporal_agents::wire::{
+    AgentDecision, AgentReport, AgentRequest, AgentSpec, AgentState, ApprovalRequest, ApprovalRuling, Carried,
+    ChatMessage, ChatReply, ChatRequest, ChatTranscript, DecisionReply, ModelFailureDetails, ModelReply, ModelRequest,
+    RunEvent, RunState, SessionCheckpoint, SuppliedOutput, ToolReply, ToolRequest,
+};
+use temporal_agents_core::wire::{
+    asked_questions::AskedQuestions,
+    carried::{KeepStateReply, KeepStateRequest, LoadStateReply, LoadStateRequest},
+    conversation::RecordRequest,
+    delta_window::DeltaWindow,
+    event::RunNote,
+    failure::ConversationUnavailable,
+    find_toolsets::{FindToolsetsReply, FindToolsetsRequest},
+    kept_decision::{KeptDecisionsReply, KeptDecisionsRequest},
+    load_agent::{LoadAgentReply, LoadAgentRequest},
+    mcp_call::{McpReply, McpRequest},
+    nexus_endpoint::{NexusEndpointReply, NexusEndpointRequest},
+    session_call::{SessionReply, SessionRequest},
+    session_checkpoint::KeptCheckpoint,
+    tool_batch::{ToolBatchDetails, ToolBatchReply, ToolBatchRequest},
+    tool_error::FailureDetail,
 };
 
 use super::{

@@ -2,7 +2,7 @@
 
 use proptest::strategy::Strategy;
 use serde_json::{Value, json};
-use temporal_agents::internal::tool::schema::{Conversions, conform, parse_arguments, strict, validate, wrap_output};
+use temporal_agents_core::tool::schema::{Conversions, conform, parse_arguments, strict, validate, wrap_output};
 
 use super::{
     cases::check,

@@ -57,33 +57,35 @@ async fn the_smallest_call_is_one_small_request() {
 #[tokio::test]
 async fn every_part_of_a_call_has_its_place() {
     let schema = json!({"type": "object", "properties": {"answer": {"type": "string"}}, "required": ["answer"], "additionalProperties": false});
-    let mut definitions = Definitions::default();
-    definitions.instructions = Some("be brief".into());
-    definitions.tools = vec![function("get_weather", true)];
-    definitions.handoffs = vec![read(json!({
-        "tool_name": "transfer_to_refunds",
-        "tool_description": "Refunds",
-        "input_json_schema": {"type": "object", "properties": {}},
-        "strict": false,
-        "agent_name": "refunds",
-    }))];
-    definitions.output = Some(read(json!({"name": "final_output", "schema": schema, "strict": true})));
-    definitions.settings = settings(json!({
-        "temperature": 0.5,
-        "top_p": 0.25,
-        "tool_choice": "get_weather",
-        "parallel_tool_calls": false,
-        "max_tokens": 100,
-        "reasoning": {"effort": "low", "summary": "auto"},
-        "metadata": {"user_id": "u"},
-        "prompt_cache_retention": "1h",
-        "include_usage": true,
-        "extra_body": {"service_tier": "auto"},
-        "extra_headers": {"anthropic-beta": "b1"},
-        "extra_args": {"top_k": 5},
-        "retry": {"max_retries": 2},
-        "timeout": 10.0,
-    }));
+    let definitions = Definitions {
+        instructions: Some("be brief".into()),
+        tools: vec![function("get_weather", true)],
+        handoffs: vec![read(json!({
+            "tool_name": "transfer_to_refunds",
+            "tool_description": "Refunds",
+            "input_json_schema": {"type": "object", "properties": {}},
+            "strict": false,
+            "agent_name": "refunds",
+        }))],
+        output: Some(read(json!({"name": "final_output", "schema": schema, "strict": true}))),
+        settings: settings(json!({
+            "temperature": 0.5,
+            "top_p": 0.25,
+            "tool_choice": "get_weather",
+            "parallel_tool_calls": false,
+            "max_tokens": 100,
+            "reasoning": {"effort": "low", "summary": "auto"},
+            "metadata": {"user_id": "u"},
+            "prompt_cache_retention": "1h",
+            "include_usage": true,
+            "extra_body": {"service_tier": "auto"},
+            "extra_headers": {"anthropic-beta": "b1"},
+            "extra_args": {"top_k": 5},
+            "retry": {"max_retries": 2},
+            "timeout": 10.0,
+        })),
+        ..Definitions::default()
+    };
     let call =
         call_with(definitions, json!([{"role": "developer", "content": "rules"}, {"role": "user", "content": "hi"}]));
     let answer = ResponseTemplate::new(200).set_body_json(ok());
@@ -351,8 +353,7 @@ async fn hosted_tools_are_refused() {
         name: "file_search".into(),
         config: [("type".to_owned(), json!("file_search"))].into_iter().collect(),
     };
-    let mut definitions = Definitions::default();
-    definitions.tools = vec![hosted];
+    let definitions = Definitions { tools: vec![hosted], ..Definitions::default() };
     assert_eq!(
         refusal("anthropic", CLAUDE, call_with(definitions, json!([]))).await.message,
         "unsupported: anthropic has no hosted tools such as `file_search`; use functions, or a model of \
@@ -362,8 +363,7 @@ async fn hosted_tools_are_refused() {
 
 #[tokio::test]
 async fn a_function_may_have_the_name_of_a_hosted_tool() {
-    let mut definitions = Definitions::default();
-    definitions.tools = vec![function("web_search", false)];
+    let definitions = Definitions { tools: vec![function("web_search", false)], ..Definitions::default() };
     let (sent, response) = claude(call_with(definitions, json!([{"role": "user", "content": "hi"}])), ok()).await;
     response.expect("a response");
     assert_eq!((&sent["tools"][0]["name"], &sent["tools"][0]["type"]), (&json!("web_search"), &Value::Null));

@@ -21,10 +21,12 @@ fn gemini(parts: Value, finish_reason: &str) -> ResponseTemplate {
 #[tokio::test]
 async fn a_round_trip_with_google() {
     let parts = json!([{"functionCall": {"name": "get_weather", "args": {"z": "Oslo"}}, "thoughtSignature": "sigG"}]);
-    let mut definitions = Definitions::default();
-    definitions.instructions = Some("be brief".into());
-    definitions.tools = vec![function("get_weather", true)];
-    definitions.settings = settings(json!({"tool_choice": "required", "max_tokens": 100}));
+    let definitions = Definitions {
+        instructions: Some("be brief".into()),
+        tools: vec![function("get_weather", true)],
+        settings: settings(json!({"tool_choice": "required", "max_tokens": 100})),
+        ..Definitions::default()
+    };
     let call = call_with(definitions, json!([{"role": "user", "content": "hi"}]));
     let (request, response) = exchange("gemini", GEMINI, call, gemini(parts, "STOP")).await;
     assert_eq!(request.url.path(), "/v1/models/gemini-2.5-flash:generateContent");

@@ -138,7 +138,7 @@ fn templates() -> BTreeSet<String> {
     let is_id = Regex::new(r"^(?:[a-z-]|\{[a-z_]*\})+$").expect("a valid expression");
     let placeholder = Regex::new(r"\{[^}]*\}").expect("a valid expression");
     let mut found = BTreeSet::new();
-    for directory in ["sdk/src/drive", "sdk/src/workflow"] {
+    for directory in ["sdk/core/src/drive", "sdk/src/workflow"] {
         for file in sources(directory) {
             let source = read(directory, &file);
             let literals = forms.iter().flat_map(|form| form.captures_iter(&source)).map(|found| found[1].to_owned());

@@ -6,9 +6,9 @@ use temporal_agents::{
     Agent, RunContext, State, ToolDef,
     agent::{GuardrailOutput, InputGuardrail, OutputGuardrail},
     guardrail,
-    internal::tool::{StateRequirement, ToolBinding},
     tool::ToolActivityOptions,
 };
+use temporal_agents_core::tool::{StateRequirement, ToolBinding};
 
 /// Homework is not done here.
 #[guardrail(input)]

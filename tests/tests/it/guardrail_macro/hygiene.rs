@@ -5,9 +5,9 @@ use temporal_agents::{
     RunContext,
     agent::{GuardrailContext, GuardrailInput, GuardrailOutput, InputGuardrail, OutputGuardrail},
     guardrail,
-    internal::agent::Check,
     wire::Item,
 };
+use temporal_agents_core::agent::Check;
 
 /// Stands where the crate is re-exported under another name.
 mod renamed {

@@ -8,12 +8,12 @@ use temporal_agents::{
     RunContext, State, ToolContext, ToolError,
     agent::{GuardrailContext, GuardrailInput, GuardrailOutput, InputGuardrail, OutputGuardrail},
     guardrail,
-    internal::{
-        agent::{Check, parse_guardrail_output},
-        tool::ToolBinding,
-    },
     tool::{BoxError, CallInfo, ToolDef},
     wire::Item,
+};
+use temporal_agents_core::{
+    agent::{Check, parse_guardrail_output},
+    tool::ToolBinding,
 };
 
 fn run_context() -> RunContext {

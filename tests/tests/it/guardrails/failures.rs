@@ -7,14 +7,13 @@ use serde_json::json;
 use temporal_agents::{
     Agent, ToolContext, ToolDef, ToolError,
     agent::{GuardrailOutput, InputGuardrail, OutputGuardrail},
-    guardrail,
-    internal::{
-        agent::Check,
-        tool::{ActivityBody, ToolBinding},
-    },
-    tool,
+    guardrail, tool,
     tool::ToolActivityOptions,
     wire::ToolOutput,
+};
+use temporal_agents_core::{
+    agent::Check,
+    tool::{ActivityBody, ToolBinding},
 };
 use temporal_agents_testing::{
     FakeModel,

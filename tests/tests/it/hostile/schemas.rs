@@ -3,7 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
-use temporal_agents::{internal::tool::schema::validate, tool::Issue};
+use temporal_agents::tool::Issue;
+use temporal_agents_core::tool::schema::validate;
 
 use super::victim::attack;
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use axum::http::{Request, StatusCode, header};
 use serde_json::{Value, json};
-use temporal_agents::internal::tool::schema::validate;
+use temporal_agents_core::tool::schema::validate;
 use temporal_agents_testing::{
     FakeModel,
     fake_model::{text, tool_call},

@@ -30,8 +30,7 @@ async fn healthy(gateway: &Gateway) -> anyhow::Result<()> {
 }
 
 async fn echoed(gateway: &Gateway, id: &str) -> anyhow::Result<ToolResultMessage> {
-    let mut meta = ToolCallMeta::default();
-    meta.tool_call_id = id.to_owned();
+    let meta = ToolCallMeta { tool_call_id: id.to_owned(), ..ToolCallMeta::default() };
     let id = gateway.call("demo", "echo", json!({"text": "hello"})).meta(meta).await?;
     Ok(serde_json::from_slice(&gateway.result(&id, PATIENCE).await?)?)
 }

@@ -33,7 +33,7 @@ pub(crate) struct Warnings;
 impl<S: Subscriber> Layer<S> for Warnings {
     fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
         let metadata = event.metadata();
-        if *metadata.level() == Level::WARN && metadata.target().starts_with("temporal_agents::") {
+        if *metadata.level() == Level::WARN && metadata.target().starts_with("temporal_agents") {
             let mut fields = Told(Fields::new());
             event.record(&mut fields);
             WARNINGS.lock().unwrap_or_else(PoisonError::into_inner).push(fields.0);

@@ -47,8 +47,10 @@ fn hello() -> ModelCall {
 }
 
 fn hello_with(settings: Value) -> ModelCall {
-    let mut definitions = Definitions::default();
-    definitions.settings = serde_json::from_value(settings).expect("settings of this shape");
+    let definitions = Definitions {
+        settings: serde_json::from_value(settings).expect("settings of this shape"),
+        ..Definitions::default()
+    };
     ModelCall::new("agent", "gpt-5", definitions, vec![Item::user("hi")])
 }
 

@@ -25,8 +25,12 @@ const OF_FEATURES: [(&str, &[&str]); 3] =
 
 /// The names of the crates that `temporal-agents` is built with.
 fn crates(features: &[&str]) -> Vec<String> {
+    crates_of("temporal-agents", features)
+}
+
+fn crates_of(package: &str, features: &[&str]) -> Vec<String> {
     let output = Command::new(env!("CARGO"))
-        .args(["tree", "-p", "temporal-agents", "-e", "normal", "--prefix", "none", "--format", "{p}"])
+        .args(["tree", "-p", package, "-e", "normal", "--prefix", "none", "--format", "{p}"])
         .args(["--locked", "--offline", "--manifest-path"])
         .arg(workspace().join("Cargo.toml"))
         .args(features)
@@ -39,6 +43,18 @@ fn crates(features: &[&str]) -> Vec<String> {
 
 fn worker_only(crates: &[String]) -> Vec<&str> {
     WORKER_ONLY.into_iter().filter(|name| crates.iter().any(|known| known == name)).collect()
+}
+
+#[test]
+fn core_has_neither_temporal_nor_io() {
+    let crates = crates_of("temporal-agents-core", &["--all-features"]);
+    assert!(crates.iter().any(|name| name == "schemars"), "{crates:?}");
+    let unwanted = |name: &&String| {
+        WORKER_ONLY.contains(&name.as_str())
+            || name.starts_with("temporalio")
+            || ["prost", "tokio"].contains(&name.as_str())
+    };
+    assert_eq!(crates.iter().filter(unwanted).collect::<Vec<_>>(), [""; 0]);
 }
 
 #[test]

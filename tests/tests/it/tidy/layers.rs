@@ -1,80 +1,93 @@
-//! `wire <- agent, tool <- engine <- drive <- workflow | rooms of the worker half <- worker`.
+//! `wire <- agent, tool <- engine <- drive` in the core, and the rooms of the worker half in the facade.
 
 use std::path::Path;
 
 use super::{sources, tokens, tokens_of};
 
-/// The loop and its contract, which every host builds on.
-const LOOP: &[&str] = &["wire", "tool", "agent", "engine", "gate", "drive"];
-
-/// The directories of the crate, and what each may import beside itself: the loop or parts of it, and rooms of the worker half.
-const MAY_IMPORT: [(&str, &[&str], &[&str]); 27] = [
-    ("guide", &[], &[]),
-    ("wire", &[], &[]),
-    ("tool", &["wire", "agent"], &[]),
-    ("agent", &["wire", "tool"], &[]),
-    ("engine", &["wire", "tool", "agent"], &[]),
-    ("gate", &["wire", "tool", "agent"], &[]),
-    ("drive", &["wire", "tool", "agent", "engine", "gate"], &[]),
-    ("workflow", LOOP, &[]),
-    ("secret", LOOP, &[]),
-    ("store", LOOP, &[]),
-    ("conversations", LOOP, &[]),
-    ("provider", LOOP, &["secret"]),
-    ("metrics", &["wire", "drive"], &["provider"]),
-    ("deltas", LOOP, &["client", "events", "metrics", "provider", "secret"]),
-    ("activity", LOOP, &["conversations", "deltas", "metrics", "provider", "secret", "store"]),
-    ("mcp", LOOP, &["activity", "conversations", "deltas", "metrics", "provider", "secret", "store"]),
-    ("events", &["wire"], &[]),
-    ("client", LOOP, &["conversations", "events", "provider"]),
-    ("resources", LOOP, &["mcp", "provider", "remote", "secret", "store"]),
-    ("inline", LOOP, &["activity", "deltas", "events", "mcp", "metrics", "provider", "remote", "resources", "secret"]),
-    ("remote", &["wire", "tool"], &["activity", "conversations", "deltas", "metrics", "secret", "store"]),
-    ("projection", LOOP, &["client", "events", "store", "trace"]),
-    // The engine, the inbox and the chat of the workflows, as tasks.
-    (
-        "in_process",
-        &["wire", "tool", "agent", "engine", "drive", "workflow"],
-        &["activity", "client", "events", "inline", "metrics", "remote", "resources", "store"],
-    ),
-    ("trace", &["wire", "tool"], &["activity", "client", "events", "provider"]),
-    // What a workflow does while it replays, against its history.
-    ("replay", &["wire", "tool", "agent", "workflow"], &[]),
-    ("http", LOOP, &["client", "events", "replay", "store"]),
-    ("agentic_session", LOOP, &["activity", "client", "deltas", "events", "inline", "provider", "store"]),
+/// The directories of the core, and what each may import beside itself.
+const CORE: &[(&str, &[&str])] = &[
+    ("wire", &[]),
+    ("tool", &["wire", "agent"]),
+    ("agent", &["wire", "tool"]),
+    ("engine", &["wire", "tool", "agent"]),
+    ("gate", &["wire", "tool", "agent"]),
+    ("drive", &["wire", "tool", "agent", "engine", "gate"]),
 ];
 
-/// The directory that joins the rooms of the worker half, and may import all of them.
-const JOINS: &str = "worker";
-
-/// The files beside the directories: the names that the crate shows.
-const ROOT: [&str; 3] = ["lib.rs", "run.rs", "internal.rs"];
+/// The directories of the facade, and what each may import beside itself. `worker` joins the rooms of the worker half.
+const FACADE: &[(&str, &[&str])] = &[
+    ("guide", &[]),
+    ("workflow", &[]),
+    ("secret", &[]),
+    ("store", &[]),
+    ("conversations", &[]),
+    ("provider", &["secret"]),
+    ("metrics", &["provider", "workflow"]),
+    ("deltas", &["client", "events", "metrics", "provider", "secret", "workflow"]),
+    ("activity", &["conversations", "deltas", "metrics", "provider", "secret", "store", "workflow"]),
+    ("mcp", &["activity", "conversations", "deltas", "metrics", "provider", "secret", "store"]),
+    ("events", &[]),
+    ("client", &["conversations", "events", "provider", "workflow"]),
+    ("resources", &["mcp", "provider", "remote", "secret", "store"]),
+    ("inline", &["activity", "deltas", "events", "mcp", "metrics", "provider", "remote", "resources", "secret"]),
+    ("remote", &["activity", "conversations", "deltas", "metrics", "secret", "store", "trace"]),
+    ("projection", &["client", "events", "store", "trace"]),
+    // The inbox and the chat of the workflows, as tasks.
+    ("in_process", &["workflow", "activity", "client", "events", "inline", "metrics", "remote", "resources", "store"]),
+    ("trace", &["activity", "client", "events", "provider", "workflow"]),
+    // What a workflow does while it replays, against its history.
+    ("replay", &["workflow"]),
+    ("http", &["client", "events", "replay", "store"]),
+    ("agentic_session", &["activity", "client", "deltas", "events", "inline", "provider", "store"]),
+    (
+        "worker",
+        &[
+            "activity",
+            "agentic_session",
+            "client",
+            "conversations",
+            "deltas",
+            "events",
+            "in_process",
+            "inline",
+            "mcp",
+            "metrics",
+            "provider",
+            "remote",
+            "replay",
+            "resources",
+            "secret",
+            "store",
+            "trace",
+            "workflow",
+        ],
+    ),
+];
 
 #[test]
 fn imports_follow_the_arrows() {
-    let mut wrong = Vec::new();
-    for file in sources("sdk/src") {
-        let Some(directory) = file.parent().and_then(|parent| parent.iter().next()?.to_str()) else {
-            assert!(ROOT.iter().any(|root| file == Path::new(root)), "{} lies in no directory", file.display());
-            continue;
-        };
-        for import in imports(&tokens("sdk/src", &file), depth(&file)) {
-            if import != directory && !may_import(directory, &import) {
-                wrong.push(format!("sdk/src/{}: {directory} may not use crate::{import}", file.display()));
-            }
-        }
-    }
+    let wrong: Vec<String> = [("sdk/core/src", CORE), ("sdk/src", FACADE)]
+        .into_iter()
+        .flat_map(|(root, rows)| wrong_imports(root, rows))
+        .collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-fn may_import(directory: &str, import: &str) -> bool {
-    if directory == JOINS {
-        return import != "workflow";
+/// Returns the imports against the arrows. Files beside the directories are the names that a crate shows.
+fn wrong_imports(root: &str, rows: &[(&str, &[&str])]) -> Vec<String> {
+    let mut wrong = Vec::new();
+    for file in sources(root) {
+        let Some(directory) = file.parent().and_then(|parent| parent.iter().next()?.to_str()) else { continue };
+        let Some((_, may_import)) = rows.iter().find(|(name, _)| *name == directory) else {
+            panic!("{root}/{directory} is not in the table");
+        };
+        for import in imports(&tokens(root, &file), depth(&file)) {
+            if import != directory && !may_import.contains(&&*import) {
+                wrong.push(format!("{root}/{}: {directory} may not use crate::{import}", file.display()));
+            }
+        }
     }
-    let Some((_, of_loop, rooms)) = MAY_IMPORT.iter().find(|(name, ..)| *name == directory) else {
-        panic!("sdk/src/{directory} has no place in MAY_IMPORT");
-    };
-    of_loop.contains(&import) || rooms.contains(&import)
+    wrong
 }
 
 /// How many `super::` lead from a file to the crate's root.

@@ -7,10 +7,10 @@ use serde_json::{Value, json};
 use temporal_agents::{
     Agent, ToolDef, ToolError, WorkflowToolContext,
     inline::InlineRunner,
-    internal::drive::join::join_in_order,
     tool,
     tool::{ChildWorkflow, RemoteActivity, WorkflowToolError},
 };
+use temporal_agents_core::drive::join::join_in_order;
 use temporal_agents_testing::{
     FakeModel,
     fake_model::{text, tool_call, tool_calls},

@@ -4,10 +4,8 @@ use std::time::Instant;
 
 use rstest::rstest;
 use serde_json::json;
-use temporal_agents::{
-    Agent, RunConfig, Runner, ToolError, WorkflowToolContext, internal::drive::join::join_in_order, tool,
-    tool::RemoteActivity,
-};
+use temporal_agents::{Agent, RunConfig, Runner, ToolError, WorkflowToolContext, tool, tool::RemoteActivity};
+use temporal_agents_core::drive::join::join_in_order;
 use temporal_agents_testing::{
     FakeModel,
     fake_model::{text, tool_call, tool_calls},

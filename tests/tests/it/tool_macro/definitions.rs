@@ -3,12 +3,8 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use serde_json::{Value, json};
-use temporal_agents::{
-    State, Tool, ToolContext,
-    internal::tool::{StateRequirement, ToolBinding},
-    tool,
-    tool::ToolActivityOptions,
-};
+use temporal_agents::{State, Tool, ToolContext, tool, tool::ToolActivityOptions};
+use temporal_agents_core::tool::{StateRequirement, ToolBinding};
 
 fn spec(tool: &impl Tool) -> Value {
     let definition = tool.definition();

@@ -59,7 +59,8 @@ mod shadowed {
 
 #[tokio::test]
 async fn shadowed_names_do_no_harm() {
-    use temporal_agents::{internal::tool::ToolBinding, tool::CallInfo};
+    use temporal_agents::tool::CallInfo;
+    use temporal_agents_core::tool::ToolBinding;
 
     let info = CallInfo::new("tough", "call_1", "triage", 1);
     let mut ctx = ToolContext::new(info, temporal_agents::RunContext::default()).with_state(16_u8);

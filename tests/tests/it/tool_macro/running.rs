@@ -3,10 +3,8 @@
 use std::fmt;
 
 use serde_json::{Map, Value, json};
-use temporal_agents::{
-    RunContext, State, Tool, ToolContext, ToolError, internal::tool::ToolBinding, tool, tool::CallInfo,
-    wire::ToolOutput,
-};
+use temporal_agents::{RunContext, State, Tool, ToolContext, ToolError, tool, tool::CallInfo, wire::ToolOutput};
+use temporal_agents_core::tool::ToolBinding;
 
 fn context() -> ToolContext {
     context_without_states().with_state(Api { suffix: "!" })
@@ -25,7 +23,7 @@ async fn run_in(ctx: &mut ToolContext, tool: impl Tool, arguments: Value) -> Res
     };
     output.map(|output| match output {
         ToolOutput::Text(text) => text,
-        other => panic!("{other:?} is no text"),
+        other @ ToolOutput::Content(_) => panic!("{other:?} is no text"),
     })
 }
 

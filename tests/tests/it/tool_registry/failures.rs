@@ -13,13 +13,13 @@ use serde_json::{Value, json};
 use temporal_agents::{
     Agent, RunError, Tool, ToolDef, ToolError,
     inline::InlineRunner,
-    internal::tool::{ActivityBody, ToolBinding},
     tool,
     tool::{
         OnToolError, ToolActivityOptions, ToolFailureKind, ToolGuardrailOutput, ToolInputGuardrail, ToolOutputGuardrail,
     },
     worker::{DispatchError, DispatchResult, ToolRegistry},
 };
+use temporal_agents_core::tool::{ActivityBody, ToolBinding};
 use temporal_agents_testing::{
     FakeModel,
     fake_model::{text, tool_call},

@@ -2,12 +2,11 @@
 
 use serde_json::{Value, json};
 use temporal_agents::{
-    Agent, AgentsPlugin, Tool,
-    internal::wire::digest::Digest,
-    tool,
+    Agent, AgentsPlugin, Tool, tool,
     wire::{ModelCall, ToolSpec},
     workflow::AgentSet,
 };
+use temporal_agents_core::wire::digest::Digest;
 use temporal_agents_testing::{
     AgentEnvironment, FakeModel,
     environment::WorkerThread,
@@ -69,7 +68,7 @@ pub(crate) fn clerk() -> FakeModel {
 fn takes_details(call: &ModelCall) -> bool {
     call.definitions.tools.iter().any(|tool| match tool {
         ToolSpec::Function { parameters, .. } => parameters["properties"].get("details").is_some(),
-        _ => false,
+        ToolSpec::Hosted { .. } => false,
     })
 }
 

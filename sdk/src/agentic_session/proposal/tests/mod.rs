@@ -7,14 +7,12 @@ use std::{env, fs, path::Path};
 
 use rstest::rstest;
 use serde_json::{Value, json};
+use temporal_agents_core::wire::Item;
 
 use super::{read, write};
-use crate::{
-    agentic_session::format::{
-        CheckpointFormat,
-        MessageDialect::{self, Anthropic, ChatCompletions},
-    },
-    wire::Item,
+use crate::agentic_session::format::{
+    CheckpointFormat,
+    MessageDialect::{self, Anthropic, ChatCompletions},
 };
 
 fn items(values: impl IntoIterator<Item = Value>) -> Vec<Item> {

@@ -1,7 +1,7 @@
 use serde_json::json;
+use temporal_agents_core::wire::{EventKind, RunEvent, delta_window::DeltaWindow};
 
 use super::{HeldDeltas, Merge, OpenAttempt};
-use crate::wire::{EventKind, RunEvent, delta_window::DeltaWindow};
 
 const CALL: &str = "r/1-model";
 

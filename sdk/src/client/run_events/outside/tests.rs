@@ -1,5 +1,6 @@
+use temporal_agents_core::wire::{EventKind, RunEvent};
+
 use super::{HeldDeltas, MAX_HELD_BYTES};
-use crate::wire::{EventKind, RunEvent};
 
 const CALL: &str = "r/1-model";
 

@@ -1,5 +1,6 @@
+use temporal_agents_core::wire::EventKind;
+
 use super::*;
-use crate::wire::EventKind;
 
 fn text(attempt: u32, number: u32) -> RunEvent {
     let (message_id, delta) = ("k3x9q2ab/1-model/0".to_owned(), format!("{attempt}.{number}"));
@@ -48,7 +49,11 @@ fn a_forged_delta_changes_no_other_item_and_stops_no_true_one() {
         *message_id = "k3x9q2ab/2-model/0".to_owned();
     }
     assert!(!passes(&mut published, "x", 2, of_other), "an item of another call");
-    let failure = crate::wire::RecordedFailure { type_name: String::new(), message: "forged".to_owned(), cause: None };
+    let failure = temporal_agents_core::wire::RecordedFailure {
+        type_name: String::new(),
+        message: "forged".to_owned(),
+        cause: None,
+    };
     let kind =
         EventKind::AttemptDelta { effect: "1-model".to_owned(), attempt: 1, failure: Some(failure), next_at: None };
     let failed = RunEvent { kind, ..text(1, 0) };

@@ -1,5 +1,6 @@
+use temporal_agents_core::wire::Item;
+
 use super::Conversation;
-use crate::wire::Item;
 
 fn items(texts: &[&str]) -> Vec<Item> {
     texts.iter().map(|text| Item::user(*text)).collect()

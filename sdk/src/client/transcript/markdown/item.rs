@@ -1,9 +1,9 @@
 //! One item of a conversation in Markdown.
 
 use serde_json::Value;
+use temporal_agents_core::wire::{Item, ItemView};
 
 use super::text::{code, fenced, plain, quoted};
-use crate::wire::{Item, ItemView};
 
 /// Returns an item of an input as Markdown.
 pub(super) fn given(item: &Item) -> String {

@@ -7,13 +7,13 @@ mod text;
 use std::fmt::Write;
 
 use serde_json::Value;
+use temporal_agents_core::wire::{RecordedFailure, Usage, Verdict, native_call::call_of};
 
 use self::text::{code, fenced, plain, quoted, value};
 use super::{
     Transcript,
     shape::{Activity, Approval, Call, End, GuardrailCall, Run, SessionCall, Status, ToolKind, ToolUse, Turn},
 };
-use crate::wire::{RecordedFailure, Usage, Verdict, native_call::call_of};
 
 /// Returns the entire transcript as Markdown.
 pub(super) fn transcript(transcript: &Transcript) -> String {

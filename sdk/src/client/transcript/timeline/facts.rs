@@ -6,8 +6,9 @@
 
 use std::{collections::BTreeMap, time::SystemTime};
 
+use temporal_agents_core::wire::{EventKind, RunEvent};
+
 use super::{Bar, BarKind, Span, Timeline, svg, wait_bar};
-use crate::wire::{EventKind, RunEvent};
 
 /// The timeline of a run, from the facts so far.
 pub(crate) struct FactTimeline {

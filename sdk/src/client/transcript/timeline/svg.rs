@@ -2,11 +2,12 @@
 
 use std::{fmt::Write, time::SystemTime};
 
+use temporal_agents_core::agent::picture::escaped;
+
 use super::{
     Bar, BarKind, MOST_BARS, Timeline,
     scale::{Scale, short},
 };
-use crate::agent::picture::escaped;
 
 /// Width in pixels of the names of the lanes.
 const NAMES: f64 = 190.0;

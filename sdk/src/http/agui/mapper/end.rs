@@ -1,12 +1,12 @@
 //! Pauses, ends and resets.
 
 use serde_json::{Value, json};
+use temporal_agents_core::wire::{AgentInterruption, EventKind, InterruptionKind, RunProblem};
 
 use super::{AguiMapper, Phase};
 use crate::{
     events::call_id_of,
     http::agui::{AguiEvent, Interrupt, InterruptReason, Outcome, SubagentOutcome},
-    wire::{AgentInterruption, EventKind, InterruptionKind, RunProblem},
 };
 
 /// The end of a nested run.

@@ -28,10 +28,10 @@ mod usage;
 use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
+use temporal_agents_core::wire::{EventKind, RunEvent};
 
 use self::{calls::Calls, log::MessageLog, scope::Scope, streams::StreamKind, usage::UsageByModel};
 use super::{AguiEvent, AguiMessage};
-use crate::wire::{EventKind, RunEvent};
 
 /// The version of the protocol that the events follow.
 const PROTOCOL_VERSION: &str = "1.0";

@@ -3,15 +3,13 @@
 use std::collections::BTreeMap;
 
 use serde_json::json;
+use temporal_agents_core::wire::{EventKind, RunEvent};
 
 use super::{
     AguiMapper,
     streams::{ModelCall, Stream},
 };
-use crate::{
-    http::agui::AguiEvent,
-    wire::{EventKind, RunEvent},
-};
+use crate::http::agui::AguiEvent;
 
 /// The run, or a run nested in it.
 #[derive(Debug, Default)]

@@ -5,12 +5,10 @@
 //! a message: the message is closed, removed by a snapshot, and begun again under another id.
 
 use serde_json::{Value, json};
+use temporal_agents_core::wire::{Item, RunEvent};
 
 use super::AguiMapper;
-use crate::{
-    http::agui::{AguiEvent, AguiMessage, AguiRole},
-    wire::{Item, RunEvent},
-};
+use crate::http::agui::{AguiEvent, AguiMessage, AguiRole};
 
 /// The kind of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,13 +6,11 @@ mod random;
 mod verify;
 
 use serde_json::{Value, json};
+use temporal_agents_core::wire::{EventKind, Item, RunEvent, Usage};
 
 use self::verify::verify;
 use super::AguiMapper;
-use crate::{
-    http::agui::{AguiEvent, AguiMessage, AguiRole},
-    wire::{EventKind, Item, RunEvent, Usage},
-};
+use crate::http::agui::{AguiEvent, AguiMessage, AguiRole};
 
 /// A mapper under test, with all events so far.
 struct Stream {

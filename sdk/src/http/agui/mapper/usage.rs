@@ -1,6 +1,8 @@
 //! Token usage of all model calls of a run, nested runs included, by model.
 
-use crate::{http::agui::UsageEntry, wire::Usage};
+use temporal_agents_core::wire::Usage;
+
+use crate::http::agui::UsageEntry;
 
 /// Usage by model, in the order of the first calls.
 #[derive(Debug, Default)]

@@ -7,12 +7,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
+use temporal_agents_core::wire::{AgentInterruption, InterruptionKind, Verdict, arguments::read_arguments};
 
 use super::steps::Steps;
 use crate::{
     events::{call_id_of, without_number},
     http::ai_sdk::chunk::Chunk,
-    wire::{AgentInterruption, InterruptionKind, Verdict, arguments::read_arguments},
 };
 
 /// The calls of a message.

@@ -1,16 +1,14 @@
 //! The effect of each kind of event.
 
 use serde_json::{Value, json};
+use temporal_agents_core::wire::{EventKind, Item, RunEvent};
 
 use super::{
     AiSdkMapper, Version,
     calls::CallOutput,
     texts::{Delta, call_of},
 };
-use crate::{
-    http::ai_sdk::chunk::{Chunk, TextKind},
-    wire::{EventKind, Item, RunEvent},
-};
+use crate::http::ai_sdk::chunk::{Chunk, TextKind};
 
 /// Maximum length of the name of an emitted value in bytes.
 const MAX_NAME_BYTES: usize = 64;

@@ -4,11 +4,9 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use serde_json::json;
+use temporal_agents_core::wire::{EventKind, RunEvent};
 
-use crate::{
-    http::ai_sdk::chunk::Chunk,
-    wire::{EventKind, RunEvent},
-};
+use crate::http::ai_sdk::chunk::Chunk;
 
 /// The nested runs, by the ids of their parts.
 #[derive(Default)]

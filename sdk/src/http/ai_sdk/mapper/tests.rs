@@ -3,13 +3,11 @@ mod random;
 mod verify;
 
 use serde_json::{Value, json};
+use temporal_agents_core::wire::{AgentInterruption, EventKind, InterruptionKind, Item, RunEvent, Usage, Verdict};
 
 use self::verify::verify;
 use super::{AiSdkMapper, Version};
-use crate::{
-    http::ai_sdk::chunk::Chunk,
-    wire::{AgentInterruption, EventKind, InterruptionKind, Item, RunEvent, Usage, Verdict},
-};
+use crate::http::ai_sdk::chunk::Chunk;
 
 const START: &str = r#"{"type":"start","messageId":"m1"}"#;
 const START_STEP: &str = r#"{"type":"start-step"}"#;

@@ -1,7 +1,7 @@
 use serde_json::json;
+use temporal_agents_core::wire::RunEvent;
 
 use super::AskedInHistory;
-use crate::wire::RunEvent;
 
 fn event(run: &str, kind: serde_json::Value) -> RunEvent {
     let mut json = json!({"version": "1.2", "id": "e", "run": run, "time": "2026-11-23T12:00:00Z"});

@@ -6,6 +6,7 @@ use futures::{
     StreamExt,
     stream::{BoxStream, unfold},
 };
+use temporal_agents_core::wire::{RunEvent, RunMode};
 use tokio::time::sleep;
 
 use crate::{
@@ -15,7 +16,6 @@ use crate::{
         SqlStore, SqlStoreError,
         sql::runs::{RunRow, StoredEvent},
     },
-    wire::{RunEvent, RunMode},
 };
 
 /// Number of events that are read together.

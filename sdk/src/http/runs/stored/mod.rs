@@ -10,6 +10,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
+use temporal_agents_core::wire::{RecordedFailure, RunMode, RunStatus, run_place::RunPlace};
 use temporalio_client::NamespacedClient as _;
 use tokio::time::timeout;
 
@@ -32,7 +33,6 @@ use crate::{
         SqlStore, SqlStoreError,
         sql::runs::{FailedStart, ListedRun, RunFilter, RunRow, millis, rfc3339},
     },
-    wire::{RecordedFailure, RunMode, RunStatus, run_place::RunPlace},
 };
 
 /// Number of rows that are read together, and then looked for on the server.

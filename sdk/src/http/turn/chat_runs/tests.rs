@@ -1,5 +1,6 @@
+use temporal_agents_core::wire::{EventKind, Item, RunEvent};
+
 use super::ChatRuns;
-use crate::wire::{EventKind, Item, RunEvent};
 
 fn resumed(run: &str) -> RunEvent {
     RunEvent { run: run.to_owned(), ..RunEvent::new(EventKind::RunResumed {}) }

@@ -8,12 +8,12 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use serde_json::Value;
-
-use crate::{
-    provider::function_shape::arguments_object,
+use temporal_agents_core::{
     tool::name::{is_function_name, to_function_name},
     wire::{Item, ItemView},
 };
+
+use crate::provider::function_shape::arguments_object;
 
 /// Returns the items without calls that have no output and outputs that have no call, and the
 /// places among these before which one was removed.

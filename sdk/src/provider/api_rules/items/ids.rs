@@ -9,12 +9,12 @@ use std::{
 };
 
 use sha2::{Digest, Sha256};
+use temporal_agents_core::wire::Item;
 
 use super::super::{
     families::{CallIdForm, ModelFamily},
     rules::{ApiRules, IdRules},
 };
-use crate::wire::Item;
 
 /// Longest id that OpenAI's models are known to accept in Chat Completions, in bytes.
 const MAX_SHORT_ID_LEN: usize = 40;

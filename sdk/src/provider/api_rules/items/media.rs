@@ -5,12 +5,10 @@
 //! the user. Where it takes none there either, only the text remains.
 
 use serde_json::{Map, Value, json};
+use temporal_agents_core::wire::{Item, ItemView};
 
 use super::super::{families::ModelFamily, rules::MediaRules};
-use crate::{
-    provider::data_url::data_url,
-    wire::{Item, ItemView},
-};
+use crate::provider::data_url::data_url;
 
 /// Returns the items with the images and files of tools where the API takes them.
 pub(super) fn rewrite(rules: MediaRules, family: &ModelFamily, items: Vec<Item>) -> Vec<Item> {

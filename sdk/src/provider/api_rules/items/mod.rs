@@ -27,14 +27,15 @@ mod reasoning;
 mod rounds;
 mod text;
 
+#[cfg(feature = "openai")]
+use temporal_agents_core::wire::NativeKind;
+use temporal_agents_core::wire::{Item, ItemView};
+
 use super::{
     RequestTarget,
     families::ModelFamily,
     rules::{ApiRules, ConversationForm},
 };
-#[cfg(feature = "openai")]
-use crate::wire::NativeKind;
-use crate::wire::{Item, ItemView};
 
 /// Rewrites the items of a conversation.
 ///

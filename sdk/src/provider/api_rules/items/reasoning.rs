@@ -9,15 +9,13 @@
 use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
+use temporal_agents_core::wire::{Item, ItemView, NativeKind};
 
 use super::{
     super::{RequestTarget, families::ModelFamily},
     is_from_model,
 };
-use crate::{
-    provider::data::{GENAI, PROVIDER_DATA, RESPONSES},
-    wire::{Item, ItemView, NativeKind},
-};
+use crate::provider::data::{GENAI, PROVIDER_DATA, RESPONSES};
 
 /// Members of a message of Chat Completions that hold reasoning.
 const REASONING_MEMBERS: [&str; 3] = ["reasoning_content", "reasoning", "reasoning_details"];

@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::wire::{Item, ItemView};
+use temporal_agents_core::wire::{Item, ItemView};
 
 /// What stands for the part of a conversation that begins with the model.
 pub(super) const EARLIER: &str = "(The conversation before this point is left out.)";

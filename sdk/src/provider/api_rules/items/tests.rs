@@ -1,4 +1,5 @@
 use serde_json::{Value, json};
+use temporal_agents_core::wire::Item;
 
 use super::{
     super::{
@@ -8,7 +9,6 @@ use super::{
     },
     rewrite,
 };
-use crate::wire::Item;
 
 fn rewritten(rules: &ApiRules, model: &str, items: Value) -> Value {
     let target = RequestTarget { model, provider: "openai", is_default_provider: true, keeps_empty_reasoning: false };

@@ -5,11 +5,9 @@
 //! empty" (Google), "expected a string, got null" (Chat Completions).
 
 use serde_json::{Value, json};
+use temporal_agents_core::wire::{Item, ItemView};
 
-use crate::{
-    provider::data::PROVIDER_DATA,
-    wire::{Item, ItemView},
-};
+use crate::provider::data::PROVIDER_DATA;
 
 /// The text of a user's message that has none.
 const NO_TEXT: &str = "(no text)";

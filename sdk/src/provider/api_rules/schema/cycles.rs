@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
+use temporal_agents_core::tool::schema::{escaped, percent_decoded, resolve};
 
 use super::{Node, SCHEMA, SCHEMA_LIST, SCHEMA_MAP};
-use crate::tool::schema::{escaped, percent_decoded, resolve};
 
 /// Longest chain of references that is followed; a longer one counts as a cycle.
 const MAX_CHAIN: usize = 256;

@@ -1,6 +1,7 @@
 //! Removes what an API does not accept from a sound schema, and states it in the description.
 
 use serde_json::{Map, Value, json};
+use temporal_agents_core::tool::schema::{has_type, json_type};
 
 use super::{
     Node,
@@ -9,7 +10,6 @@ use super::{
     sound::drop_unresolved,
     words::{note, words_of},
 };
-use crate::tool::schema::{has_type, json_type};
 
 /// What a schema may contain.
 #[derive(Debug)]

@@ -1,9 +1,9 @@
 //! Counts what the limits of strict mode count, and finds what strict mode cannot express.
 
 use serde_json::Value;
+use temporal_agents_core::tool::schema::has_type;
 
 use super::{Node, cycles::has_cycle};
-use crate::tool::schema::has_type;
 
 /// The size of a schema, as strict mode counts it, and what it cannot express.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

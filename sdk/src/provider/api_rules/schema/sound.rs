@@ -14,9 +14,9 @@
 use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
+use temporal_agents_core::tool::schema::resolve;
 
 use super::{MAX_DEPTH, Node, SCHEMA, SCHEMA_LIST, SCHEMA_MAP, for_each_child, words::note};
-use crate::tool::schema::resolve;
 
 /// The types of JSON Schema.
 const TYPES: [&str; 7] = ["array", "boolean", "integer", "null", "number", "object", "string"];

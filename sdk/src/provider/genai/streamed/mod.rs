@@ -44,20 +44,18 @@ use super::{
     dialect::{Dialect, Shape},
     failure,
 };
-use crate::{
-    provider::{
-        ModelDeltas, ModelError,
-        anthropic::MessageEvents,
-        http::{
-            answer::Answer,
-            classify,
-            redact::Redactor,
-            refusals::{self, RequestForm},
-            silence::{Silence, end_of, no_first_chunk, no_next_chunk},
-        },
+use crate::provider::{
+    ModelDeltas, ModelError,
+    anthropic::MessageEvents,
+    http::{
+        answer::Answer,
+        classify,
+        redact::Redactor,
+        refusals::{self, RequestForm},
+        silence::{Silence, end_of, no_first_chunk, no_next_chunk},
     },
-    wire::ModelFailureKind,
 };
+use temporal_agents_core::wire::ModelFailureKind;
 
 /// The events of an answer, as they are joined to a body.
 trait Reading: Send {

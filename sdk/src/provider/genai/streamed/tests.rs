@@ -4,12 +4,10 @@ use std::{
 };
 
 use serde_json::json;
+use temporal_agents_core::wire::{Definitions, Item, ModelCall, ModelResponse};
 
 use super::*;
-use crate::{
-    provider::{Genai, ModelProvider},
-    wire::{Definitions, Item, ModelCall, ModelResponse},
-};
+use crate::provider::{Genai, ModelProvider};
 
 /// The limits of the tests.
 const LIMIT: Duration = Duration::from_millis(400);

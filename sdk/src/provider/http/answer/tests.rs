@@ -8,12 +8,10 @@ use reqwest::{
 };
 use rstest::rstest;
 use serde_json::json;
+use temporal_agents_core::wire::ModelFailureKind::{self, *};
 
 use super::{Answer, Redactor};
-use crate::{
-    provider::ModelError,
-    wire::ModelFailureKind::{self, *},
-};
+use crate::provider::ModelError;
 
 fn answer(status: u16, headers: &[(&'static str, &'static str)], body: &str) -> Answer {
     Answer {

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use reqwest::{Response, header::CONTENT_TYPE};
+use temporal_agents_core::wire::ModelFailureKind;
 use tokio::time::{Instant, timeout_at};
 
 use super::{
@@ -13,7 +14,7 @@ use super::{
     },
     Streamed,
 };
-use crate::{provider::ModelError, wire::ModelFailureKind};
+use crate::provider::ModelError;
 
 /// The form of a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -15,6 +15,7 @@ mod chunks;
 pub(crate) mod prefixes;
 
 use serde_json::{Map, Value, json};
+use temporal_agents_core::wire::ModelFailureKind;
 use tokio::time::timeout_at;
 
 use self::chunks::{Chunks, Form, deadline};
@@ -28,10 +29,7 @@ use super::{
     sse::{Event, Events},
     transport::Transport,
 };
-use crate::{
-    provider::{ModelDeltas, ModelError},
-    wire::ModelFailureKind,
-};
+use crate::provider::{ModelDeltas, ModelError};
 
 /// The events of an answer, as they are joined to a body.
 pub(crate) trait Reading: Default {

@@ -5,14 +5,12 @@ use std::{fs, path::Path, sync::Arc};
 
 use reqwest::{StatusCode, header::HeaderMap};
 use serde_json::Value;
+use temporal_agents_core::wire::ModelResponse;
 
 use super::Reading;
-use crate::{
-    provider::{
-        ModelDeltas, ModelError,
-        http::{answer::Answer, body::MOST_BYTES, redact::Redactor, sse::Events},
-    },
-    wire::ModelResponse,
+use crate::provider::{
+    ModelDeltas, ModelError,
+    http::{answer::Answer, body::MOST_BYTES, redact::Redactor, sse::Events},
 };
 
 /// Reads each start of each stream in `tests/apis/<api>/answers`; returns the number of streams.

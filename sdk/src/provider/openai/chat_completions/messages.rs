@@ -5,14 +5,12 @@
 //! until another kind of item follows.
 
 use serde_json::{Map, Value, json};
+use temporal_agents_core::wire::{FunctionCall, Item, ItemView};
 
-use crate::{
-    provider::{
-        ModelError,
-        data::{GENAI, PROVIDER_DATA},
-        http::outgoing::{set, unsupported},
-    },
-    wire::{FunctionCall, Item, ItemView},
+use crate::provider::{
+    ModelError,
+    data::{GENAI, PROVIDER_DATA},
+    http::outgoing::{set, unsupported},
 };
 
 /// Returns the messages of a conversation, with the instructions before all others.

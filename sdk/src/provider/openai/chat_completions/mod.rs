@@ -17,12 +17,10 @@ mod request;
 mod response;
 
 use serde_json::Value;
+use temporal_agents_core::wire::{ModelCall, ModelResponse};
 
 use super::{OpenAiApi, endpoint::Endpoint};
-use crate::{
-    provider::{ModelDeltas, ModelError, http::streaming::Streamed},
-    wire::{ModelCall, ModelResponse},
-};
+use crate::provider::{ModelDeltas, ModelError, http::streaming::Streamed};
 
 /// Makes one request to the model.
 pub(super) async fn call(endpoint: &Endpoint, model: &str, call: ModelCall) -> Result<ModelResponse, ModelError> {

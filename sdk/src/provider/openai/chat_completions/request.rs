@@ -1,16 +1,16 @@
 //! From a model call to the body of `POST /chat/completions`.
 
 use serde_json::{Map, Value, json};
+use temporal_agents_core::wire::{
+    Definitions, HandoffSpec, ModelCall, ModelSettings, OutputSpec, ToolChoice, ToolSpec,
+};
 
 use super::messages;
-use crate::{
-    provider::{
-        ModelError,
-        api_rules::needs_max_completion_tokens,
-        function_shape,
-        http::outgoing::{ExtraSettings, Outgoing, refuse, set, unsupported},
-    },
-    wire::{Definitions, HandoffSpec, ModelCall, ModelSettings, OutputSpec, ToolChoice, ToolSpec},
+use crate::provider::{
+    ModelError,
+    api_rules::needs_max_completion_tokens,
+    function_shape,
+    http::outgoing::{ExtraSettings, Outgoing, refuse, set, unsupported},
 };
 
 const API: &str = "Chat Completions";

@@ -1,16 +1,14 @@
 //! From a chat completion to a model response.
 
 use serde_json::{Map, Value, json};
+use temporal_agents_core::wire::{Item, ModelResponse};
 
-use crate::{
-    provider::{
-        ModelError,
-        data::PROVIDER_DATA,
-        http::{answer::Answer, classify::ProviderError, outgoing::set},
-        openai::usage,
-        stop_reason,
-    },
-    wire::{Item, ModelResponse},
+use crate::provider::{
+    ModelError,
+    data::PROVIDER_DATA,
+    http::{answer::Answer, classify::ProviderError, outgoing::set},
+    openai::usage,
+    stop_reason,
 };
 
 const USAGE: usage::Names = usage::Names {

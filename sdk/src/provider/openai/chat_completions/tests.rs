@@ -5,14 +5,14 @@ use std::sync::Arc;
 use reqwest::{StatusCode, header::HeaderMap};
 use rstest::rstest;
 use serde_json::{Value, json};
+use temporal_agents_core::wire::{
+    Definitions, HandoffSpec, Item, ModelCall, ModelFailureKind, ModelResponse, OutputSpec, ToolSpec, Usage,
+};
 
 use super::{request, response};
-use crate::{
-    provider::{
-        ModelError,
-        http::{answer::Answer, redact::Redactor},
-    },
-    wire::{Definitions, HandoffSpec, Item, ModelCall, ModelFailureKind, ModelResponse, OutputSpec, ToolSpec, Usage},
+use crate::provider::{
+    ModelError,
+    http::{answer::Answer, redact::Redactor},
 };
 
 fn items(items: Value) -> Vec<Item> {

@@ -13,14 +13,12 @@ mod request;
 mod response;
 
 use serde_json::Value;
+use temporal_agents_core::wire::{ModelCall, ModelFailureKind, ModelResponse};
 
 use super::{OpenAiApi, endpoint::Endpoint};
-use crate::{
-    provider::{
-        ModelDeltas, ModelError, api_rules,
-        http::{answer::Answer, streaming::Streamed},
-    },
-    wire::{ModelCall, ModelFailureKind, ModelResponse},
+use crate::provider::{
+    ModelDeltas, ModelError, api_rules,
+    http::{answer::Answer, streaming::Streamed},
 };
 
 /// Makes one request to the model.

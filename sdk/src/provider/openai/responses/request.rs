@@ -1,18 +1,15 @@
 //! From a model call to the body of `POST /responses`.
 
 use serde_json::{Map, Value, json};
+use temporal_agents_core::wire::{
+    Definitions, HandoffSpec, Item, ModelCall, ModelSettings, OutputSpec, Prompt, ToolChoice, ToolSpec, item::IS_ERROR,
+};
 
-use crate::{
-    provider::{
-        ModelError,
-        data::PROVIDER_DATA,
-        function_shape,
-        http::outgoing::{ExtraSettings, Outgoing, refuse, set},
-    },
-    wire::{
-        Definitions, HandoffSpec, Item, ModelCall, ModelSettings, OutputSpec, Prompt, ToolChoice, ToolSpec,
-        item::IS_ERROR,
-    },
+use crate::provider::{
+    ModelError,
+    data::PROVIDER_DATA,
+    function_shape,
+    http::outgoing::{ExtraSettings, Outgoing, refuse, set},
 };
 
 const LOGPROBS: &str = "message.output_text.logprobs";

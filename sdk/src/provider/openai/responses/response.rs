@@ -1,18 +1,16 @@
 //! From the response of `POST /responses` to a model response.
 
 use serde_json::{Map, Value, json};
+use temporal_agents_core::wire::{
+    Item, ModelFailureKind, ModelResponse,
+    incomplete::{CONTENT_FILTER, MAX_OUTPUT_TOKENS},
+};
 
-use crate::{
-    provider::{
-        ModelError,
-        http::{answer::Answer, outgoing::unsupported},
-        openai::usage,
-        stop_reason,
-    },
-    wire::{
-        Item, ModelFailureKind, ModelResponse,
-        incomplete::{CONTENT_FILTER, MAX_OUTPUT_TOKENS},
-    },
+use crate::provider::{
+    ModelError,
+    http::{answer::Answer, outgoing::unsupported},
+    openai::usage,
+    stop_reason,
 };
 
 const USAGE: usage::Names = usage::Names {

@@ -5,17 +5,15 @@ use std::sync::Arc;
 use reqwest::{StatusCode, header::HeaderMap};
 use rstest::rstest;
 use serde_json::{Value, json};
+use temporal_agents_core::wire::{
+    Definitions, HandoffSpec, Item, ModelCall, ModelFailureKind, ModelResponse, ModelSettings, ToolChoice, ToolSpec,
+    Usage,
+};
 
 use super::{request, response};
-use crate::{
-    provider::{
-        ModelError,
-        http::{answer::Answer, outgoing::Outgoing, redact::Redactor},
-    },
-    wire::{
-        Definitions, HandoffSpec, Item, ModelCall, ModelFailureKind, ModelResponse, ModelSettings, ToolChoice,
-        ToolSpec, Usage,
-    },
+use crate::provider::{
+    ModelError,
+    http::{answer::Answer, outgoing::Outgoing, redact::Redactor},
 };
 
 fn call_with(definitions: Definitions) -> ModelCall {
@@ -110,7 +108,7 @@ fn a_tool_choice_names_a_function_or_a_hosted_type(#[case] choice: &str, #[case]
             config.insert("type".to_owned(), json!("custom"));
             ToolSpec::Hosted { name, config }
         }
-        function => function,
+        function @ ToolSpec::Function { .. } => function,
     };
     let definitions = Definitions {
         tools: vec![function("get_weather"), function("shell"), hosted("web_search"), hosted("hologram"), custom],

@@ -1,13 +1,13 @@
 //! The caller of a device, over channels that fail.
 
 use serde_json::Map;
-
-use super::*;
-use crate::{
-    remote::transport::Subscription,
+use temporal_agents_core::{
     tool::{CallInfo, OUTCOME_UNKNOWN, RunContext, ToolContext},
     wire::remote_call::RemoteTarget,
 };
+
+use super::*;
+use crate::remote::transport::Subscription;
 
 /// Channels that lose the answers to so many requests for a value.
 struct Lossy {

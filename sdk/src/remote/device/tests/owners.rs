@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 
 use serde_json::Map;
-
-use super::*;
-use crate::{
+use temporal_agents_core::{
     tool::{CallInfo, RunContext, ToolContext},
     wire::remote_call::RemoteTarget,
 };
+
+use super::*;
 
 fn laptop_of(owner: &str) -> Device {
     Device::announced(&hello("laptop", &tools()), owner).expect("it is a hello")

@@ -2,12 +2,10 @@
 
 use rstest::rstest;
 use serde_json::{Value, json};
+use temporal_agents_core::wire::RemoteTool;
 
 use super::{Catalogue, Toolset};
-use crate::{
-    remote::gateway::{RegistrationError, limits::MAX_TOOLSETS},
-    wire::RemoteTool,
-};
+use crate::remote::gateway::{RegistrationError, limits::MAX_TOOLSETS};
 
 fn tool(name: &str, description: &str) -> RemoteTool {
     RemoteTool::new(name, description, json!({"type": "object"}))

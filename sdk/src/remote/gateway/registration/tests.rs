@@ -4,12 +4,10 @@ use std::{fs, path::Path};
 
 use rstest::rstest;
 use serde_json::{Value, json};
+use temporal_agents_core::wire::RemoteTool;
 
 use super::{MAX_BYTES, Registration, Toolset};
-use crate::{
-    remote::transport::{Entry, MemoryTransport, Streams},
-    wire::RemoteTool,
-};
+use crate::remote::transport::{Entry, MemoryTransport, Streams};
 
 async fn entry(event: &str, payload: impl Into<Vec<u8>>) -> Entry {
     let streams = MemoryTransport::new();

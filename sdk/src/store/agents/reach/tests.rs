@@ -2,12 +2,10 @@
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
+use temporal_agents_core::wire::SpecRef;
 
 use super::{LoadError, Loaded, Start, load};
-use crate::{
-    store::{AgentStore, SqlStore},
-    wire::SpecRef,
-};
+use crate::store::{AgentStore, SqlStore};
 
 /// A store with these specs; each time a name occurs, it gets a version.
 async fn store(specs: &[Value]) -> (TempDir, SqlStore) {

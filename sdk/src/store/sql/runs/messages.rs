@@ -1,11 +1,9 @@
 //! The messages in the events of a run: those that it received, and those of its agents.
 
-use crate::{
-    store::sql::text::storable,
-    wire::{EventKind, Item, ItemView, RunEvent},
-};
+use temporal_agents_core::wire::{EventKind, Item, ItemView, RunEvent};
 
 use super::write::is_of_run;
+use crate::store::sql::text::storable;
 
 /// A row of `agents_messages`.
 #[derive(Debug)]

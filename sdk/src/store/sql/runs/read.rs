@@ -6,17 +6,15 @@ use std::{
 };
 
 use sqlx::{Row as _, any::AnyRow};
+use temporal_agents_core::wire::{RunEvent, RunMode, run_place::RunPlace};
 
 use super::{
     placeholders,
     row::{COLUMNS, LISTED, ListedRun, RunRow, mode_name},
 };
-use crate::{
-    store::sql::{
-        SqlStore, SqlStoreError,
-        text::{restored, storable},
-    },
-    wire::{RunEvent, RunMode, run_place::RunPlace},
+use crate::store::sql::{
+    SqlStore, SqlStoreError,
+    text::{restored, storable},
 };
 
 /// The runs that a process is responsible for.

@@ -5,12 +5,12 @@ use std::{collections::BTreeMap, time::SystemTime};
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 use sqlx::{Row as _, any::AnyRow};
+use temporal_agents_core::wire::{RecordedFailure, RunMode, RunStatus, run_place::RunPlace};
 
 use super::super::{
     SqlStoreError,
     text::{restored, storable},
 };
-use crate::wire::{RecordedFailure, RunMode, RunStatus, run_place::RunPlace};
 
 /// The columns, in the order of [`RunRow::of`].
 pub(crate) const COLUMNS: &str = "run_key, namespace, id, mode, workflow_type, task_queue, agent, thread, labels, \

@@ -2,18 +2,17 @@
 
 use std::time::SystemTime;
 
+use temporal_agents_core::wire::{EventKind, RecordedFailure, RunEvent, RunStatus};
+
 use super::{
     NewEvents, RunEnd,
     read::rfc3339,
     row::{COLUMNS, RunRow, json, millis, mode_name, optional, status_name},
     write::Appended,
 };
-use crate::{
-    store::sql::{
-        SqlStore, SqlStoreError, Transaction,
-        text::{indexed, storable},
-    },
-    wire::{EventKind, RecordedFailure, RunEvent, RunStatus},
+use crate::store::sql::{
+    SqlStore, SqlStoreError, Transaction,
+    text::{indexed, storable},
 };
 
 /// The prefix of the key of a run that has not started: Temporal's run ids are UUIDs.

@@ -2,12 +2,10 @@ use std::time::SystemTime;
 
 use serde_json::json;
 use tempfile::TempDir;
+use temporal_agents_core::wire::{EventKind, Item, RecordedFailure, RunEvent, RunMode, RunStatus, run_place::RunPlace};
 
 use super::*;
-use crate::{
-    store::SqlStore,
-    wire::{EventKind, Item, RecordedFailure, RunEvent, RunMode, RunStatus, run_place::RunPlace},
-};
+use crate::store::SqlStore;
 
 async fn store() -> (TempDir, SqlStore) {
     let directory = tempfile::tempdir().unwrap();

@@ -1,16 +1,14 @@
 //! Writes the next events of a run, and its end.
 
 use serde_json::Value;
+use temporal_agents_core::wire::{EventKind, RecordedFailure, RunEvent, RunStatus};
 
 use super::{
     messages::{MessageRow, messages_of},
     placeholders,
     row::{RunRow, json, optional, status_name},
 };
-use crate::{
-    store::sql::{SqlStore, SqlStoreError, Transaction, text::indexed},
-    wire::{EventKind, RecordedFailure, RunEvent, RunStatus},
-};
+use crate::store::sql::{SqlStore, SqlStoreError, Transaction, text::indexed};
 
 /// Maximum number of rows in one statement.
 const MAX_ROWS: usize = 50;

@@ -3,6 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use serde_json::{Value, json};
+use temporal_agents_core::{tool::ToolDef, wire::RemoteTool};
 use tokio::{
     sync::Notify,
     task::JoinHandle,
@@ -10,13 +11,12 @@ use tokio::{
 };
 
 use crate::{
-    Resources, ToolDef,
+    Resources,
     remote::{
         gateway::{Gateway, GatewayError, RegistrationError, Toolset},
         message::ToolResultMessage,
         transport::MemoryTransport,
     },
-    wire::RemoteTool,
     worker::{ToolProvider, ToolRegistry},
 };
 

@@ -12,12 +12,12 @@ use std::{
 use futures::{FutureExt, future::BoxFuture};
 use rstest::rstest;
 use serde_json::json;
+use temporal_agents_core::tool::OUTCOME_UNKNOWN;
 use tokio::{sync::Notify, time::advance};
 
 use super::{Call, Payments, Stop, Task, provider, registry, request, result, result_soon, still};
 use crate::{
     remote::transport::{Append, Appended, Entry, EntryId, GroupMember, MemoryTransport, StreamError, Streams},
-    tool::OUTCOME_UNKNOWN,
     worker::ToolProvider,
 };
 

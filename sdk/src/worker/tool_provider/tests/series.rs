@@ -7,13 +7,13 @@ use std::{
     time::Duration,
 };
 
+use temporal_agents_core::tool::{OUTCOME_UNKNOWN, ToolActivityOptions, ToolContext, ToolDef};
 use tokio::time::{advance, sleep, timeout};
 
 use super::{Call, Stop, Task};
 use crate::{
-    Resources, ToolContext, ToolDef,
+    Resources,
     remote::transport::{MemoryTransport, Streams},
-    tool::{OUTCOME_UNKNOWN, ToolActivityOptions},
     worker::{ToolProvider, ToolRegistry},
 };
 

@@ -46,7 +46,7 @@ fn a_state_is_read_from_the_execution_before_and_from_no_other() {
 }
 
 fn digest() -> Value {
-    serde_json::to_value(crate::wire::digest::Digest::of_text("{}")).expect("a digest")
+    serde_json::to_value(temporal_agents_core::wire::digest::Digest::of_text("{}")).expect("a digest")
 }
 
 #[test]

@@ -1,10 +1,8 @@
 use serde_json::json;
+use temporal_agents_core::wire::{Item, NewItem, NewItemKind, RunState, size::encoded_len};
 
 use super::chunks;
-use crate::{
-    wire::{Item, NewItem, NewItemKind, RunState, size::encoded_len},
-    workflow::{ContinueOptions, limits::size::kept_len},
-};
+use crate::workflow::{ContinueOptions, limits::size::kept_len};
 
 #[test]
 fn chunks_are_cut_between_characters_and_measured_as_json() {
@@ -22,7 +20,9 @@ fn json_heavy(outputs: usize) -> RunState {
         let raw = Item::function_call_output(&format!("call_{number}"), row.repeat(10).into());
         NewItem { kind: NewItemKind::ToolCallOutput, agent: "reader".to_owned(), raw, handoff: None, side_data: None }
     };
-    RunState { items: (0..outputs).map(output).collect(), ..RunState::finished("reader", Vec::new()) }
+    let mut state = RunState::finished("reader", Vec::new());
+    state.items = (0..outputs).map(output).collect();
+    state
 }
 
 /// Returns the bytes of history that the chunks of a state take.

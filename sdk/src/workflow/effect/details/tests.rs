@@ -2,7 +2,7 @@ use serde_json::json;
 
 use super::{MAX_SHOWN_CHARS, asked, name};
 
-fn request(tool: &str, arguments: &str) -> crate::wire::ApprovalRequest {
+fn request(tool: &str, arguments: &str) -> temporal_agents_core::wire::ApprovalRequest {
     let call = json!({"id": "c1", "agent": "desk", "tool": tool, "arguments": arguments});
     serde_json::from_value(json!({"version": "1.2", "call": call, "timeout_seconds": 60})).expect("a request")
 }

@@ -2,12 +2,7 @@
 
 use std::{rc::Rc, time::Duration};
 
-use temporalio_workflow::{
-    ActivityCancellationType, ActivityCloseTimeouts, ActivityExecutionError, ActivityOptions, LocalActivityOptions,
-    RetryPolicy, WorkflowCancellationToken, common::protos::temporal::api::enums::v1::TimeoutType,
-};
-
-use crate::{
+use temporal_agents_core::{
     drive::{ToolAnswer, ToolEffect, ToolEffectError, warn_of_attempt},
     tool::{CallInfo, ToolActivityOptions, ToolBinding, ToolFailure, ToolFailureKind},
     wire::{
@@ -16,19 +11,24 @@ use crate::{
         failure::{MALFORMED_REQUEST, WIRE_VERSION_MISMATCH},
         tool_error::FailureDetail,
     },
-    workflow::{
-        context::DurableContext,
-        effect::{
-            failure::{
-                EffectFailure, NEVER_RETRIED, PAYLOADS_TOO_LARGE, WORKER_SHUTDOWN, detail, failure_type,
-                is_not_registered, lost_attempt, message_of, timeout_of,
-            },
-            mcp_session,
-            time::{LONGEST, accepted},
-            until_deployed::{Answered, Requirement, Unanswered, Wanted, with_activity_id},
+};
+use temporalio_workflow::{
+    ActivityCancellationType, ActivityCloseTimeouts, ActivityExecutionError, ActivityOptions, LocalActivityOptions,
+    RetryPolicy, WorkflowCancellationToken, common::protos::temporal::api::enums::v1::TimeoutType,
+};
+
+use crate::workflow::{
+    context::DurableContext,
+    effect::{
+        failure::{
+            EffectFailure, NEVER_RETRIED, PAYLOADS_TOO_LARGE, WORKER_SHUTDOWN, detail, failure_type, is_not_registered,
+            lost_attempt, message_of, timeout_of,
         },
-        limits::size,
+        mcp_session,
+        time::{LONGEST, accepted},
+        until_deployed::{Answered, Requirement, Unanswered, Wanted, with_activity_id},
     },
+    limits::size,
 };
 
 const FIRST_PAUSE: Duration = Duration::from_secs(1);

@@ -10,10 +10,7 @@
 
 use std::{rc::Rc, time::Duration};
 
-use temporalio_workflow::{ActivityExecutionError, WorkflowCancellationToken};
-
-use super::activity::{activity_options, failure_of, shortest};
-use crate::{
+use temporal_agents_core::{
     drive::{ToolAnswer, ToolEffect, ToolEffectError, warn_of_attempt},
     tool::{ToolActivityOptions, ToolBinding, ToolFailure},
     wire::{
@@ -24,12 +21,15 @@ use crate::{
             ToolBatchReply, ToolBatchRequest, batch_of, numbered,
         },
     },
-    workflow::{
-        context::DurableContext,
-        effect::{
-            failure::{WORKER_SHUTDOWN, details_of, failure_type, lost_attempt, timeout_of},
-            time::accepted,
-        },
+};
+use temporalio_workflow::{ActivityExecutionError, WorkflowCancellationToken};
+
+use super::activity::{activity_options, failure_of, shortest};
+use crate::workflow::{
+    context::DurableContext,
+    effect::{
+        failure::{WORKER_SHUTDOWN, details_of, failure_type, lost_attempt, timeout_of},
+        time::accepted,
     },
 };
 

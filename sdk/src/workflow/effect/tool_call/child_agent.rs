@@ -10,19 +10,19 @@
 use std::rc::Rc;
 
 use serde_json::Value;
+use temporal_agents_core::{
+    agent::{AgentToolResult, ChildAgentTool},
+    drive::{ToolAnswer, ToolEffect, ToolEffectError, guard::guarded},
+    tool::{BoxError, ToolFailure, ToolFailureKind, WorkflowToolError, text_of},
+    wire::{AgentReport, AgentRequest, Usage, WireDecodeError, decode},
+};
 use temporalio_workflow::WorkflowCancellationToken;
 
 use super::{
     activity::summary_of,
     foreign::{At, child_id, child_with_report, of_run, outcome},
 };
-use crate::{
-    agent::{AgentToolResult, ChildAgentTool},
-    drive::{ToolAnswer, ToolEffect, ToolEffectError, guard::guarded},
-    tool::{BoxError, ToolFailure, ToolFailureKind, WorkflowToolError, text_of},
-    wire::{AgentReport, AgentRequest, Usage, WireDecodeError, decode},
-    workflow::context::DurableContext,
-};
+use crate::workflow::context::DurableContext;
 
 /// Runs the agent and returns its final output, with its usage.
 pub(super) async fn call(

@@ -8,6 +8,12 @@
 use std::{rc::Rc, time::Duration};
 
 use serde_json::{Map, Value};
+use temporal_agents_core::{
+    drive::{ToolAnswer, ToolEffect, ToolEffectError, guard::guarded},
+    engine::TriedFor,
+    tool::{ChildId, ChildWorkflow, RemoteActivity, ToolFailure, ToolFailureKind, WorkflowToolError, text_of},
+    wire::{AgentReport, SideData, tool_call_meta::ToolCallMeta, tool_error::FailureDetail},
+};
 use temporalio_workflow::{
     ActivityCancellationType, ActivityCloseTimeouts, ActivityExecutionError, ActivityOptions, ChildWorkflowOptions,
     StartChildWorkflowExecutionFailedCause, WorkflowCancellationToken,
@@ -18,26 +24,19 @@ use temporalio_workflow::{
 };
 
 use super::activity::{retry_policy, summary_of};
-use crate::{
-    drive::{ToolAnswer, ToolEffect, ToolEffectError, guard::guarded},
-    engine::TriedFor,
-    tool::{
-        ChildId, ChildWorkflow, RemoteActivity, ScheduledBy, ToolFailure, ToolFailureKind, WorkflowToolError, text_of,
-    },
-    wire::{AgentReport, SideData, tool_call_meta::ToolCallMeta, tool_error::FailureDetail},
-    workflow::{
-        context::{ChildWorkflowError, DurableContext},
-        effect::{
-            failure::{
-                NEVER_RETRIED, NOT_REGISTERED_IN_GO, PAYLOADS_TOO_LARGE, WORKER_SHUTDOWN, detail, detail_of,
-                failure_type, is_not_registered, message_of, report_of, timeout_of,
-            },
-            json::Foreign,
-            time::{LONGEST, accepted},
-            until_deployed::{Requirement, Unanswered, Wanted, with_activity_id},
+use crate::workflow::{
+    context::{ChildWorkflowError, DurableContext},
+    effect::{
+        failure::{
+            NEVER_RETRIED, NOT_REGISTERED_IN_GO, PAYLOADS_TOO_LARGE, WORKER_SHUTDOWN, detail, detail_of, failure_type,
+            is_not_registered, message_of, report_of, timeout_of,
         },
-        limits::size::{MOST_BYTES, encoded_len},
+        json::Foreign,
+        time::{LONGEST, accepted},
+        until_deployed::{Requirement, Unanswered, Wanted, with_activity_id},
     },
+    headers::ScheduledBy,
+    limits::size::{MOST_BYTES, encoded_len},
 };
 
 /// The patch of runs that read the data beside an output from results of others.
@@ -215,9 +214,13 @@ pub(super) async fn child_with_report(
         .workflow_id(at.id)
         .maybe_task_queue(child.task_queue.clone())
         .parent_close_policy(match child.parent_close_policy {
-            crate::tool::ParentClosePolicy::Terminate => temporalio_workflow::ParentClosePolicy::Terminate,
-            crate::tool::ParentClosePolicy::RequestCancel => temporalio_workflow::ParentClosePolicy::RequestCancel,
-            crate::tool::ParentClosePolicy::Abandon => temporalio_workflow::ParentClosePolicy::Abandon,
+            temporal_agents_core::tool::ParentClosePolicy::Terminate => {
+                temporalio_workflow::ParentClosePolicy::Terminate
+            }
+            temporal_agents_core::tool::ParentClosePolicy::RequestCancel => {
+                temporalio_workflow::ParentClosePolicy::RequestCancel
+            }
+            temporal_agents_core::tool::ParentClosePolicy::Abandon => temporalio_workflow::ParentClosePolicy::Abandon,
         })
         .maybe_execution_timeout(child.execution_timeout.map(accepted))
         .cancellation_token(at.token)

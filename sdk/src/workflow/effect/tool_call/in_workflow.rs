@@ -15,26 +15,27 @@ use std::{
 
 use futures::{FutureExt, future::LocalBoxFuture};
 use serde_json::Value;
+use temporal_agents_core::{
+    drive::{ToolAnswer, ToolEffect, ToolEffectError, guard::guarded_future},
+    tool::{
+        ChildWorkflow, RemoteActivity, RunContext, ToolContext, ToolFailure, ToolFailureKind, WorkflowBody,
+        WorkflowEffects, WorkflowToolContext, WorkflowToolError,
+    },
+};
 use temporalio_workflow::{TimerOptions, WorkflowCancellationToken};
 
 use super::{
     activity::summary_of,
     foreign::{self, At, child_id, of_run},
 };
-use crate::{
-    drive::{ToolAnswer, ToolEffect, ToolEffectError, guard::guarded_future},
-    tool::{
-        ChildWorkflow, RemoteActivity, RunContext, ScheduledBy, ToolContext, ToolFailure, ToolFailureKind,
-        WorkflowBody, WorkflowEffects, WorkflowToolContext, WorkflowToolError,
-    },
-    workflow::{
-        context::DurableContext,
-        continuing::ContinuableRun,
-        effect::time::accepted,
-        limits::{
-            gate::{Cancelled, Gate},
-            size::encoded_len,
-        },
+use crate::workflow::{
+    context::DurableContext,
+    continuing::ContinuableRun,
+    effect::time::accepted,
+    headers::ScheduledBy,
+    limits::{
+        gate::{Cancelled, Gate},
+        size::encoded_len,
     },
 };
 

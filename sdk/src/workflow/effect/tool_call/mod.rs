@@ -18,20 +18,19 @@ mod in_workflow;
 #[cfg(feature = "nexus")]
 mod nexus;
 
-pub(in crate::workflow) use self::in_workflow::Passage;
-
 use std::rc::Rc;
 
-use temporalio_workflow::WorkflowCancellationToken;
-
-use super::{mcp_call::NoMcpServer, mcp_session};
-use crate::{
+use temporal_agents_core::{
     drive::{ToolAnswer, ToolEffect, ToolEffectError},
     engine::TriedFor,
     tool::{BoxError, ToolBinding},
     wire::digest::Digest,
-    workflow::context::DurableContext,
 };
+use temporalio_workflow::WorkflowCancellationToken;
+
+pub(in crate::workflow) use self::in_workflow::Passage;
+use super::{mcp_call::NoMcpServer, mcp_session};
+use crate::workflow::context::DurableContext;
 
 /// No worker on the task queue has the transport.
 #[derive(Debug, thiserror::Error)]

@@ -9,6 +9,11 @@ use std::{future::poll_fn, iter::successors, rc::Rc, task::Poll, time::Duration}
 
 use futures::FutureExt;
 use serde_json::Value;
+use temporal_agents_core::{
+    drive::{ToolAnswer, ToolEffect, ToolEffectError},
+    tool::{NexusCancellation, NexusOperation, WorkflowToolError},
+    wire::failure::TOOL_ERROR,
+};
 use temporalio_workflow::{
     NexusOperationCancellationType, NexusOperationOptions, WorkflowCancellationToken,
     common::protos::temporal::api::{
@@ -18,14 +23,10 @@ use temporalio_workflow::{
 };
 
 use super::foreign::{answer, check, of_run, outcome, read};
-use crate::{
-    drive::{ToolAnswer, ToolEffect, ToolEffectError},
-    tool::{NexusCancellation, NexusOperation, ScheduledBy, WorkflowToolError},
-    wire::failure::TOOL_ERROR,
-    workflow::{
-        context::{DurableContext, NexusError},
-        effect::{failure::detail_of, time::accepted},
-    },
+use crate::workflow::{
+    context::{DurableContext, NexusError},
+    effect::{failure::detail_of, time::accepted},
+    headers::ScheduledBy,
 };
 
 /// The Nexus header with the call's idempotency key.

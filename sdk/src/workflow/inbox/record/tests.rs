@@ -1,4 +1,4 @@
-use crate::wire::{AgentDecision, AgentInterruption, asked_questions::AskedQuestions};
+use temporal_agents_core::wire::{AgentDecision, AgentInterruption, asked_questions::AskedQuestions};
 
 use super::*;
 

@@ -1,7 +1,7 @@
 use serde_json::{Value, json};
+use temporal_agents_core::{agent::Agent, drive::RunConfig};
 
 use super::*;
-use crate::{Agent, RunConfig};
 
 fn triage() -> Agent {
     Agent::new("triage").model("gpt-5")

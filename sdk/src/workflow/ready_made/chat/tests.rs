@@ -1,7 +1,7 @@
 use serde_json::json;
+use temporal_agents_core::wire::{Carried, Item, RunState, carried::CarriedState};
 
 use super::{Chat, ChatMessage, ChatOutcome, ChatReply};
-use crate::wire::{Carried, Item, RunState, carried::CarriedState};
 
 fn said(id: &str, text: &str) -> ChatMessage {
     ChatMessage::new(id, text)

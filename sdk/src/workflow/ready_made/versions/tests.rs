@@ -1,7 +1,7 @@
 use serde_json::json;
+use temporal_agents_core::agent::Agent;
 
 use super::*;
-use crate::Agent;
 
 fn agent(name: &str, model: &str) -> Agent {
     Agent::new(name).model(model)

@@ -2,7 +2,7 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
-use crate::wire::stream::{encode_payload, json_payload};
+use crate::workflow::stream::messages::{encode_payload, json_payload};
 
 const MINUTE: u64 = 60 * 1000;
 

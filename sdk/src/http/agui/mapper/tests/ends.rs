@@ -1,11 +1,9 @@
 use insta::assert_snapshot;
 use serde_json::{Value, json};
+use temporal_agents_core::wire::{EventKind, GuardrailStage};
 
 use super::{Stream, call, delta, event, message, nested, output};
-use crate::{
-    http::agui::AguiMapper,
-    wire::{EventKind, GuardrailStage},
-};
+use crate::http::agui::AguiMapper;
 
 #[test]
 fn an_output_that_is_no_string_is_the_result() {

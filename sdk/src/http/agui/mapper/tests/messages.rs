@@ -1,8 +1,8 @@
 use insta::assert_snapshot;
 use serde_json::json;
+use temporal_agents_core::wire::{EventKind, Item};
 
 use super::{Stream, answered, at, call, delta, event, handoff, message, output, scheduled};
-use crate::wire::{EventKind, Item};
 
 #[test]
 fn a_streamed_answer_is_one_message() {

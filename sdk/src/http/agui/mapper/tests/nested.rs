@@ -1,8 +1,8 @@
 use insta::assert_snapshot;
 use serde_json::json;
+use temporal_agents_core::wire::{EventKind, Item, RecordedFailure, RunEvent};
 
 use super::{Stream, answered, at, call, delta, event, nested, output, scheduled};
-use crate::wire::{EventKind, Item, RecordedFailure, RunEvent};
 
 fn of_books(event: RunEvent) -> RunEvent {
     nested(&["1-tool-0"], RunEvent { agent: "books".to_owned(), ..event })

@@ -1,11 +1,9 @@
 use insta::assert_snapshot;
 use serde_json::{Value, json};
+use temporal_agents_core::wire::{AgentInterruption, EventKind};
 
 use super::{Stream, call, event, message, nested, output};
-use crate::{
-    http::agui::{AguiMapper, AguiMessage, AguiRole},
-    wire::{AgentInterruption, EventKind},
-};
+use crate::http::agui::{AguiMapper, AguiMessage, AguiRole};
 
 fn waiting(members: Value) -> AgentInterruption {
     let mut whole = json!({"id": "c1", "agent": "desk", "tool": "pay", "arguments": "{}"});

@@ -1,11 +1,11 @@
 use proptest::{collection::vec, prelude::*};
 use serde_json::{Value, json};
+use temporal_agents_core::wire::{
+    AgentInterruption, EventKind, GuardrailStage, Item, RecordedFailure, RunEvent, Usage,
+};
 
 use super::{Stream, verify};
-use crate::{
-    http::agui::AguiMapper,
-    wire::{AgentInterruption, EventKind, GuardrailStage, Item, RecordedFailure, RunEvent, Usage},
-};
+use crate::http::agui::AguiMapper;
 
 /// An event of a few runs, agents, turns, messages and calls, so that they meet often.
 fn any_event() -> impl Strategy<Value = RunEvent> {

@@ -1,15 +1,13 @@
 //! Model calls that are retried, deltas that are lost, and workflows that are reset.
 
 use serde_json::json;
+use temporal_agents_core::wire::{EventKind, RunEvent};
 
 use super::{
     FINISH, FINISH_STEP, LOOK, LOOK_OUTPUT, START, START_STEP, Stream, answered, event, look, message, output, text,
     turn, whole,
 };
-use crate::{
-    http::ai_sdk::mapper::Version,
-    wire::{EventKind, RunEvent},
-};
+use crate::http::ai_sdk::mapper::Version;
 
 const ID: &str = "k/1-model/0";
 

@@ -1,12 +1,10 @@
 //! Random sequences of events: out of order, repeated, with parts missing.
 
 use serde_json::json;
+use temporal_agents_core::wire::{EventKind, GuardrailStage, InterruptionKind, RunEvent, Verdict};
 
 use super::{Stream, event, interruption, item, message, reasoning, text};
-use crate::{
-    http::ai_sdk::mapper::Version,
-    wire::{EventKind, GuardrailStage, InterruptionKind, RunEvent, Verdict},
-};
+use crate::http::ai_sdk::mapper::Version;
 
 /// A generator of numbers (xorshift).
 struct Random(u64);
